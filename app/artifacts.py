@@ -1,0 +1,228 @@
+"""What crosses the wall between the sandboxed child, the server and the page.
+
+Every type is a :class:`msgspec.Struct`: the one definition encodes, validates what a hostile child sent, and gives the
+JSON schema that the API's description is made of.  Nothing here knows how to compile or how to draw.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+FORMAT = 1
+"""Version of the workspace and answer formats; old decoders are kept when it grows."""
+
+OriginId = int
+Level = Literal["source", "te", "schedule", "loop", "llvm", "asm"]
+Group = Literal["schedule", "lowering", "llvm", "assembly"]
+Mode = Literal["compile", "run", "ladder"]
+
+
+class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a script is to be compiled and shown; every field has a usable default."""
+
+    target: Annotated[str, Meta(max_length=200)] = "llvm -mcpu=native"
+    """What ``tvm.target.Target("llvm")`` means for panes that the script itself did not choose a target for."""
+    assembly: Annotated[str, Meta(max_length=64)] = "host"
+    """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
+    opt_level: Annotated[int, Meta(ge=0, le=3)] = 3
+    threads: Annotated[int, Meta(ge=1, le=256)] = 1
+
+
+class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Everything a user does is this: a script, the files attached to it, and a few options."""
+
+    script: Annotated[str, Meta(max_length=1_000_000)]
+    files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
+    """Attached files by name; base64 in JSON."""
+    options: Options = Options()
+
+
+class Origin(Struct, frozen=True):
+    """One row of the origin table: where something came from."""
+
+    id: OriginId
+    level: Level
+    label: str
+    line: int | None = None
+    """1-based line: in the user's script for ``source``, in the final loop IR for ``loop``."""
+    column: int | None = None
+    parents: list[OriginId] = []
+
+
+class Region(Struct, frozen=True, array_like=True):
+    """Columns ``[start, end)`` of a line and the origins they have."""
+
+    start: int
+    end: int
+    origins: list[OriginId]
+
+
+class Line(Struct, frozen=True, array_like=True):
+    """A printed line; ``origins`` is the union over its regions, most specific level only."""
+
+    text: str
+    origins: list[OriginId] = []
+    regions: list[Region] = []
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """A text that a pane shows: loop IR at some step, LLVM IR, assembly."""
+
+    key: str
+    """Content hash: equal listings have equal keys."""
+    level: Level
+    name: str
+    language: Literal["python", "loops", "llvm", "gas"]
+    lines: list[Line]
+    summary: dict[str, int | float | str] = {}
+    """Facts for the pane's title, e.g. ``{"instructions": 268}`` or ``{"vector bits": 512, "fma": 64, "spills": 0}``."""
+    linked: float = 0.0
+    """Share of non-blank lines that have at least one origin, 0 to 1."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One stop of the timeline: a schedule primitive, a lowering pass, an LLVM stage."""
+
+    group: Group
+    name: str
+    detail: str = ""
+    """The full call or a sentence, e.g. ``C.split(i, factor=32)``."""
+    phase: int | None = None
+    """Lowering phase 0 to 3; None outside lowering."""
+    line: int | None = None
+    """The user's line that caused it, where there is one."""
+    listing: str | None = None
+    """Key of the text after this step."""
+    changed: bool = True
+    """Decided on the IR, not on the text."""
+    milliseconds: float | None = None
+    delta: dict[str, int] = {}
+    """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""
+
+
+class Loop(Struct, frozen=True, kw_only=True):
+    """A leaf axis of a stage in the schedule pane, outermost first."""
+
+    name: str
+    extent: str
+    kind: Literal["spatial", "reduce", "thread"]
+    annotation: str = ""
+    origins: list[OriginId] = []
+    depth: int = 0
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """A stage of the schedule as a nest of loops."""
+
+    name: str
+    placement: str
+    """``root``, ``inlined``, or ``at C, i_outer``."""
+    loops: list[Loop]
+    body: str
+    origins: list[OriginId] = []
+
+
+class Unit(Struct, frozen=True, kw_only=True):
+    """One thing that was lowered or built: a function with its whole timeline."""
+
+    name: str
+    line: int | None = None
+    target: str = ""
+    built: bool = False
+    steps: list[Step] = []
+    schedule: list[Stage] = []
+
+
+class Console(Struct, frozen=True):
+    """A piece of the console: what the script wrote, or a note of the explorer."""
+
+    stream: Literal["stdout", "stderr", "note"]
+    text: str
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """What went wrong, where (the user's line), and what was expected."""
+
+    kind: str
+    """Exception class or ``Timeout``, ``OutputLimit``, ``MemoryLimit``, ``Crash``."""
+    message: str
+    line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+    severity: Literal["error", "warning"] = "error"
+    trace: list[str] = []
+    """The user's own frames, innermost last, one string each."""
+
+
+class Measurement(Struct, frozen=True, kw_only=True):
+    """A speed and how it was taken."""
+
+    name: str
+    kind: Literal["kernel", "prefix", "numpy", "peak"]
+    seconds: float
+    """Median, in seconds."""
+    spread: float = 0.0
+    """Interquartile range, in seconds."""
+    repeats: int = 1
+    number: int = 1
+    """Calls per repeat."""
+    threads: int = 1
+    flops: float | None = None
+    """Floating-point operations a call, where the definition tells."""
+    gflops: float | None = None
+    checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
+    error: float | None = None
+    """Largest absolute difference to the unscheduled definition."""
+    cpu: str = ""
+    target: str = ""
+    note: str = ""
+    line: int | None = None
+    step: int | None = None
+    """How many schedule primitives were applied (``prefix`` only)."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """All that was seen of one run of a script."""
+
+    format: int = FORMAT
+    mode: Mode = "compile"
+    status: Literal["ok", "error", "timeout", "limit", "crash"] = "ok"
+    units: list[Unit] = []
+    listings: dict[str, Listing] = {}
+    origins: list[Origin] = []
+    console: list[Console] = []
+    problems: list[Problem] = []
+    measurements: list[Measurement] = []
+    milliseconds: float = 0.0
+    environment: dict[str, str] = {}
+    """Compiler version, LLVM version, CPU model, parallel runtime."""
+
+
+class Progress(Struct, frozen=True, kw_only=True, tag="progress"):
+    """Sent while a ladder runs: how far it is."""
+
+    done: int
+    total: int
+    label: str
+
+
+class Measured(Struct, frozen=True, kw_only=True, tag="measured"):
+    """Sent when one rung of a ladder is done."""
+
+    measurement: Measurement
+
+
+class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
+    """Sent when one rung could not be measured."""
+
+    label: str
+    problem: Problem
+    step: int | None = None
+
+
+Event = Progress | Measured | Failed
+
+encode_json = msgspec.json.encode
