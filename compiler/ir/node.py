@@ -1,0 +1,59 @@
+"""The base of every IR node: a slotted dataclass, compared by identity, immutable by type checking.
+
+``frozen=True`` would make construction about three times slower, so immutability is promised to mypy through
+``dataclass_transform`` and kept by convention at run time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from compiler.ir.origin import Span, current_span
+
+T = TypeVar("T")
+N = TypeVar("N", bound="Node")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def node(cls: type[T]) -> type[T]:
+    """Make ``cls`` a node class: slotted, compared by identity."""
+    return dataclass(slots=True, eq=False, repr=False)(cls)
+
+
+@node
+class Node:
+    """Anything that an IR is made of.
+
+    ``children`` names the fields that visitors descend into, in order; each holds a node, a tuple of nodes, or None.
+    ``span`` is inherited from the ambient span at construction.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ()
+
+    span: Span = field(default_factory=current_span, kw_only=True)
+
+    def same_as(self, other: object) -> bool:
+        """Return whether ``other`` is this very object."""
+        return self is other
+
+
+_SHAPES: dict[type, tuple[tuple[str, ...], Any]] = {}
+
+
+def structure(cls: type) -> tuple[tuple[str, ...], Any]:
+    """Return the names of the fields that make up a node of class ``cls``, and the callable that takes their values.
+
+    The callable is the class itself, or its ``from_fields`` where the public constructor takes something else.
+    """
+    found = _SHAPES.get(cls)
+    if found is None:
+        names = tuple(f.name for f in fields(cls) if f.init and not f.kw_only)
+        found = _SHAPES[cls] = (names, getattr(cls, "from_fields", cls))
+    return found
+
+
+def rebuild(n: N, changes: dict[str, Any]) -> N:
+    """Return a copy of ``n`` with some fields changed; its span is the ambient one."""
+    names, make = structure(type(n))
+    return make(*[changes[f] if f in changes else getattr(n, f) for f in names])  # type: ignore[no-any-return]

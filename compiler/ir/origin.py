@@ -1,0 +1,176 @@
+"""Origins: how every node and every printed line knows where it came from.
+
+A node's *span* is a set of origin ids.  The ids are rows of the active :class:`OriginTable`; the user's lines are its
+roots.  Without an active table nothing is minted and every span is empty, so that plain library use pays nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+OriginId = int
+Span = frozenset[OriginId]
+NO_SPAN: Span = frozenset()
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A range in a user's file; lines are 1-based, columns 0-based, the end is exclusive."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A row of the origin table.
+
+    Attributes
+    ----------
+    level : str
+        ``source`` for a user's line; deeper levels name the IR that minted the row.
+    label : str
+        What happened there, e.g. ``C.split(i, factor=32)``.
+    parents : Span
+        The rows that this one was made from.
+    """
+
+    id: OriginId
+    level: str
+    label: str
+    location: Location | None
+    parents: Span
+
+
+class OriginTable:
+    """All origins of one recording, in the order in which they were minted."""
+
+    def __init__(self) -> None:
+        self.rows: list[Origin] = []
+
+    def mint(self, level: str, label: str, location: Location | None, parents: Span) -> Span:
+        """Add a row and return the span that names it."""
+        row = Origin(len(self.rows), level, label, location, parents)
+        self.rows.append(row)
+        return frozenset((row.id,))
+
+    def ancestors(self, span: Span) -> Span:
+        """Return the span with all of its parents, their parents and so on."""
+        seen: set[OriginId] = set()
+        todo = list(span)
+        while todo:
+            row = todo.pop()
+            if row not in seen:
+                seen.add(row)
+                todo.extend(self.rows[row].parents)
+        return frozenset(seen)
+
+
+@dataclass(slots=True)
+class _Ambient:
+    span: Span = NO_SPAN
+    table: OriginTable | None = None
+    listener: Callable[[Any, Any], None] | None = None
+
+
+ambient = _Ambient()
+"""The span that new nodes inherit, the active table, and who listens to rewrites.  Read by ``ir.functor`` as well."""
+
+
+def current_span() -> Span:
+    """Return the span that a node built now inherits."""
+    return ambient.span
+
+
+@contextmanager
+def derived_from(span: Span) -> Iterator[None]:
+    """Let the nodes built inside inherit ``span``."""
+    outer, ambient.span = ambient.span, span
+    try:
+        yield
+    finally:
+        ambient.span = outer
+
+
+@contextmanager
+def recording(table: OriginTable) -> Iterator[OriginTable]:
+    """Mint origins into ``table`` inside the block."""
+    outer, ambient.table = ambient.table, table
+    try:
+        yield table
+    finally:
+        ambient.table = outer
+
+
+@dataclass(slots=True)
+class Derivation:
+    """One rewrite: ``after`` replaced ``before``.  Keeps the facts that ``x * 1 -> x`` would otherwise lose."""
+
+    before: Any
+    after: Any
+
+
+@dataclass(slots=True)
+class DerivationLog:
+    """Collects the rewrites that mutators make while it listens."""
+
+    entries: list[Derivation] = field(default_factory=list)
+
+    def __call__(self, before: Any, after: Any) -> None:
+        self.entries.append(Derivation(before, after))
+
+
+@contextmanager
+def listening(listener: Callable[[Any, Any], None]) -> Iterator[None]:
+    """Report each rewrite made by a mutator inside the block to ``listener(before, after)``."""
+    outer, ambient.listener = ambient.listener, listener
+    try:
+        yield
+    finally:
+        ambient.listener = outer
+
+
+def user_frame() -> FrameType | None:
+    """Return the innermost frame outside of this package, or None."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def locate(frame: FrameType) -> Location:
+    """Return the range of the expression that ``frame`` is evaluating."""
+    code = frame.f_code
+    positions = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None))
+    line, end_line, column, end_column = positions
+    line = line or frame.f_lineno
+    return Location(code.co_filename, line, column or 0, end_line or line, end_column or 0)
+
+
+def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
+    """Mint a root for the user's current line; returns the empty span when nothing records."""
+    table = ambient.table
+    if table is None:
+        return NO_SPAN
+    frame = user_frame()
+    return table.mint("source", label, locate(frame) if frame else None, parents)
+
+
+def mint(level: str, label: str, parents: Span) -> Span:
+    """Mint a row for something made from ``parents``; returns ``parents`` when nothing records."""
+    table = ambient.table
+    return parents if table is None else table.mint(level, label, None, parents)

@@ -1,0 +1,123 @@
+"""The text builder that every printer writes to: lines whose regions know their origins.
+
+A printer says ``with out.at(node): …``; whatever is written inside is a region of that node.  A node that spans
+several lines owns its header, not its body: an indented block starts afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from compiler.ir.node import Node
+from compiler.ir.origin import NO_SPAN, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Columns ``[start, end)`` of a line, written for ``node``."""
+
+    start: int
+    end: int
+    node: Node
+
+    @property
+    def span(self) -> Span:
+        """The origins of the node."""
+        return self.node.span
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A finished line; inner regions stand before the outer ones that contain them."""
+
+    text: str
+    regions: tuple[Region, ...]
+
+    @property
+    def span(self) -> Span:
+        """The origins of all regions together."""
+        return NO_SPAN.union(*(r.node.span for r in self.regions))
+
+
+class _Open:
+    __slots__ = ("node", "start")
+
+    def __init__(self, node: Node, start: int) -> None:
+        self.node = node
+        self.start = start
+
+
+class TextBuilder:
+    """Builds indented lines with regions.
+
+    Parameters
+    ----------
+    indent : str
+        What one level of indentation looks like.
+    """
+
+    def __init__(self, indent: str = "    ") -> None:
+        self.lines: list[Line] = []
+        self.positions: dict[Node, tuple[int, int]] = {}
+        """Where each node was first written: line (1-based) and column (1-based)."""
+        self._indent = indent
+        self._depth = 0
+        self._parts: list[str] = []
+        self._column = 0
+        self._regions: list[Region] = []
+        self._open: list[_Open] = []
+
+    def write(self, text: str) -> None:
+        """Write a piece of the current line."""
+        if not self._parts:
+            pad = self._indent * self._depth
+            self._parts.append(pad)
+            self._column = len(pad)
+            for o in self._open:
+                o.start = self._column
+        self._parts.append(text)
+        self._column += len(text)
+
+    def newline(self) -> None:
+        """End the current line."""
+        self._regions += [Region(o.start, self._column, o.node) for o in self._open if self._column > o.start]
+        self.lines.append(Line("".join(self._parts), tuple(self._regions)))
+        self._parts, self._regions, self._column = [], [], 0
+        for o in self._open:
+            o.start = 0
+
+    def line(self, text: str) -> None:
+        """Write a whole line."""
+        self.write(text)
+        self.newline()
+
+    @contextmanager
+    def at(self, n: Node) -> Iterator[None]:
+        """Attribute what is written inside to ``n``."""
+        start = self._column if self._parts else len(self._indent) * self._depth
+        self.positions.setdefault(n, (len(self.lines) + 1, start + 1))
+        opened = _Open(n, start)
+        self._open.append(opened)
+        try:
+            yield
+        finally:
+            self._open.pop()
+            if self._parts and self._column > opened.start:
+                self._regions.append(Region(opened.start, self._column, n))
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Indent the lines written inside; they belong to their own nodes only."""
+        self._depth += 1
+        saved, self._open = self._open, []
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            self._open = saved
+
+    def text(self) -> str:
+        """Return all finished lines as one string."""
+        return "\n".join(line.text for line in self.lines)

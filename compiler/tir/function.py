@@ -1,0 +1,41 @@
+"""A function of loop IR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from compiler.ir.module import BaseFunc
+from compiler.ir.node import node, rebuild
+from compiler.ir.primexpr import Var
+from compiler.tir.buffer import Buffer
+from compiler.tir.stmt import Stmt
+
+
+@node
+class PrimFunc(BaseFunc):
+    """Parameters, the buffers that they are views of, and a body.
+
+    Attributes
+    ----------
+    params : tuple of Var
+        Handles stand for buffers, others are scalars.
+    buffer_map : mapping of Var to Buffer
+        What each handle parameter points to.
+    attrs : mapping of str to object
+        ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
+    """
+
+    params: tuple[Var, ...]
+    body: Stmt
+    buffer_map: Mapping[Var, Buffer] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_body(self, new_body: Stmt) -> PrimFunc:
+        """Return this function with another body."""
+        return self if new_body is self.body else rebuild(self, {"body": new_body})
+
+    def with_attr(self, key: str, value: Any) -> PrimFunc:
+        """Return this function with one more attribute."""
+        return rebuild(self, {"attrs": {**self.attrs, key: value}})
