@@ -181,7 +181,8 @@ class Pass:
             return mod
         instruments = [*ctx.instruments, *watchers] if watchers else ctx.instruments
         # Every instrument is asked, even after one said no, as in TVM.
-        if not all([instrument.should_run(mod, self.info) for instrument in instruments]):
+        verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
+        if not all(verdicts):
             return mod
         for name in self.info.required:
             mod = required_pass(name)(mod)
