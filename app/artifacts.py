@@ -223,6 +223,30 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
     step: int | None = None
 
 
+class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
+    """What was seen until now; the last one wins, except that ``listings`` add up over all of them.
+
+    One is sent before native code runs, so that a crash or a kill leaves what was seen.
+    """
+
+    answer: Answer
+    running_line: int | None = None
+    """The script's line that is about to run native code; None in the last snapshot."""
+
+
 Event = Progress | Measured | Failed
+Message = Snapshot | Progress | Measured | Failed
+"""What the child sends, one JSON object a message."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What the child is asked to do; the attached files lie in its working directory."""
+
+    mode: Mode
+    script: str
+    options: Options = Options()
+    budget_seconds: float = 10.0
+    """Time the script may take before it is stopped at the line that it reached."""
+
 
 encode_json = msgspec.json.encode
