@@ -1,0 +1,37 @@
+"""What a number was measured with.  Read once, at import, before the sandbox closes the files it is read from."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from compiler.runtime.threads import parallel_runtime
+
+import compiler
+
+
+def _cpu_model() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as f:
+            for line in f:
+                if line.startswith(("model name", "Model", "Hardware")):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return platform.machine()
+
+
+CPU = _cpu_model()
+
+
+def environment() -> dict[str, str]:
+    """Return versions and hardware by name, as a measurement states them."""
+    from llvmlite import binding
+
+    return {
+        "strata": compiler.__version__,
+        "llvm": ".".join(str(part) for part in binding.llvm_version_info),
+        "cpu": CPU,
+        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "parallel": parallel_runtime() or "none: parallel loops run serially",
+    }

@@ -1,0 +1,183 @@
+"""The ladder: every prefix of a schedule built, checked against the unscheduled definition, and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.ir.structural import structural_equal
+from compiler.runtime.device import cpu
+from compiler.runtime.ndarray import array
+from compiler.runtime.threads import set_num_threads
+from compiler.target.peak import measure_peak
+from threadpoolctl import threadpool_limits
+
+from app.artifacts import Event, Failed, Measured, Measurement, Options, Problem, Progress
+from app.recorder.environment import CPU
+from app.recorder.measure import Check, Timing, compare, random_arrays, time_calls
+from compiler.ir.error import TVMError
+from compiler.ir.events import unwatched
+from compiler.ir.primexpr import IntImm
+from compiler.te.flops import schedule_flops
+from compiler.te.numpy_reference import NoNumPyProgram, evaluate
+
+Array = np.ndarray[Any, Any]
+
+
+class Ladder:
+    """Measures the prefixes of one schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        As the user left it.
+    args : list of Tensor
+        The function's arguments, placeholders and outputs, in the user's order.
+    target : str
+    emit : callable
+        Receives each event as it happens.
+    """
+
+    def __init__(
+        self, schedule: Any, args: list[Any], target: Any, options: Options, emit: Callable[[Event], None]
+    ) -> None:
+        self._schedule = schedule
+        self._args = args
+        self._target = target
+        self._options = options
+        self._emit = emit
+        self._flops = schedule_flops(schedule)
+        self._wanted: list[Array] | None = None
+        self._inputs = self._make_inputs()
+        self._previous: tuple[Any, Measurement] | None = None
+
+    def run(self) -> None:
+        """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
+        count = len(self._schedule.primitives)
+        total = count + 3
+        set_num_threads(self._options.threads)
+        with unwatched(), threadpool_limits(self._options.threads):
+            self._guarded(0, total, "NumPy", None, self._numpy)
+            self._guarded(1, total, "peak", None, self._peak)
+            for step in range(count + 1):
+                label = self._schedule.primitives[step - 1].label if step else "default"
+                self._guarded(step + 2, total, label, step, lambda step=step, label=label: self._rung(step, label))
+        self._emit(Progress(done=total, total=total, label="done"))
+
+    def _guarded(
+        self, done: int, total: int, label: str, step: int | None, measure: Callable[[], Measurement | None]
+    ) -> None:
+        self._emit(Progress(done=done, total=total, label=label))
+        try:
+            measurement = measure()
+        except TVMError as exc:
+            self._emit(Failed(label=label, problem=Problem(kind=type(exc).__name__, message=str(exc)), step=step))
+            return
+        if measurement is not None:
+            self._emit(Measured(measurement=measurement))
+
+    def _make_inputs(self) -> list[Array]:
+        shapes = []
+        for tensor in self._args:
+            if not all(isinstance(d, IntImm) for d in tensor.shape):
+                raise TVMError(f"the ladder needs constant shapes; {tensor.name!r} has {tensor.shape}")
+            shapes.append(tuple(d.value for d in tensor.shape))
+        return random_arrays(shapes, [t.dtype for t in self._args])
+
+    def _outputs(self) -> list[int]:
+        ops = set(self._schedule.outputs)
+        return [i for i, t in enumerate(self._args) if t.op in ops]
+
+    def _rung(self, step: int, label: str) -> Measurement:
+        prefix, mapped = self._schedule.replay(step)
+        args = [mapped(t) for t in self._args]
+        module = lower(prefix, args, name="main")
+        if self._previous is not None and structural_equal(module, self._previous[0]):
+            return self._same_as_before(step, label)
+        built = build(module, target=self._target)
+        arrays = [array(a, cpu(0)) for a in self._inputs]
+        function = built.get_function("main")
+        function(*arrays)
+        check = self._check([arrays[i].numpy() for i in self._outputs()])
+        if not check.ok:
+            measurement = self._measurement("prefix", label, None, check, step)
+        else:
+            measurement = self._measurement("prefix", label, time_calls(lambda: function(*arrays)), check, step)
+        self._previous = (module, measurement)
+        return measurement
+
+    def _same_as_before(self, step: int, label: str) -> Measurement:
+        assert self._previous is not None
+        before = self._previous[1]
+        return Measurement(
+            name=label,
+            kind="prefix",
+            seconds=before.seconds,
+            spread=before.spread,
+            repeats=before.repeats,
+            number=before.number,
+            threads=before.threads,
+            flops=before.flops,
+            gflops=before.gflops,
+            checked=before.checked,
+            error=before.error,
+            cpu=before.cpu,
+            target=before.target,
+            step=step,
+            note="the same loops as the step before; not measured again",
+        )
+
+    def _check(self, outputs: list[Array]) -> Check:
+        if self._wanted is None:
+            self._wanted = outputs
+        return compare(outputs, self._wanted)
+
+    def _numpy(self) -> Measurement | None:
+        tensors = [self._args[i] for i in self._outputs()]
+        inputs = {t: a for i, (t, a) in enumerate(zip(self._args, self._inputs, strict=True)) if t not in tensors}
+        try:
+            self._wanted = evaluate(tensors, inputs)
+            timing = time_calls(lambda: evaluate(tensors, inputs))
+        except NoNumPyProgram:
+            self._wanted = None  # then the bare definition's own result is what the steps are compared with
+            return None
+        return self._measurement("numpy", "NumPy", timing, None, None)
+
+    def _peak(self) -> Measurement | None:
+        if not self._flops:
+            return None
+        gflops = measure_peak("float32", self._options.threads)
+        return Measurement(
+            name="peak",
+            kind="peak",
+            seconds=0.0,
+            gflops=gflops,
+            threads=self._options.threads,
+            cpu=CPU,
+            note="largest rate of fused multiply-adds that this machine was measured to reach",
+        )
+
+    def _measurement(
+        self, kind: Any, name: str, timing: Timing | None, check: Check | None, step: int | None
+    ) -> Measurement:
+        seconds = timing.median if timing else 0.0
+        return Measurement(
+            name=name,
+            kind=kind,
+            seconds=seconds,
+            spread=timing.spread if timing else 0.0,
+            repeats=len(timing.seconds) if timing else 0,
+            number=timing.number if timing else 0,
+            threads=self._options.threads,
+            flops=self._flops,
+            gflops=self._flops / seconds / 1e9 if self._flops and seconds else None,
+            checked="unchecked" if check is None else "ok" if check.ok else "wrong",
+            error=check.largest_error if check else None,
+            cpu=CPU,
+            target=str(self._target),
+            step=step,
+            note="" if timing else "the result is wrong, so it was not measured",
+        )

@@ -1,0 +1,188 @@
+"""Listings: printed texts whose lines carry their origins."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from app.artifacts import Line, Listing, Region
+from app.recorder.origins import OriginRows
+from compiler.ir.text import TextBuilder
+
+Place = tuple[int, int]
+"""Line and column, both 1-based."""
+
+
+def make_listing(
+    level: str, name: str, language: str, lines: list[Line], summary: dict[str, int | float | str]
+) -> Listing:
+    """Return a listing with its content hash and the share of its lines that are linked."""
+    substantial = [line for line in lines if line.text.strip()]
+    linked = sum(1 for line in substantial if line.origins) / len(substantial) if substantial else 0.0
+    content = msgspec.json.encode([level, name, language, lines, summary])
+    key = hashlib.sha256(content).hexdigest()[:24]
+    return Listing(
+        key=key,
+        level=level,
+        name=name,
+        language=language,  # type: ignore[arg-type]
+        lines=lines,
+        summary=summary,
+        linked=round(linked, 4),
+    )
+
+
+def from_builder(out: TextBuilder, name: str, summary: dict[str, int | float | str]) -> Listing:
+    """Return the listing of a printed module whose nodes carry the user's origins."""
+    lines = []
+    for line in out.lines:
+        regions = [Region(r.start, r.end, sorted(r.node.span)) for r in line.regions if r.node.span]
+        lines.append(Line(line.text, sorted(line.span), regions))
+    return make_listing("loop", name, "python", lines, summary)
+
+
+class FinalListing:
+    """The listing that code generation starts from: each printed node gets a row of its own.
+
+    Attributes
+    ----------
+    listing : Listing
+    places : dict
+        The row of the node printed at a line and column; debug locations name exactly these places.
+    """
+
+    def __init__(self, out: TextBuilder, name: str, rows: OriginRows, summary: dict[str, int | float | str]) -> None:
+        self.places: dict[Place, int] = {}
+        self._first_of_line: dict[int, int] = {}
+        lines = [self._line(number, line, rows) for number, line in enumerate(out.lines, 1)]
+        self.listing = make_listing("loop", name, "python", lines, summary)
+
+    def _line(self, number: int, line: object, rows: OriginRows) -> Line:
+        regions: list[Region] = []
+        mine: list[int] = []
+        # Outer regions come last, so that of several nodes printed from one column the outermost keeps the place.
+        for region in line.regions:  # type: ignore[attr-defined]
+            text = line.text[region.start : region.end]  # type: ignore[attr-defined]
+            row = rows.mint("loop", _short(text), number, region.start + 1, sorted(region.node.span))
+            self.places[number, region.start + 1] = row
+            regions.append(Region(region.start, region.end, [row]))
+            mine.append(row)
+        if mine:
+            self._first_of_line[number] = mine[-1]
+        return Line(line.text, mine, regions)  # type: ignore[attr-defined]
+
+    def row_at(self, place: Place) -> int | None:
+        """Return the row for a debug location, or for its line when the column is unknown."""
+        return self.places.get(place) or self._first_of_line.get(place[0])
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+_ATTACHED = re.compile(r", !dbg !(\d+)")
+_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?")
+_DEBUG_METADATA = re.compile(r"^!(\d+) = (?:distinct )?!DI\w+\(")
+_INSTRUCTION = re.compile(r"^  \S")
+
+
+def from_llvm(text: str, name: str, final: FinalListing | None) -> Listing:
+    """Return the listing of LLVM IR; instructions map to loop IR through their debug locations.
+
+    Debug metadata is read, then left out: it is the link itself, not part of the program.
+    """
+    raw = text.splitlines()
+    locations = _llvm_locations(raw)
+    lines: list[Line] = []
+    instructions = 0
+    for line in raw:
+        if _DEBUG_METADATA.match(line) or line.startswith(("!llvm.dbg.cu", "source_filename", "; ModuleID")):
+            continue
+        attached = _ATTACHED.search(line)
+        place = locations.get(int(attached[1])) if attached else None
+        shown = _ATTACHED.sub("", line)
+        instructions += bool(_INSTRUCTION.match(shown))
+        lines.append(_linked(shown, place, final))
+    return make_listing("llvm", name, "llvm", _without_blank_runs(lines), {"instructions": instructions})
+
+
+def _llvm_locations(raw: Iterable[str]) -> dict[int, Place]:
+    found: dict[int, Place] = {}
+    for line in raw:
+        match = _LOCATION.match(line)
+        if match:
+            found[int(match[1])] = (int(match[2]), int(match[3] or 0))
+    return found
+
+
+_LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
+_LABEL = re.compile(r"^([.\w$]+):")
+_DIRECTIVE = re.compile(r"^\s*\.(?!quad|long|short|byte|zero|ascii|asciz|LCPI)\w+")
+_OPERAND_LABEL = re.compile(r"\.?L[A-Za-z_$]*\d+[_\w]*")
+
+
+def from_assembly(text: str, name: str, final: FinalListing | None, summary: dict[str, int | float | str]) -> Listing:
+    """Return the listing of assembly; ``.loc`` directives map instructions to loop IR and are then left out."""
+    body = _before_debug_sections(text.splitlines())
+    used = _used_labels(body)
+    place: Place | None = None
+    lines: list[Line] = []
+    for line in body:
+        loc = _LOC.match(line)
+        if loc:
+            place = (int(loc[1]), int(loc[2] or 0))
+            continue
+        label = _LABEL.match(line)
+        if label:
+            if not label[1].startswith((".L", "L")) or label[1] in used:
+                lines.append(Line(line.split("#")[0].rstrip()))
+            if not label[1].startswith((".L", "L")):
+                place = None
+        elif _DIRECTIVE.match(line) or line.lstrip().startswith(("#", "//", ";")) or not line.strip():
+            continue
+        else:
+            lines.append(_linked(line.expandtabs(4), place, final))
+    return make_listing("asm", name, "gas", lines, summary)
+
+
+def _before_debug_sections(raw: list[str]) -> list[str]:
+    """Drop DWARF and other sections that hold no code and no constants."""
+    kept: list[str] = []
+    keep = True
+    for line in raw:
+        text = line.strip()
+        if text.startswith((".section", ".text", ".data", ".rodata")):
+            keep = ".debug" not in text and ".note" not in text and "eh_frame" not in text
+        if keep:
+            kept.append(line)
+    return kept
+
+
+def _used_labels(body: list[str]) -> set[str]:
+    used: set[str] = set()
+    for line in body:
+        if line[:1].isspace() and not _DIRECTIVE.match(line):
+            used.update(_OPERAND_LABEL.findall(line))
+    return used
+
+
+def _linked(text: str, place: Place | None, final: FinalListing | None) -> Line:
+    row = final.row_at(place) if final is not None and place is not None and place[0] > 0 else None
+    if row is None:
+        return Line(text)
+    start = len(text) - len(text.lstrip())
+    return Line(text, [row], [Region(start, len(text), [row])])
+
+
+def _without_blank_runs(lines: list[Line]) -> list[Line]:
+    kept: list[Line] = []
+    for line in lines:
+        if line.text.strip() or (kept and kept[-1].text.strip()):
+            kept.append(line)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    return kept

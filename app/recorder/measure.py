@@ -1,0 +1,103 @@
+"""Measures one kernel honestly: warmed, repeated, median and spread, checked against the unscheduled definition."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SECONDS_A_RUNG = 1.5
+"""Time that the repeats of one measurement may take, in seconds; a slower kernel still runs once."""
+SECONDS_A_REPEAT = 0.02
+MOST_REPEATS = 20
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds a call, one value for each repeat of ``number`` calls."""
+
+    seconds: list[float]
+    number: int
+
+    @property
+    def median(self) -> float:
+        """The median, in seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """The interquartile range, in seconds."""
+        if len(self.seconds) < 2:
+            return 0.0
+        low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
+        return high - low
+
+
+def time_calls(call: Callable[[], object]) -> Timing:
+    """Time ``call``: once to warm up, then in repeats that are long enough for the clock."""
+    started = time.perf_counter()
+    call()
+    first = time.perf_counter() - started
+    if first > SECONDS_A_RUNG:
+        return Timing([first], 1)
+    number = max(1, math.ceil(SECONDS_A_REPEAT / max(first, 1e-7)))
+    repeats = max(2, min(MOST_REPEATS, int(SECONDS_A_RUNG / max(first * number, 1e-7))))
+    seconds = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        for _ in range(number):
+            call()
+        seconds.append((time.perf_counter() - started) / number)
+    return Timing(seconds, number)
+
+
+def random_arrays(shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], seed: int = 0) -> list[Array]:
+    """Return arrays of seeded values: small integers, and floats around 1, inside the domain of most functions."""
+    rng = np.random.default_rng(seed)
+    arrays: list[Array] = []
+    for shape, dtype in zip(shapes, dtypes, strict=True):
+        if dtype.startswith("float"):
+            arrays.append(rng.uniform(0.5, 1.5, size=shape).astype(dtype))
+        elif dtype == "bool":
+            arrays.append(rng.integers(0, 2, size=shape).astype(bool))
+        else:
+            arrays.append(rng.integers(0, 8, size=shape).astype(dtype))
+    return arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How far a result is from what it should be."""
+
+    ok: bool
+    largest_error: float
+
+
+def compare(actual: Sequence[Array], wanted: Sequence[Array]) -> Check:
+    """Compare outputs; floats may differ by rounding that a long sum in another order explains."""
+    largest, ok = 0.0, True
+    for a, w in zip(actual, wanted, strict=True):
+        if a.size == 0:
+            continue
+        if np.issubdtype(a.dtype, np.floating):
+            wide_a, wide_w = a.astype(np.float64), w.astype(np.float64)
+            difference = np.where(np.isnan(wide_a) & np.isnan(wide_w), 0.0, np.abs(wide_a - wide_w))
+            error = float(np.nanmax(difference)) if not np.isnan(difference).all() else math.inf
+            scale = float(np.nanmax(np.abs(np.where(np.isfinite(wide_w), wide_w, 0.0))))
+            ok &= bool(np.all(difference <= _RELATIVE[a.dtype.itemsize] * max(scale, 1e-30)))
+        else:
+            error = float(np.max(np.abs(a.astype(np.float64) - w.astype(np.float64))))
+            ok &= error == 0.0
+        largest = max(largest, error)
+    return Check(ok, largest)
+
+
+_RELATIVE = {2: 2e-2, 4: 1e-4, 8: 1e-10}
+"""Tolerance relative to the largest magnitude of the result, by bytes of the float type."""

@@ -1,0 +1,37 @@
+"""From the compiler's origin table to the rows that an answer carries.
+
+The table of :mod:`compiler.ir.origin` holds what the user's lines minted.  Listings that code generation reads (the
+final loop IR) mint rows of their own, one for each printed node, so that LLVM IR and assembly can name them.
+"""
+
+from __future__ import annotations
+
+from app.artifacts import Origin
+from compiler.ir.origin import OriginTable
+
+
+class OriginRows:
+    """The rows of an answer: first those of the compiler's table, then those minted for listings."""
+
+    def __init__(self, table: OriginTable) -> None:
+        self._table = table
+        self._minted: list[tuple[str, str, int, int, list[int]]] = []
+
+    def mint(self, level: str, label: str, line: int, column: int, parents: list[int]) -> int:
+        """Add a row for a place of a listing and return its id."""
+        self._minted.append((level, label, line, column, parents))
+        return _MINTED_FROM + len(self._minted) - 1
+
+    def rows(self) -> list[Origin]:
+        """Return all rows, those of the table first."""
+        rows = []
+        for row in self._table.rows:
+            at = row.location
+            rows.append(Origin(row.id, "source", row.label, at and at.line, at and at.column, sorted(row.parents)))
+        for index, (level, label, line, column, parents) in enumerate(self._minted):
+            rows.append(Origin(_MINTED_FROM + index, level, label, line, column, parents))  # type: ignore[arg-type]
+        return rows
+
+
+_MINTED_FROM = 1_000_000
+"""Ids of rows minted for listings start here, out of the way of the compiler's table, which goes on growing."""

@@ -1,0 +1,69 @@
+"""How native code runs while a script is being watched.
+
+While the user types, a kernel runs at most once for a moment, and a measurement is answered from that one timed call.
+When the user asked to run, everything runs in full and what was measured is kept with how it was taken.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from app.artifacts import Measurement, Mode
+from app.recorder.script import Transcript, current_line
+from app.recorder.watch import Watcher
+from compiler.ir.events import Observer, unwatched
+
+
+class CallPolicy(Observer):
+    """Decides what happens when the script calls or measures a built function.
+
+    Parameters
+    ----------
+    before_native : callable
+        Called before native code runs, with the script's line: the moment to send a snapshot.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        watcher: Watcher,
+        transcript: Transcript,
+        describe: Callable[[Any, str, list[float], int], Measurement],
+        before_native: Callable[[int | None], None],
+    ) -> None:
+        self._mode = mode
+        self._watcher = watcher
+        self._transcript = transcript
+        self._describe = describe
+        self._before_native = before_native
+        self._timed: dict[tuple[int, str], float] = {}
+        self.measurements: list[Measurement] = []
+
+    def before_call(self, built: Any, name: str, args: Any) -> None:
+        self._before_native(current_line())
+
+    def after_call(self, built: Any, name: str, seconds: float) -> None:
+        self._timed[id(built), name] = seconds
+
+    def measure(self, built: Any, name: str, number: int, repeat: int, args: Any) -> list[float] | None:
+        if self._mode == "run":
+            self._before_native(current_line())
+            return None
+        seconds = self._timed.get((id(built), name))
+        if seconds is None:
+            self._before_native(current_line())
+            with unwatched():
+                started = time.perf_counter()
+                built.get_function(name)(*args)
+                seconds = time.perf_counter() - started
+            self._timed[id(built), name] = seconds
+        self._transcript.note(
+            "while you type, a measurement is answered from one call of the kernel; Run measures in full"
+        )
+        return [seconds] * repeat
+
+    def measured(self, built: Any, name: str, number: int, seconds: list[float]) -> None:
+        if self._mode == "run":
+            self.measurements.append(self._describe(built, name, seconds, number))

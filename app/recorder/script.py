@@ -1,0 +1,204 @@
+"""Runs a user's script: its output captured, its time bounded, its mistakes told in its own lines."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import linecache
+import signal
+import sys
+import traceback
+import types
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+
+from app.artifacts import Console, Problem
+
+SCRIPT_NAME = "script.py"
+CONSOLE_LIMIT = 200_000
+"""Characters of output that are kept; what comes after is counted and dropped."""
+
+
+class BudgetExceeded(BaseException):
+    """The script's time is up.  Not an Exception, so that ``except Exception`` in a script does not swallow it."""
+
+
+class Transcript:
+    """What the script wrote and what the explorer has to say, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Console] = []
+        self._size = 0
+        self.dropped = 0
+
+    def write(self, stream: str, text: str) -> None:
+        """Add output; neighbours of one stream are joined."""
+        room = max(0, CONSOLE_LIMIT - self._size)
+        self.dropped += max(0, len(text) - room)
+        text = text[:room]
+        self._size += len(text)
+        if not text:
+            return
+        if self.entries and self.entries[-1].stream == stream and stream != "note":
+            text = self.entries.pop().text + text
+        self.entries.append(Console(stream, text))  # type: ignore[arg-type]
+
+    def note(self, text: str) -> None:
+        """Add a remark of the explorer, once."""
+        if not any(e.stream == "note" and e.text == text for e in self.entries):
+            self.entries.append(Console("note", text))
+
+    def finished(self) -> list[Console]:
+        """Return everything, with a remark when something was dropped."""
+        if not self.dropped:
+            return list(self.entries)
+        remark = f"output stops here: {self.dropped:,} more characters were dropped"
+        return [*self.entries, Console("note", remark)]
+
+
+class _Stream(io.TextIOBase):
+    """A text stream that writes into a transcript."""
+
+    def __init__(self, transcript: Transcript, name: str) -> None:
+        self._transcript = transcript
+        self._name = name
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self._transcript.write(self._name, text)
+        return len(text)
+
+
+@contextlib.contextmanager
+def time_budget(seconds: float) -> Iterator[None]:
+    """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in."""
+
+    def ring(signum: int, frame: FrameType | None) -> None:
+        raise BudgetExceeded
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.25)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+class Script:
+    """A user's script, ready to run once.
+
+    Parameters
+    ----------
+    source : str
+        Python code that says ``import tvm``.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.transcript = Transcript()
+        self.problems: list[Problem] = []
+        self.timed_out = False
+
+    def run(self, budget_seconds: float, afterwards: Callable[[], None] | None = None) -> None:
+        """Run the script, then ``afterwards``, within the budget; what goes wrong becomes a problem."""
+        lines = self.source.splitlines(keepends=True)
+        linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)
+        module = types.ModuleType("__main__")
+        module.__dict__.update(__file__=SCRIPT_NAME, __builtins__=builtins)
+        sys.modules["__main__"] = module
+        sys.argv = [SCRIPT_NAME]
+        out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
+        try:
+            with time_budget(budget_seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                exec(compile(self.source, SCRIPT_NAME, "exec"), module.__dict__)
+                if afterwards is not None:
+                    afterwards()
+        except BudgetExceeded as exc:
+            self.timed_out = True
+            line = deepest_line(exc.__traceback__)
+            where = f" at line {line}" if line else ""
+            self._add(
+                "Timeout",
+                f"the script was stopped{where} after {budget_seconds:g} s; what it did until then is "
+                "shown, and Run gives it more time",
+                line,
+                exc,
+            )
+        except SystemExit as exc:
+            if exc.code not in (None, 0):
+                self.transcript.note(f"the script exited with {exc.code!r}")
+        except SyntaxError as exc:
+            self._syntax(exc)
+        except RecursionError as exc:
+            self._add(
+                "RecursionError", "the script's calls are nested too deeply", deepest_line(exc.__traceback__), exc
+            )
+        except MemoryError as exc:
+            self._add(
+                "MemoryError",
+                "the script asked for more memory than a run may have",
+                deepest_line(exc.__traceback__),
+                exc,
+            )
+        except BaseException as exc:
+            self._add(type(exc).__name__, str(exc) or type(exc).__name__, deepest_line(exc.__traceback__), exc)
+
+    def _syntax(self, exc: SyntaxError) -> None:
+        if exc.filename != SCRIPT_NAME:
+            self._add("SyntaxError", str(exc), deepest_line(exc.__traceback__), exc)
+            return
+        column = max(0, (exc.offset or 1) - 1)
+        end = exc.end_offset - 1 if exc.end_offset and exc.end_lineno == exc.lineno else None
+        self.problems.append(
+            Problem(kind="SyntaxError", message=exc.msg, line=exc.lineno, column=column, end_column=end)
+        )
+
+    def _add(self, kind: str, message: str, line: int | None, exc: BaseException) -> None:
+        start, end = _columns(exc.__traceback__, line)
+        self.problems.append(
+            Problem(
+                kind=kind, message=message, line=line, column=start, end_column=end, trace=user_trace(exc.__traceback__)
+            )
+        )
+
+
+def deepest_line(tb: TracebackType | None) -> int | None:
+    """Return the script's line that was running, the innermost one."""
+    line = None
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == SCRIPT_NAME:
+            line = tb.tb_lineno
+        tb = tb.tb_next
+    return line
+
+
+def _columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int | None]:
+    """Return the columns of the expression that failed, where it stands on one line."""
+    found: tuple[int | None, int | None] = (None, None)
+    for frame in traceback.extract_tb(tb):
+        if frame.filename == SCRIPT_NAME and frame.lineno == line and frame.end_lineno == line:
+            found = (frame.colno, frame.end_colno)
+    return found
+
+
+def user_trace(tb: TracebackType | None) -> list[str]:
+    """Return the script's own frames, innermost last; frames of the server's files would leak its paths."""
+    return [
+        f"line {frame.lineno}, in {frame.name}: {frame.line}"
+        for frame in traceback.extract_tb(tb)
+        if frame.filename == SCRIPT_NAME
+    ]
+
+
+def current_line() -> int | None:
+    """Return the script's line that is running now, seen from inside a call that it made."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == SCRIPT_NAME:
+            return frame.f_lineno
+        frame = frame.f_back
+    return None

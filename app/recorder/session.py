@@ -1,0 +1,141 @@
+"""One run of a script under watch, from the request to the last snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.driver.build import build
+from compiler.runtime.threads import set_num_threads
+from compiler.target.target import Target
+
+from app.artifacts import Failed, Measurement, Message, Problem, Request, Snapshot
+from app.recorder.answer import AnswerBuilder
+from app.recorder.environment import CPU, environment
+from app.recorder.ladder import Ladder
+from app.recorder.measure import Timing
+from app.recorder.policy import CallPolicy
+from app.recorder.script import Script
+from app.recorder.watch import UnitRecord, Watcher, primitive_count
+from compiler import alias
+from compiler.ir import transform
+from compiler.ir.error import TVMError
+from compiler.ir.events import watching
+from compiler.ir.origin import OriginTable, recording
+from compiler.te.flops import schedule_flops
+
+
+class Session:
+    """Runs the script of one request and sends what was seen."""
+
+    def __init__(self, request: Request, send: Callable[[Message], None]) -> None:
+        self._request = request
+        self._send = send
+        self._table = OriginTable()
+        self._script = Script(request.script)
+        self._watcher = Watcher()
+        self._builder = AnswerBuilder(self._watcher, self._table, self._script, request.options)
+        self._policy = CallPolicy(
+            request.mode, self._watcher, self._script.transcript, self._describe, self._before_native
+        )
+        self._seen = 0
+
+    def run(self) -> None:
+        """Run the script in full, then send the last snapshot; a ladder follows it."""
+        alias.install()
+        set_num_threads(self._request.options.threads)
+        transform.watchers.append(self._watcher)
+        with recording(self._table), watching(self._watcher), watching(self._policy):
+            self._script.run(self._request.budget_seconds, afterwards=self._complete)
+        transform.watchers.remove(self._watcher)
+        self._snapshot(None)
+        if self._request.mode == "ladder" and not self._script.problems:
+            self._ladder()
+
+    def _snapshot(self, running_line: int | None) -> None:
+        self._builder.measurements = list(self._policy.measurements)
+        answer = self._builder.snapshot(self._request.mode, environment())
+        self._send(Snapshot(answer=answer, running_line=running_line))
+
+    def _before_native(self, line: int | None) -> None:
+        """Send what was seen before native code runs, where there is something new."""
+        seen = sum(len(unit.texts) + 1 for unit in self._watcher.units)
+        if seen != self._seen:
+            self._seen = seen
+            self._snapshot(line)
+
+    def _complete(self) -> None:
+        """Build what the script left unbuilt, so that its panes show it down to the assembly."""
+        schedule = self._last_schedule()
+        if schedule is None:
+            return
+        done = any(u.source is schedule and u.primitives == primitive_count(schedule) for u in self._watcher.units)
+        if not done:
+            args = schedule_arguments(schedule)
+            build(schedule, args, target=Target(self._request.options.target), name="main")
+            return
+        unit = self._unit_of(schedule)
+        if unit is not None and unit.built is None and unit.lowered is not None:
+            build(unit.lowered, target=Target(self._request.options.target), name=unit.name)
+
+    def _last_schedule(self) -> Any:
+        schedules = self._watcher.schedules
+        return schedules[-1] if schedules else None
+
+    def _unit_of(self, schedule: Any) -> UnitRecord | None:
+        return next((u for u in reversed(self._watcher.units) if u.source is schedule), None)
+
+    def _ladder(self) -> None:
+        schedule = self._last_schedule()
+        if schedule is None:
+            problem = Problem(kind="NoSchedule", message="the ladder measures a schedule, and this script makes none")
+            self._send(Failed(label="ladder", problem=problem))
+            return
+        unit = self._unit_of(schedule)
+        args = list(unit.args) if unit is not None and unit.args else schedule_arguments(schedule)
+        target = unit.target if unit is not None and unit.target else Target(self._request.options.target)
+        try:
+            Ladder(schedule, args, target, self._request.options, self._send).run()
+        except TVMError as exc:
+            self._send(Failed(label="ladder", problem=Problem(kind=type(exc).__name__, message=str(exc))))
+
+    def _describe(self, built: Any, name: str, seconds: list[float], number: int) -> Measurement:
+        timing = Timing(seconds, number)
+        unit = self._watcher.unit_of(built)
+        schedule = unit.source if unit is not None and hasattr(unit.source, "primitives") else None
+        flops = schedule_flops(schedule) if schedule is not None else None
+        return Measurement(
+            name=unit.name if unit is not None else name,
+            kind="kernel",
+            seconds=timing.median,
+            spread=timing.spread,
+            repeats=len(seconds),
+            number=number,
+            threads=self._request.options.threads,
+            flops=flops,
+            gflops=flops / timing.median / 1e9 if flops else None,
+            cpu=CPU,
+            target=str(unit.target) if unit is not None else "",
+            line=unit.line if unit is not None else None,
+        )
+
+
+def schedule_arguments(schedule: Any) -> list[Any]:
+    """Return the arguments of a function that nobody named: the placeholders that are read, then the outputs."""
+    from compiler.te.operation import PlaceholderOp
+
+    placeholders: list[Any] = []
+    seen: set[Any] = set()
+
+    def visit(op: Any) -> None:
+        if op in seen:
+            return
+        seen.add(op)
+        for tensor in op.input_tensors:
+            visit(tensor.op)
+            if isinstance(tensor.op, PlaceholderOp) and tensor not in placeholders:
+                placeholders.append(tensor)
+
+    for output in schedule.outputs:
+        visit(output)
+    return [*placeholders, *(op.output(i) for op in schedule.outputs for i in range(op.num_outputs))]

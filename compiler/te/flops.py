@@ -1,0 +1,95 @@
+"""Counts the floating-point operations of a tensor expression, as its definition states them.
+
+The count belongs to the computation, not to a schedule: recomputation through inlining is not work done.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.primexpr import Add, Call, CmpOp, Div, IntImm, Max, Min, Mul, PrimExpr, Reduce, Sub
+from compiler.te.operation import ComputeOp
+
+
+class _Count(Visitor):
+    """Adds up the floating-point operations that one evaluation of an expression makes."""
+
+    def __init__(self) -> None:
+        self.flops = 0
+
+    def visit_BinaryOp(self, n: Any) -> None:
+        arithmetic = isinstance(n, (Add, Sub, Mul, Div, Min, Max, CmpOp))
+        self.flops += arithmetic and dt.is_float(n.a.dtype)
+        Visitor.visit_Node(self, n)
+
+    def visit_Call(self, n: Call) -> None:
+        if dt.is_float(n.dtype) and getattr(n.op, "name", "") not in ("tir.if_then_else", "tir.likely"):
+            self.flops += 1
+        Visitor.visit_Node(self, n)
+
+
+def _flops_of(e: PrimExpr) -> int:
+    count = _Count()
+    count.visit(e)
+    return count.flops
+
+
+def _extent(e: PrimExpr) -> int | None:
+    return e.value if isinstance(e, IntImm) else None
+
+
+def _product(axes: tuple[Any, ...]) -> int | None:
+    total = 1
+    for axis in axes:
+        extent = _extent(axis.dom.extent)
+        if extent is None:
+            return None
+        total *= extent
+    return total
+
+
+def operation_flops(op: Any) -> int | None:
+    """Return the floating-point operations of one operation; None where a shape is symbolic.
+
+    Parameters
+    ----------
+    op : Operation
+        Placeholders count nothing; a reduction counts its source and its combiner once a reduced element.
+    """
+    if not isinstance(op, ComputeOp):
+        return 0
+    points = _product(op.axis)
+    if points is None:
+        return None
+    first = op.body[0]
+    if not isinstance(first, Reduce):
+        return points * sum(_flops_of(e) for e in op.body)
+    reduced = _product(first.axis)
+    if reduced is None:
+        return None
+    each = sum(_flops_of(e) for e in first.source) + sum(_flops_of(e) for e in first.combiner.result)
+    return points * reduced * each
+
+
+def schedule_flops(schedule: Any) -> int | None:
+    """Return the floating-point operations that computing the outputs of a schedule takes.
+
+    The operations are those of the definition: what a schedule added (caches, partial reductions) is traced back to
+    the original tensors through ``schedule.outputs``.
+    """
+    total = 0
+    seen: set[Any] = set()
+    todo = list(schedule.outputs)
+    while todo:
+        op = todo.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        flops = operation_flops(op)
+        if flops is None:
+            return None
+        total += flops
+        todo.extend(t.op for t in op.input_tensors)
+    return total

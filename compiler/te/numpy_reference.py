@@ -1,0 +1,291 @@
+"""A tensor expression as the NumPy program that an expert would write for it.
+
+Every read whose indices are affine in the axes is a strided view of its tensor, so that a matrix multiplication, a
+convolution or a window sum becomes one ``numpy.einsum`` over views (which hands what it can to BLAS), and elementwise
+work becomes ufuncs over broadcast views.  It is the outside judge of what a schedule computes, and the line that a
+schedule's speed is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from compiler.arith import detect_linear_equation
+from compiler.ir.error import TVMError
+from compiler.ir.functor import Functor
+from compiler.ir.primexpr import (
+    Add,
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    PrimExpr,
+    ProducerLoad,
+    Reduce,
+    Select,
+    Sub,
+    Var,
+)
+from compiler.te.operation import ComputeOp, PlaceholderOp
+
+LARGEST_TEMPORARY = 1 << 26
+"""Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
+
+Array = np.ndarray[Any, Any]
+
+
+class NoNumPyProgram(TVMError):
+    """The expression has no NumPy program of sensible size; the message says why."""
+
+
+_UFUNCS: dict[type, Any] = {
+    Add: np.add,
+    Sub: np.subtract,
+    Mul: np.multiply,
+    FloorDiv: np.floor_divide,
+    FloorMod: np.remainder,
+    Min: np.minimum,
+    Max: np.maximum,
+    Mod: np.fmod,
+}
+
+
+def evaluate(outputs: Sequence[Any], inputs: Mapping[Any, Array]) -> list[Array]:
+    """Compute tensors with NumPy.
+
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+        What to compute; shapes must be constant.
+    inputs : mapping of Tensor to ndarray
+        The placeholders' values.
+
+    Returns
+    -------
+    list of ndarray
+        One for each output, C-contiguous, of its tensor's dtype.
+
+    Raises
+    ------
+    NoNumPyProgram
+        If some operation needs a temporary that is too large, or has no NumPy counterpart.
+    """
+    known: dict[Any, Array] = dict(inputs)
+    return [np.ascontiguousarray(_tensor(t, known)) for t in outputs]
+
+
+def _tensor(tensor: Any, known: dict[Any, Array]) -> Array:
+    if tensor not in known:
+        op = tensor.op
+        if isinstance(op, PlaceholderOp):
+            raise NoNumPyProgram(f"no value is given for placeholder {tensor.name!r}")
+        if not isinstance(op, ComputeOp):
+            raise NoNumPyProgram(f"{tensor.name!r} is not a compute operation")
+        for source in op.input_tensors:
+            _tensor(source, known)
+        for index, body in enumerate(op.body):
+            result = op.output(index)
+            known[result] = _Evaluation(op.axis, known).whole(body).astype(result.dtype, copy=False)
+    return known[tensor]
+
+
+def _extent(axis: Any) -> int:
+    extent = axis.dom.extent
+    if not isinstance(extent, IntImm):
+        raise NoNumPyProgram(f"axis {axis.var.name!r} has a symbolic extent")
+    return extent.value
+
+
+class _Evaluation(Functor):
+    """Evaluates one expression over all points of some axes at once; every value broadcasts to their extents."""
+
+    def __init__(self, axes: Sequence[Any], known: Mapping[Any, Array]) -> None:
+        self.axes = list(axes)
+        self.vars = [axis.var for axis in axes]
+        self.shape = tuple(_extent(axis) for axis in axes)
+        self.known = known
+        self.bound: dict[Var, Any] = {}
+
+    def whole(self, e: PrimExpr) -> Array:
+        """Return the value of ``e`` at every point."""
+        return np.broadcast_to(self.visit(e), self.shape)
+
+    def visit_IntImm(self, n: IntImm) -> Any:
+        return np.dtype(n.dtype).type(n.value)
+
+    def visit_FloatImm(self, n: FloatImm) -> Any:
+        return np.dtype(n.dtype).type(n.value)
+
+    def visit_Var(self, n: Var) -> Any:
+        if n in self.bound:
+            return self.bound[n]
+        if n not in self.vars:
+            raise NoNumPyProgram(f"variable {n.name!r} has no value")
+        where = self.vars.index(n)
+        low = self.axes[where].dom.min.value
+        values = np.arange(low, low + self.shape[where], dtype=n.dtype)
+        return values.reshape([-1 if d == where else 1 for d in range(len(self.shape))])
+
+    def visit_BinaryOp(self, n: BinaryOp) -> Any:
+        a, b = self.visit(n.a), self.visit(n.b)
+        ufunc = _UFUNCS.get(type(n))
+        with np.errstate(all="ignore"):
+            if ufunc is not None:
+                return ufunc(a, b)
+            if isinstance(n, Div):
+                return np.true_divide(a, b) if n.dtype.startswith("float") else np.trunc(a / b).astype(n.dtype)
+            return _COMPARISONS[n.symbol](a, b)
+
+    def visit_Not(self, n: Not) -> Any:
+        return np.logical_not(self.visit(n.a))
+
+    def visit_Cast(self, n: Cast) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(self.visit(n.value)).astype(n.dtype)
+
+    def visit_Broadcast(self, n: Broadcast) -> Any:
+        raise NoNumPyProgram("vectors have no NumPy counterpart here")
+
+    def visit_Let(self, n: Let) -> Any:
+        self.bound[n.var] = self.visit(n.value)
+        return self.visit(n.body)
+
+    def visit_Select(self, n: Select) -> Any:
+        return np.where(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
+
+    def visit_Call(self, n: Call) -> Any:
+        name = getattr(n.op, "name", "")
+        args = [self.visit(a) for a in n.args]
+        if name == "tir.if_then_else":
+            return np.where(*args)
+        if name == "tir.likely":
+            return args[0]
+        reference = getattr(n.op, "reference", None)
+        if reference is None:
+            raise NoNumPyProgram(f"{name or n.op} has no NumPy counterpart")
+        with np.errstate(all="ignore"):
+            return np.asarray(reference(*args)).astype(n.dtype, copy=False)
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> Any:
+        source = self.known[n.producer]
+        view = self._strided(source, n.indices)
+        if view is not None:
+            return view
+        if int(np.prod(self.shape)) > LARGEST_TEMPORARY:
+            raise NoNumPyProgram(f"reading {n.producer.name!r} needs a temporary of {self.shape} elements")
+        # Reads that a condition guards may point outside: any value will do there, the condition drops it.
+        indices = [np.clip(self.visit(i), 0, d - 1) for i, d in zip(n.indices, source.shape, strict=True)]
+        return source[tuple(indices)]
+
+    def _strided(self, source: Array, indices: Sequence[PrimExpr]) -> Array | None:
+        """Return the read as a view over the axes, or None where it is not affine or leaves the tensor."""
+        strides, offset = [0] * len(self.vars), 0
+        for dimension, index in enumerate(indices):
+            row = self._affine(index)
+            if row is None:
+                return None
+            *coefficients, base = row
+            reach = [c * (extent - 1) for c, extent in zip(coefficients, self.shape, strict=True)]
+            low, high = base + sum(min(0, r) for r in reach), base + sum(max(0, r) for r in reach)
+            if low < 0 or high >= source.shape[dimension]:
+                return None
+            offset += base * source.strides[dimension]
+            strides = [s + c * source.strides[dimension] for s, c in zip(strides, coefficients, strict=True)]
+        start = source.reshape(-1)[offset // source.itemsize :] if source.size else source
+        shape = [extent if stride else 1 for extent, stride in zip(self.shape, strides, strict=True)]
+        return as_strided(start, shape, strides, writeable=False)
+
+    def _affine(self, index: PrimExpr) -> list[int] | None:
+        """Return the coefficient of each axis and the constant, axes counted from zero."""
+        row = detect_linear_equation(index, self.vars)
+        if row is None or not all(isinstance(c, IntImm) for c in row):
+            return None
+        values = [c.value for c in row]  # type: ignore[attr-defined]
+        starts = [axis.dom.min.value for axis in self.axes]
+        values[-1] += sum(c * s for c, s in zip(values, starts, strict=False))
+        return values
+
+    def visit_Reduce(self, n: Reduce) -> Any:
+        inner = _Evaluation([*self.axes, *n.axis], self.known)
+        where = tuple(range(len(self.axes), len(inner.axes)))
+        combine = _reducer(n)
+        source = n.source[n.value_index]
+        if combine is np.add and len(n.source) == 1 and isinstance(n.condition, IntImm):
+            product = inner.factors(source)
+            if product is not None:
+                return inner.contract(product, len(self.axes))
+        if int(np.prod(inner.shape)) > LARGEST_TEMPORARY:
+            raise NoNumPyProgram(f"the reduction needs a temporary of {inner.shape} elements")
+        values = inner.whole(source)
+        if not isinstance(n.condition, IntImm):
+            values = np.where(inner.whole(n.condition), values, inner.visit(n.combiner.identity_element[0]))
+        with np.errstate(all="ignore"):
+            return (
+                combine.reduce(values, axis=where, dtype=n.dtype)
+                if combine is np.add
+                else combine.reduce(values, axis=where)
+            )
+
+    def factors(self, e: PrimExpr) -> list[Array] | None:
+        """Return the factors of a product of views, or None if ``e`` is something else."""
+        if isinstance(e, Mul):
+            left, right = self.factors(e.a), self.factors(e.b)
+            return None if left is None or right is None else left + right
+        if isinstance(e, ProducerLoad):
+            view = self._strided(self.known[e.producer], e.indices)
+            return None if view is None else [view]
+        return None
+
+    def contract(self, product: list[Array], kept: int) -> Array:
+        """Sum a product of views over the axes from ``kept`` on."""
+        operands: list[Any] = []
+        missing = set(range(kept, len(self.shape)))
+        for view in product:
+            # An axis that a factor does not depend on has extent 1: it is no subscript of that factor.
+            dims = [d for d, extent in enumerate(view.shape) if extent > 1]
+            operands += [view.reshape([view.shape[d] for d in dims]) if len(dims) < view.ndim else view, dims]
+            missing -= set(dims)
+        repeat = int(np.prod([self.shape[d] for d in missing])) if missing else 1
+        present = {d for dims in operands[1::2] for d in dims}
+        out = [d for d in range(kept) if d in present]
+        result = np.einsum(*operands, out, optimize=True)
+        shape = [self.shape[d] if d in present else 1 for d in range(kept)]
+        return result.reshape(shape) * product[0].dtype.type(repeat)
+
+
+_COMPARISONS = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+
+
+def _reducer(n: Reduce) -> Any:
+    """Return the ufunc of a reduction whose combiner is one operation on its two arguments."""
+    combiner = n.combiner
+    if len(combiner.result) == 1:
+        e = combiner.result[0]
+        direct = isinstance(e, BinaryOp) and e.a is combiner.lhs[0] and e.b is combiner.rhs[0]
+        if direct and type(e) in (Add, Mul, Min, Max):
+            return _UFUNCS[type(e)]
+    raise NoNumPyProgram("this reduction has no NumPy counterpart")

@@ -1,0 +1,1 @@
+"""The tests of both wings, runnable as ``python -m tests``."""
