@@ -1,0 +1,163 @@
+"""The child: builds the walls around itself one by one, then runs one request and ends.
+
+Any failure while a wall is built ends the child before a line of the script has run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from app.sandbox import landlock, limits, namespaces, readable, seccomp, syscalls, wire
+from app.sandbox.seccomp import FileAccess
+from app.sandbox.tier import Mechanism, Tier
+
+Handler = Callable[[bytes, Callable[[bytes], None]], None]
+
+EXIT_HANDLER_RAISED = 70
+EXIT_SETUP_FAILED = 71
+EXIT_OUT_OF_MEMORY = 72
+
+OUTPUT, STATUS, JOB = 3, 4, 5
+"""File descriptors in the child, above the standard three."""
+_FIRST_FREE = 6
+
+
+@dataclass(frozen=True)
+class Descriptors:
+    """The files of a job, as the zygote received them."""
+
+    job: int
+    output: int
+    console: int
+    status: int
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the zygote knows and the child needs."""
+
+    handler: Handler
+    tier: Tier
+    readable: Sequence[str]
+    zygote: int
+    """Process id of the zygote, as the child sees its parent; 0 from inside its own process namespace."""
+    uid: int
+    """The user and group id for this child alone."""
+    directory: str
+    """Working directory to make where there is no private root."""
+    address_space: int
+    """Bytes mapped by the zygote."""
+    tasks: int
+    """Tasks that the kernel counts together with the child's."""
+
+
+def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
+    """Set up, run the handler, end; called right after the fork and never returns."""
+    try:
+        _arrange(descriptors)
+    except BaseException:
+        os._exit(EXIT_SETUP_FAILED)
+    try:
+        request = _set_up(surroundings)
+    except BaseException as error:
+        detail = f"{type(error).__name__}: {error}"
+        os.write(STATUS, wire.encode(wire.SetupFailed(detail[:1000])))
+        os._exit(EXIT_SETUP_FAILED)
+    try:
+        surroundings.handler(request, lambda message: wire.write_all(OUTPUT, wire.frame(message)))
+    except MemoryError:
+        os._exit(EXIT_OUT_OF_MEMORY)
+    except SystemExit as request_to_exit:
+        os._exit(request_to_exit.code if isinstance(request_to_exit.code, int) else 1)
+    except BaseException:
+        os.write(2, traceback.format_exc()[-4000:].encode(errors="replace"))
+        os._exit(EXIT_HANDLER_RAISED)
+    os._exit(0)
+
+
+def _arrange(descriptors: Descriptors) -> None:
+    """Give the wanted files their places and close all others.
+
+    Moving them out of the way first keeps one's destination from being another's source.
+    """
+    os.setsid()
+    above = 64
+    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    sources = (null, descriptors.console, descriptors.console, descriptors.output, descriptors.status, descriptors.job)
+    moved = [fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, above) for source in sources]
+    for target, source in enumerate(moved):
+        os.dup2(source, target)
+    syscalls.close_all_but(_FIRST_FREE)
+
+
+def _set_up(surroundings: Surroundings) -> bytes:
+    """Build every wall, say that they stand, and return the request."""
+    tier, uid = surroundings.tier, surroundings.uid
+    header = wire.read_header(JOB)
+    request = wire.read_exactly(JOB, header.request)
+    own_id = Mechanism.USER_ID in tier.mechanisms
+    if Mechanism.PRIVATE_ROOT in tier.mechanisms:
+        owner = (uid, uid) if own_id else (os.geteuid(), os.getegid())
+        namespaces.mount_workspace(header.limits.files_bytes, *owner)
+        workspace = namespaces.WORKSPACE
+    else:
+        workspace = surroundings.directory
+        _enter(workspace, header)
+    limits.apply(header.limits, surroundings.address_space, surroundings.tasks)
+    syscalls.keep_capabilities(("SETUID", "SETGID", "SYS_ADMIN"))
+    if own_id:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    if Mechanism.PRIVATE_ROOT in tier.mechanisms:
+        _enter(workspace, header)
+    if Mechanism.USERS in tier.mechanisms:
+        namespaces.unshare(syscalls.CLONE_NEWUSER)
+    syscalls.keep_capabilities(())
+    _die_with(surroundings.zygote)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    if Mechanism.LANDLOCK in tier.mechanisms:
+        _restrict_paths(surroundings, workspace)
+    os.close(JOB)
+    for signal_number in (signal.SIGINT, signal.SIGPIPE):
+        signal.signal(signal_number, signal.SIG_DFL)
+    if Mechanism.SECCOMP in tier.mechanisms:
+        seccomp.install(tier.files)
+    os.write(STATUS, wire.encode(wire.Ready()))
+    os.close(STATUS)
+    return request
+
+
+def _enter(directory: str, header: wire.Header) -> None:
+    """Make this the working directory and write the attached files, which follow the request in the job."""
+    os.chdir(directory)
+    for name, size in header.files:
+        wire.check_name(name)
+        file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        while size:
+            sent = os.sendfile(file, JOB, None, min(size, 1 << 30))
+            if not sent:
+                raise EOFError(f"files: {name!r} ends early")
+            size -= sent
+        os.close(file)
+
+
+def _die_with(zygote: int) -> None:
+    """Ask to be killed when the zygote dies; changing the user id would clear the wish, so this comes late."""
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != zygote:
+        raise ProcessLookupError("the zygote is gone")
+
+
+def _restrict_paths(surroundings: Surroundings, workspace: str) -> None:
+    writable = [readable.NULL]
+    read = [path for path in surroundings.readable if os.path.exists(path)]
+    (writable if surroundings.tier.files is FileAccess.WRITE else read).append(workspace)
+    landlock.restrict(read, writable)

@@ -1,0 +1,131 @@
+"""Finds out which walls this host offers, by trying each in a throwaway process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+
+import msgspec
+
+from app.sandbox import landlock, namespaces, readable, seccomp, syscalls
+from app.sandbox.seccomp import FileAccess
+from app.sandbox.tier import Mechanism, Tier
+
+_TRIAL_UID = 64_000
+_SECONDS = 60.0
+
+
+def probe() -> Tier:
+    """The strongest tier of this host; ``unsafe-local`` where there is not even seccomp."""
+    if sys.platform != "linux":
+        return Tier(reasons={Mechanism.SECCOMP: f"{sys.platform} has nothing like it"})
+    environment = {**os.environ, "PYTHONPATH": str(readable.PROJECT)}
+    done = subprocess.run(
+        readable.python("app.sandbox.probe"), env=environment, stdout=subprocess.PIPE, timeout=_SECONDS, check=True
+    )
+    return msgspec.json.decode(done.stdout, type=Tier)
+
+
+def try_all(scratch: str) -> Tier:
+    """Try every mechanism, each in a fork of this process, which must be single-threaded.
+
+    Parameters
+    ----------
+    scratch
+        An empty directory.
+    """
+    trials = {**_TRIALS, Mechanism.PRIVATE_ROOT: lambda: _try_private_root(scratch)}
+    outcomes = {mechanism: _outcome(trial) for mechanism, trial in trials.items()}
+    return Tier(
+        mechanisms=frozenset(mechanism for mechanism, problem in outcomes.items() if not problem),
+        reasons={mechanism.value: problem for mechanism, problem in outcomes.items() if problem},
+    )
+
+
+def _outcome(trial: Callable[[], None]) -> str:
+    """Run a trial in a fork; what it failed with, or nothing."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            trial()
+        except BaseException as error:
+            os.write(writing, f"{type(error).__name__}: {error}"[:1000].encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        problem = pipe.read().decode(errors="replace")
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return problem or (f"ended with {code}" if code else "")
+
+
+def _try_seccomp() -> None:
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    seccomp.install(FileAccess.NONE)
+    try:
+        os.open("/", os.O_RDONLY)
+    except PermissionError:
+        return
+    raise OSError("the filter does not filter")
+
+
+def _try_landlock() -> None:
+    if not landlock.abi():
+        raise OSError("the kernel has none, or it is switched off")
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    landlock.restrict([], [])
+    try:
+        os.open("/", os.O_RDONLY)
+    except PermissionError:
+        return
+    raise OSError("Landlock does not restrict")
+
+
+def _privileged() -> None:
+    """Be allowed to make namespaces, at the price of a user namespace where need be."""
+    if not syscalls.has_capability("SYS_ADMIN"):
+        namespaces.enter_user_namespace()
+
+
+def _try_private_root(scratch: str) -> None:
+    _privileged()
+    namespaces.unshare(syscalls.CLONE_NEWNS)
+    namespaces.enter_private_root(scratch, readable.paths(), readable.NULL)
+    namespaces.mount_workspace(1 << 20, os.geteuid(), os.getegid())
+
+
+def _try_processes() -> None:
+    _privileged()
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+    namespaces.unshare(syscalls.CLONE_NEWPID)
+    syscalls.call("setns", own, syscalls.CLONE_NEWPID)
+
+
+def _try_network() -> None:
+    _privileged()
+    namespaces.unshare(syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS)
+
+
+def _try_user_id() -> None:
+    os.setgroups([])
+    os.setresgid(_TRIAL_UID, _TRIAL_UID, _TRIAL_UID)
+    os.setresuid(_TRIAL_UID, _TRIAL_UID, _TRIAL_UID)
+
+
+_TRIALS: dict[Mechanism, Callable[[], None]] = {
+    Mechanism.SECCOMP: _try_seccomp,
+    Mechanism.LANDLOCK: _try_landlock,
+    Mechanism.PROCESSES: _try_processes,
+    Mechanism.NETWORK: _try_network,
+    Mechanism.USERS: lambda: namespaces.unshare(syscalls.CLONE_NEWUSER),
+    Mechanism.USER_ID: _try_user_id,
+}
+
+
+def main() -> None:
+    """Write the tier to standard output."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sys.stdout.buffer.write(msgspec.json.encode(try_all(scratch)))

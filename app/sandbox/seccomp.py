@@ -1,0 +1,207 @@
+"""The system call filter: rules as data, and the small compiler from rules to a classic BPF program.
+
+An honest script under numpy, the JIT, threads, OpenMP and BLAS makes the calls of :data:`ALLOWED`, and those of
+:data:`CHECKED` with the arguments stated there.  Calls that no honest script makes (:data:`FATAL`) and foreign ABIs kill
+the process; everything else answers EPERM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from dataclasses import dataclass
+from enum import Enum
+
+from app.sandbox import syscalls
+from app.sandbox.syscalls import Machine
+
+
+class FileAccess(Enum):
+    """What the filter lets a script do with files; which files is up to the layers that know paths."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+
+
+ALLOWED = frozenset(
+    # memory
+    "mmap munmap mprotect mremap madvise brk msync mincore mbind get_mempolicy "
+    # threads
+    "futex set_robust_list rseq membarrier gettid getpid getppid exit exit_group sched_yield sched_getaffinity getcpu "
+    # signals to oneself
+    "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait sigaltstack restart_syscall setitimer "
+    "getitimer pause "
+    # time and facts
+    "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage sysinfo uname getrandom "
+    "getuid geteuid getgid getegid getrlimit "
+    # open files
+    "read write readv writev pread64 pwrite64 close lseek fstat fstatfs getcwd dup dup2 dup3 pipe2 poll ppoll select "
+    "pselect6 ftruncate".split()
+)
+LOOKS_AT_FILES = frozenset(
+    "stat lstat newfstatat statx statfs access faccessat faccessat2 readlink readlinkat chdir fchdir getdents64".split()
+)
+CHANGES_FILES = frozenset(
+    "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 truncate fallocate fsync fdatasync umask chmod "
+    "fchmod fchmodat utimensat flock copy_file_range sendfile".split()
+)
+FATAL = frozenset(
+    "ptrace process_vm_readv process_vm_writev process_madvise bpf io_uring_setup io_uring_enter io_uring_register "
+    "userfaultfd perf_event_open add_key request_key keyctl mount umount2 pivot_root chroot move_mount open_tree "
+    "fsopen fsconfig fsmount fspick mount_setattr setns unshare init_module finit_module delete_module kexec_load "
+    "kexec_file_load reboot swapon swapoff open_by_handle_at kcmp iopl ioperm modify_ldt quotactl acct settimeofday "
+    "clock_settime adjtimex clock_adjtime vhangup pidfd_getfd syslog fanotify_init sethostname setdomainname".split()
+)
+
+_THREAD_FLAGS = 0x003D_0F00
+"""VM, FS, FILES, SYSVSEM, SIGHAND, THREAD, SETTLS, PARENT_SETTID, CHILD_CLEARTID: exactly a POSIX thread."""
+_CLONE_DETACHED = 0x0040_0000
+"""Ignored by the kernel; musl sets it."""
+_TCGETS = 0x5401
+_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)
+"""F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC; not F_SETOWN, which aims signals."""
+_NOT_READ_ONLY = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
+
+
+@dataclass(frozen=True)
+class Check:
+    """The 32-bit half of an argument, masked, must be one of some values."""
+
+    argument: int
+    values: tuple[int, ...]
+    mask: int = 0xFFFF_FFFF
+    high: bool = False
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A call allowed when every check holds, and refused with an errno otherwise."""
+
+    checks: tuple[Check, ...]
+    refusal: int = errno.EPERM
+
+
+def checked(pid: int, files: FileAccess) -> dict[str, Rule]:
+    """The calls that depend on their arguments.
+
+    Parameters
+    ----------
+    pid
+        The process that will run under the filter, as it sees itself.
+    files
+        What it may do with files.
+    """
+    rules = {
+        "clone": Rule((Check(0, (_THREAD_FLAGS, _THREAD_FLAGS | _CLONE_DETACHED)),)),
+        "clone3": Rule((Check(0, ()),), errno.ENOSYS),  # its flags lie in memory; glibc then falls back to clone
+        "tgkill": Rule((Check(0, (pid,)),)),
+        "ioctl": Rule((Check(1, (_TCGETS,)),), errno.ENOTTY),
+        "fcntl": Rule((Check(1, _FCNTL_COMMANDS),)),
+        "prlimit64": Rule((Check(0, (0, pid)), Check(2, (0,)), Check(2, (0,), high=True))),
+        "prctl": Rule((Check(0, (syscalls.PR_SET_NAME,)),)),
+    }
+    if files is FileAccess.READ:
+        rules["open"] = Rule((Check(1, (0,), _NOT_READ_ONLY),), errno.EACCES)
+        rules["openat"] = Rule((Check(2, (0,), _NOT_READ_ONLY),), errno.EACCES)
+    elif files is FileAccess.NONE:
+        rules["open"] = rules["openat"] = Rule((Check(0, ()),), errno.EACCES)
+        rules.update({name: Rule((Check(0, ()),), errno.EACCES) for name in LOOKS_AT_FILES})
+    return rules
+
+
+def allowed(files: FileAccess) -> frozenset[str]:
+    """The calls allowed whatever their arguments."""
+    match files:
+        case FileAccess.NONE:
+            return ALLOWED
+        case FileAccess.READ:
+            return ALLOWED | LOOKS_AT_FILES
+        case FileAccess.WRITE:
+            return ALLOWED | LOOKS_AT_FILES | CHANGES_FILES | {"open", "openat"}
+
+
+AUDIT_ARCHITECTURE: dict[Machine, int] = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
+X32_BIT = 0x4000_0000
+
+ALLOW = 0x7FFF_0000
+KILL_PROCESS = 0x8000_0000
+ERRNO = 0x0005_0000
+
+LOAD = 0x20
+JUMP_EQUAL = 0x15
+JUMP_AT_LEAST = 0x35
+AND = 0x54
+RETURN = 0x06
+
+_NUMBER_OFFSET = 0
+_ARCHITECTURE_OFFSET = 4
+_ARGUMENTS_OFFSET = 16
+
+Instruction = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, operand."""
+
+
+def program(pid: int, files: FileAccess, machine: Machine) -> list[Instruction]:
+    """Compile the rules for a machine.
+
+    Every rule is self-contained, `if this call: decide`, so that jumps stay within a rule and far below BPF's 255.
+    """
+    code: list[Instruction] = [
+        (LOAD, 0, 0, _ARCHITECTURE_OFFSET),
+        (JUMP_EQUAL, 1, 0, AUDIT_ARCHITECTURE[machine]),
+        (RETURN, 0, 0, KILL_PROCESS),
+        (LOAD, 0, 0, _NUMBER_OFFSET),
+    ]
+    if machine == "x86_64":
+        code += [(JUMP_AT_LEAST, 0, 1, X32_BIT), (RETURN, 0, 0, KILL_PROCESS)]
+    decisions = {name: [(RETURN, 0, 0, KILL_PROCESS)] for name in FATAL}
+    decisions |= {name: [(RETURN, 0, 0, ALLOW)] for name in allowed(files)}
+    decisions |= {name: _decide(rule) for name, rule in checked(pid, files).items()}
+    for name, decision in sorted(decisions.items()):
+        nr = syscalls.number(name, machine)
+        if nr is not None:
+            code += [(JUMP_EQUAL, 0, len(decision), nr), *decision]
+    code.append((RETURN, 0, 0, ERRNO | errno.EPERM))
+    return code
+
+
+def _decide(rule: Rule) -> list[Instruction]:
+    """Check arguments one by one: the first that fails refuses."""
+    code: list[Instruction] = []
+    for check in rule.checks:
+        offset = _ARGUMENTS_OFFSET + 8 * check.argument + 4 * check.high  # both machines are little-endian
+        code += [(LOAD, 0, 0, offset), (AND, 0, 0, check.mask)]
+        for position, value in enumerate(check.values):
+            code.append((JUMP_EQUAL, len(check.values) - position, 0, value & check.mask))
+        code.append((RETURN, 0, 0, ERRNO | rule.refusal))
+    code.append((RETURN, 0, 0, ALLOW))
+    return code
+
+
+class _Filter(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint16), ("jt", ctypes.c_uint8), ("jf", ctypes.c_uint8), ("k", ctypes.c_uint32)]
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.POINTER(_Filter))]
+
+
+_SECCOMP_SET_MODE_FILTER = 1
+_SECCOMP_FILTER_FLAG_TSYNC = 1
+
+
+def install(files: FileAccess) -> None:
+    """Put the filter on every thread of this process, for good.
+
+    Raises
+    ------
+    OSError
+        If the kernel refuses.
+    """
+    code = program(os.getpid(), files, syscalls.machine())
+    instructions = (_Filter * len(code))(*(_Filter(*instruction) for instruction in code))
+    loaded = _Program(len(code), instructions)
+    if syscalls.call("seccomp", _SECCOMP_SET_MODE_FILTER, _SECCOMP_FILTER_FLAG_TSYNC, loaded) != 0:
+        raise OSError("seccomp: a thread could not take the filter")

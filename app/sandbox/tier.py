@@ -1,0 +1,64 @@
+"""How strong the walls around a script are on this host."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from app.sandbox.seccomp import FileAccess
+
+
+class Mechanism(StrEnum):
+    """A wall that the operating system may offer."""
+
+    SECCOMP = "seccomp"
+    """Only the system calls of an allowlist."""
+    LANDLOCK = "landlock"
+    """Only the paths of an allowlist."""
+    PRIVATE_ROOT = "private root"
+    """Own mounts: other paths do not even exist, and the working directory is in memory."""
+    PROCESSES = "process namespace"
+    NETWORK = "network namespace"
+    """Own network, inter-process communication and host name."""
+    USERS = "user namespace"
+    USER_ID = "own user id"
+    """A user id that nothing else runs under."""
+
+
+class Tier(msgspec.Struct, frozen=True, kw_only=True):
+    """The mechanisms that are on, under one name."""
+
+    mechanisms: frozenset[Mechanism] = frozenset()
+    reasons: dict[str, str] = {}
+    """Why each missing mechanism is missing."""
+
+    @property
+    def name(self) -> str:
+        """``full``, ``seccomp+landlock``, ``seccomp`` or ``unsafe-local``."""
+        if Mechanism.SECCOMP not in self.mechanisms:
+            return "unsafe-local"
+        if Mechanism.LANDLOCK not in self.mechanisms:
+            return "seccomp"
+        isolated = {Mechanism.PRIVATE_ROOT, Mechanism.PROCESSES, Mechanism.NETWORK} <= self.mechanisms
+        return "full" if isolated else "seccomp+landlock"
+
+    @property
+    def safe_for_public(self) -> bool:
+        """Whether strangers may be let in."""
+        return Mechanism.SECCOMP in self.mechanisms
+
+    @property
+    def files(self) -> FileAccess:
+        """What a script may do with files where paths are guarded by this tier.
+
+        Writing needs a size-limited file system of its own; without any guard of paths nothing may be opened.
+        """
+        if Mechanism.PRIVATE_ROOT in self.mechanisms:
+            return FileAccess.WRITE
+        return FileAccess.READ if Mechanism.LANDLOCK in self.mechanisms else FileAccess.NONE
+
+    def __str__(self) -> str:
+        walls = ", ".join(sorted(self.mechanisms)) or "no walls"
+        missing = "; ".join(f"no {name}: {why}" for name, why in sorted(self.reasons.items()))
+        return f"{self.name} ({walls})" + (f" [{missing}]" if missing else "")

@@ -1,0 +1,30 @@
+"""First use of LLVM, made once in the zygote: registers the targets, and pays for the JIT's own start-up."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm_binding
+
+_MODULE = """
+define i32 @warm(i32 %x) {
+  %y = add i32 %x, 1
+  ret i32 %y
+}
+"""
+
+
+def llvm() -> None:
+    """Parse, optimise and compile a small function.
+
+    The assembly parser is registered too: without it, inline assembly ends the process.
+    """
+    llvm_binding.initialize_all_targets()
+    llvm_binding.initialize_all_asmprinters()
+    llvm_binding.initialize_native_asmparser()
+    machine = llvm_binding.Target.from_default_triple().create_target_machine(opt=3)
+    module = llvm_binding.parse_assembly(_MODULE)
+    module.verify()
+    builder = llvm_binding.create_pass_builder(machine, llvm_binding.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    engine = llvm_binding.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    engine.get_function_address("warm")

@@ -1,0 +1,209 @@
+"""What server, zygote and child say to one another.
+
+A job travels in a memory file: a length, a JSON header, the request, the attached files.  The child's messages are
+frames, a length and a body, in a pipe that it alone writes; they are hostile.  How the job went travels on a socket of
+its own, which the child closes before the script starts: what arrives there can be believed.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Mapping
+
+import msgspec
+
+from app.sandbox.limits import Limits
+from app.sandbox.tier import Mechanism
+
+_LENGTH = struct.Struct("<I")
+MAX_NAME = 120
+
+
+class Header(msgspec.Struct, frozen=True):
+    """The first part of a job."""
+
+    request: int
+    """Length of the request in bytes."""
+    files: list[tuple[str, int]]
+    """Name and length of each attached file."""
+    limits: Limits
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a zygote is told once, on its command line."""
+
+    handler: str
+    preload: list[str]
+    readable: list[str]
+    """Directories to read beyond those that every child may."""
+    mechanisms: frozenset[Mechanism]
+    scratch: str
+    """A directory of its own."""
+    first_uid: int
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Server to zygote, with the job's file descriptors: fork a child."""
+
+    wall_seconds: float
+
+
+class Booted(msgspec.Struct, frozen=True, tag="booted"):
+    """Zygote to server: ready for jobs."""
+
+
+class BootFailed(msgspec.Struct, frozen=True, tag="boot failed"):
+    """Zygote to server: it cannot work here."""
+
+    detail: str
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """Child to server: all walls stand, the script starts."""
+
+
+class SetupFailed(msgspec.Struct, frozen=True, tag="setup failed"):
+    """Child to server: a wall could not be built; the script was not run."""
+
+    detail: str
+
+
+class Exited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
+    """Zygote to server: the child has ended."""
+
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    cpu_seconds: float
+    peak_bytes: int
+
+
+BootMessage = Booted | BootFailed
+StatusMessage = Ready | SetupFailed | Exited
+
+encode = msgspec.json.encode
+decode_settings = msgspec.json.Decoder(Settings).decode
+decode_start = msgspec.json.Decoder(Start).decode
+decode_boot = msgspec.json.Decoder[BootMessage](BootMessage).decode
+decode_status = msgspec.json.Decoder[StatusMessage](StatusMessage).decode
+_decode_header = msgspec.json.Decoder(Header).decode
+
+MAX_STATUS = 4096
+"""Length of the longest status message."""
+
+
+def check_name(name: str) -> None:
+    """Refuse names of attached files that are not plain names.
+
+    Raises
+    ------
+    ValueError
+        If the name is empty, longer than 120 bytes, starts with a dot, or holds a slash, a backslash or a control
+        character.
+    """
+    plain = name and not name.startswith(".") and len(os.fsencode(name)) <= MAX_NAME
+    if not plain or any(c in "/\\" or not c.isprintable() for c in name):
+        raise ValueError(
+            f"files: expected a plain file name of at most {MAX_NAME} bytes without slashes, control characters or "
+            f"a leading dot, got {name[:200]!r}"
+        )
+
+
+def check_files(files: Mapping[str, bytes], limits: Limits) -> None:
+    """Refuse attachments that could not be written.
+
+    Raises
+    ------
+    ValueError
+        If a name is not plain or the files are too large together.
+    """
+    for name in files:
+        check_name(name)
+    size = sum(map(len, files.values()))
+    if size > limits.files_bytes:
+        raise ValueError(f"files: expected at most {limits.files_bytes} bytes together, got {size}")
+
+
+def write_job(fd: int, request: bytes, files: Mapping[str, bytes], limits: Limits) -> None:
+    """Write a job into an empty file."""
+    header = encode(Header(len(request), [(name, len(content)) for name, content in files.items()], limits))
+    for part in (_LENGTH.pack(len(header)), header, request, *files.values()):
+        write_all(fd, part)
+
+
+def read_header(fd: int) -> Header:
+    """Read a job's header, leaving the position at the request."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    (length,) = _LENGTH.unpack(read_exactly(fd, _LENGTH.size))
+    return _decode_header(read_exactly(fd, length))
+
+
+def read_exactly(fd: int, size: int) -> bytes:
+    """Read so many bytes.
+
+    Raises
+    ------
+    EOFError
+        If the file ends early.
+    """
+    parts = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise EOFError("job: the file ends early")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all bytes, however many calls that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def frame(message: bytes) -> bytes:
+    """A message as it goes through the pipe."""
+    return _LENGTH.pack(len(message)) + message
+
+
+class OutputLimit(Exception):
+    """A child sent more than it may."""
+
+
+class FrameReader:
+    """Cuts a hostile stream into messages, never holding more than the limits allow."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._buffer = bytearray()
+        self._total = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read from the pipe."""
+        self._buffer += data
+
+    def next(self) -> bytes | None:
+        """The next complete message, or None until more is fed.
+
+        Raises
+        ------
+        OutputLimit
+            As soon as a message announces itself as too long, or all together are.
+        """
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > self._limits.message_bytes:
+            raise OutputLimit(f"a message of {length} bytes; at most {self._limits.message_bytes} are allowed")
+        if self._total + length > self._limits.output_bytes:
+            raise OutputLimit(f"more than {self._limits.output_bytes} bytes of output")
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        message = bytes(memoryview(self._buffer)[_LENGTH.size : end])
+        del self._buffer[:end]
+        self._total += length
+        return message
