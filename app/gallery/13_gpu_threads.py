@@ -1,0 +1,20 @@
+"""Blocks and threads
+
+Axes bound to blocks and threads of a GPU: the loop IR shows what each thread does. There is no GPU behind this page,
+so it stops there.
+"""
+
+import tvm
+from tvm import te
+
+n = 1 << 16
+A = te.placeholder((n,), name="A")
+B = te.placeholder((n,), name="B")
+C = te.compute((n,), lambda i: A[i] * B[i], name="C")
+
+s = te.create_schedule(C.op)
+block, thread = s[C].split(C.op.axis[0], factor=256)
+s[C].bind(block, te.thread_axis("blockIdx.x"))
+s[C].bind(thread, te.thread_axis("threadIdx.x"))
+
+print(tvm.lower(s, [A, B, C]))
