@@ -30,6 +30,10 @@ class Node:
     """
 
     children: ClassVar[tuple[str, ...]] = ()
+    defines: ClassVar[tuple[str, ...]] = ()
+    """Fields whose variables begin to exist here, for the rest of the node."""
+    nominal: ClassVar[bool] = False
+    """Whether two nodes are the same thing only if they are one object, whatever their fields say."""
 
     span: Span = field(default_factory=current_span, kw_only=True)
 

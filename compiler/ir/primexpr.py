@@ -16,7 +16,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, TVMError, show
 from compiler.ir.node import Node, node
-from compiler.ir.op import Op
+from compiler.ir.op import Op, register_op
 from compiler.ir.types import Type
 
 
@@ -63,7 +63,42 @@ class ExprOperators:
 
     def __neg__(self) -> PrimExpr:
         value = convert(self)
-        return binary(Sub, const(0, value.dtype), value)
+        if dt.is_uint(value.dtype):
+            return binary(Sub, const(0, value.dtype), value)
+        return binary(Mul, value, const(-1, value.dtype))  # 0 - x would lose the sign of zero
+
+    def __and__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("bitwise_and", self, other)
+
+    def __rand__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("bitwise_and", other, self)
+
+    def __or__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("bitwise_or", self, other)
+
+    def __ror__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("bitwise_or", other, self)
+
+    def __xor__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("bitwise_xor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("bitwise_xor", other, self)
+
+    def __lshift__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("shift_left", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("shift_left", other, self)
+
+    def __rshift__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("shift_right", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> PrimExpr:
+        return bitwise("shift_right", other, self)
+
+    def __invert__(self) -> PrimExpr:
+        return bitwise("bitwise_not", self)
 
     def __lt__(self, other: ExprLike) -> PrimExpr:
         return binary(LT, self, other)
@@ -135,6 +170,8 @@ def set_expression_printer(printer: Callable[[PrimExpr], str]) -> None:
 @node
 class Var(PrimExpr):
     """A variable, the same one only if it is the same object."""
+
+    nominal: ClassVar[bool] = True
 
     name: str
     dtype: str = "int32"
@@ -440,6 +477,7 @@ class Let(PrimExpr):
     """``body`` with ``var`` bound to ``value``."""
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
+    defines: ClassVar[tuple[str, ...]] = ("var",)
 
     var: Var
     value: PrimExpr
@@ -464,6 +502,8 @@ class Call(PrimExpr):
 @node
 class DataProducer(Node):
     """Something whose elements can be read: a tensor of tensor expressions."""
+
+    nominal: ClassVar[bool] = True
 
     name: str
 
@@ -527,6 +567,7 @@ class IterVar(Node, ExprOperators):
     Tensorized: ClassVar[int] = 8
 
     children: ClassVar[tuple[str, ...]] = ("dom", "var")
+    defines: ClassVar[tuple[str, ...]] = ("var",)
 
     dom: Range | None
     var: Var
@@ -554,6 +595,7 @@ class CommReducer(Node):
     """A commutative reduction: ``result`` combines ``lhs`` with ``rhs``, starting from ``identity_element``."""
 
     children: ClassVar[tuple[str, ...]] = ("result", "identity_element")
+    defines: ClassVar[tuple[str, ...]] = ("lhs", "rhs")
 
     lhs: tuple[Var, ...]
     rhs: tuple[Var, ...]
@@ -566,6 +608,7 @@ class Reduce(PrimExpr):
     """The value ``value_index`` of a reduction of ``source`` over ``axis``."""
 
     children: ClassVar[tuple[str, ...]] = ("source", "condition", "init")
+    defines: ClassVar[tuple[str, ...]] = ("axis",)
 
     combiner: CommReducer
     source: tuple[PrimExpr, ...]
@@ -686,6 +729,8 @@ def _common_type(left: dt.DType, right: dt.DType) -> str | None:
 def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     """Build ``kind(a, b)`` with types matched, constants folded and neutral elements dropped."""
     x, y = match_types(a, b, kind.__name__)
+    if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
+        raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {show(x)} {kind.symbol} {show(y)}")
     if kind in _DIVISIONS and isinstance(y, (IntImm, FloatImm)) and y.value == 0 and dt.is_integral(y.dtype):
         raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
     if isinstance(x, (IntImm, FloatImm)) and isinstance(y, (IntImm, FloatImm)):
@@ -707,6 +752,43 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> Pr
         return FloatImm(x.dtype, float(np.dtype(x.dtype).type(value))) if x.dtype != "bfloat16" else None
     low, high = dt.int_range(x.dtype)
     return IntImm(x.dtype, value) if low <= value <= high else None
+
+
+_BITWISE = {
+    name: register_op("tir." + name, reference=reference, doc=doc)
+    for name, reference, doc in (
+        ("bitwise_and", np.bitwise_and, "Bits set in both operands."),
+        ("bitwise_or", np.bitwise_or, "Bits set in either operand."),
+        ("bitwise_xor", np.bitwise_xor, "Bits set in exactly one operand."),
+        ("bitwise_not", np.bitwise_not, "All bits turned over."),
+        ("shift_left", np.left_shift, "Bits moved towards the high end, zeros moved in."),
+        ("shift_right", np.right_shift, "Bits moved towards the low end, the sign moved in where there is one."),
+    )
+}
+
+
+def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
+    """Build a call of a bitwise operator on integers of one data type; constants are folded.
+
+    Raises
+    ------
+    DTypeError
+        If an operand is not integral.
+    ArgumentError
+        If a constant shift is negative or not smaller than the number of bits.
+    """
+    values = match_types(*operands, name) if len(operands) == 2 else (convert(operands[0]),)
+    dtype = values[0].dtype
+    if not dt.is_integral(dtype):
+        raise DTypeError(f"{name}: operands must be integers, got {dtype} in {show(values[0])}")
+    last = values[-1]
+    if name.startswith("shift") and isinstance(last, IntImm) and not 0 <= last.value < dt.bits(dtype):
+        raise ArgumentError(f"{name}: the shift must be from 0 to {dt.bits(dtype) - 1} for {dtype}, got {last.value}")
+    op = _BITWISE[name]
+    if all(isinstance(v, IntImm) for v in values) and op.reference is not None:
+        numbers = [np.dtype(dtype).type(v.value) for v in values if isinstance(v, IntImm)]
+        return IntImm(dtype, wrap_int(int(op.reference(*numbers)), dtype))
+    return Call(dtype, op, values)
 
 
 _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)

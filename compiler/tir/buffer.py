@@ -29,6 +29,9 @@ class Buffer(Node):
         Alignment of ``data`` in bytes, -1 for the runtime's default (64).
     """
 
+    defines: ClassVar[tuple[str, ...]] = ("data", "shape", "strides", "elem_offset")
+    nominal: ClassVar[bool] = True
+
     data: Var
     dtype: str
     shape: tuple[PrimExpr, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler.ir.module import BaseFunc
 from compiler.ir.node import node, rebuild
@@ -26,6 +26,8 @@ class PrimFunc(BaseFunc):
     attrs : mapping of str to object
         ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
     """
+
+    defines: ClassVar[tuple[str, ...]] = ("params", "buffer_map")
 
     params: tuple[Var, ...]
     body: Stmt

@@ -50,6 +50,7 @@ class LetStmt(Stmt):
     """``body`` with ``var`` bound to ``value``."""
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
+    defines: ClassVar[tuple[str, ...]] = ("var",)
 
     var: Var
     value: PrimExpr
@@ -95,6 +96,7 @@ class BufferRealize(Stmt):
     """The buffer exists within ``body``, for the elements within ``bounds``."""
 
     children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
+    defines: ClassVar[tuple[str, ...]] = ("buffer",)
 
     buffer: Buffer
     bounds: tuple[Range, ...]
@@ -131,6 +133,7 @@ class Allocate(Stmt):
     """Memory for ``extents`` elements of ``dtype`` behind ``buffer_var``, within ``body``."""
 
     children: ClassVar[tuple[str, ...]] = ("extents", "condition", "body")
+    defines: ClassVar[tuple[str, ...]] = ("buffer_var",)
 
     buffer_var: Var
     dtype: str
@@ -187,6 +190,7 @@ class For(Stmt):
     """
 
     children: ClassVar[tuple[str, ...]] = ("min", "extent", "body")
+    defines: ClassVar[tuple[str, ...]] = ("loop_var",)
 
     loop_var: Var
     min: PrimExpr

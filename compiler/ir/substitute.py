@@ -1,0 +1,169 @@
+"""Replacing variables, and finding out which ones a node uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from compiler.ir.functor import Mutator
+from compiler.ir.node import Node, rebuild, structure
+from compiler.ir.primexpr import PrimExpr, Var
+
+N = TypeVar("N")
+VarMap = Mapping[Var, PrimExpr] | Callable[[Var], PrimExpr | None]
+
+
+def substitute(n: N, vmap: VarMap) -> N:
+    """Replace the free uses of variables.
+
+    Parameters
+    ----------
+    n : PrimExpr, Stmt or a tuple of them
+    vmap : mapping or callable
+        What replaces a variable; a callable returns None for those that stay.  Where a variable is defined (a loop,
+        a let, a parameter) it stays, and so do its uses inside.
+
+    Returns
+    -------
+    same kind as ``n``
+        The very same object where nothing changed.  Buffers whose pointer, shape or offset changed are replaced
+        consistently.
+    """
+    return _Substitution(vmap).apply(n)  # type: ignore[no-any-return]
+
+
+class _Substitution(Mutator):
+    def __init__(self, vmap: VarMap) -> None:
+        self._lookup: Callable[[Var], PrimExpr | None] = vmap.get if isinstance(vmap, Mapping) else vmap
+        self._things: dict[Node, Node] = {}
+        self._bound: list[Node] = []
+
+    def apply(self, n: Any) -> Any:
+        if isinstance(n, Node):
+            return self._thing(n) if n.nominal and not isinstance(n, Var) else self.visit(n)
+        if isinstance(n, tuple):
+            new = tuple([self.apply(item) for item in n])
+            return n if all(x is y for x, y in zip(n, new, strict=True)) else new
+        return n
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        if self._bound and any(n is b for b in self._bound):
+            return n
+        new = self._lookup(n)
+        return n if new is None else new
+
+    def visit_Node(self, n: Node) -> Any:
+        defined = _defined_vars(n) if n.defines else ()
+        self._bound.extend(defined)
+        changes: dict[str, Any] = {}
+        for name in _fields_to_visit(type(n)):
+            old = getattr(n, name)
+            new = self.apply(old)
+            if new is not old and _may_replace(n, name, new):
+                changes[name] = new
+        if defined:
+            del self._bound[-len(defined) :]
+        return rebuild(n, changes) if changes else n
+
+    def _thing(self, n: Node) -> Node:
+        """Replace a buffer once for all of its uses; tensors stay what they are."""
+        if not n.defines:
+            return n
+        found = self._things.get(n)
+        if found is None:
+            changes = {}
+            for name in n.defines:
+                old = getattr(n, name)
+                new = self.apply(old)
+                if new is not old and (name != "data" or isinstance(new, Var)):
+                    changes[name] = new
+            found = self._things[n] = rebuild(n, changes) if changes else n
+        return found
+
+
+def _may_replace(n: Node, name: str, new: Any) -> bool:
+    """Only a variable can stand where a statement names one, e.g. the subject of an attribute."""
+    return name in n.children or not isinstance(new, PrimExpr) or isinstance(new, Var)
+
+
+_FIELDS: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _fields_to_visit(cls: type[Node]) -> tuple[str, ...]:
+    """Return the fields that can hold uses: all but those that only define variables."""
+    found = _FIELDS.get(cls)
+    if found is None:
+        names, _ = structure(cls)
+        found = _FIELDS[cls] = tuple(name for name in names if name not in cls.defines or name in ("buffer", "axis"))
+    return found
+
+
+def _defined_vars(n: Node) -> list[Node]:
+    """Return the variables that ``n`` itself defines."""
+    found: list[Node] = []
+    todo = [getattr(n, name) for name in reversed(n.defines)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Var):
+            found.append(item)
+        elif isinstance(item, Node):
+            todo.extend(getattr(item, name) for name in reversed(item.defines))
+        elif isinstance(item, tuple):
+            todo.extend(reversed(item))
+        elif isinstance(item, Mapping):
+            todo.extend(reversed(item.values()))
+    return found
+
+
+def post_order_visit(n: Node, f: Callable[[Any], None]) -> None:
+    """Call ``f`` on every node below ``n`` and on ``n`` itself, operands first, each object once."""
+    seen: set[Node] = set()
+
+    def walk(item: Any) -> None:
+        if isinstance(item, Node):
+            if item in seen:
+                return
+            seen.add(item)
+            for name in item.children:
+                walk(getattr(item, name))
+            f(item)
+        elif isinstance(item, tuple):
+            for part in item:
+                walk(part)
+
+    walk(n)
+
+
+def free_vars(n: Any) -> list[Var]:
+    """Return the variables that are used but not defined within ``n``, in order of first use.
+
+    The pointer of a buffer counts as used where the buffer is.
+    """
+    found: dict[Var, None] = {}
+    _collect(n, [], found)
+    return list(found)
+
+
+def _collect(n: Any, bound: list[Node], found: dict[Var, None]) -> None:
+    if isinstance(n, Var):
+        if not any(n is b for b in bound):
+            found[n] = None
+    elif isinstance(n, Node):
+        if n.nominal:
+            _collect(getattr(n, "data", None), bound, found)
+            return
+        defined = _defined_vars(n) if n.defines else ()
+        bound.extend(defined)
+        for name in _fields_to_visit(type(n)):
+            _collect(getattr(n, name), bound, found)
+        if defined:
+            del bound[-len(defined) :]
+    elif isinstance(n, tuple):
+        for item in n:
+            _collect(item, bound, found)
+
+
+def uses_var(n: Any, var: Var | Callable[[Var], bool]) -> bool:
+    """Return whether ``n`` uses the variable, or one for which the predicate holds."""
+    wanted = (lambda v: v is var) if isinstance(var, Var) else var
+    return any(wanted(v) for v in free_vars(n))
