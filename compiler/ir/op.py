@@ -37,12 +37,15 @@ class Op:
         NumPy function of the arguments, for constant folding and the interpreter.
     doc : str
         One sentence for users.
+    prints_dtype : bool
+        Whether a printed call names its data type before its arguments, as one whose type they do not tell.
     """
 
     name: str
     effect: CallEffect = CallEffect.PURE
     reference: Callable[..., Any] | None = None
     doc: str = ""
+    prints_dtype: bool = False
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
@@ -71,11 +74,12 @@ def register_op(
     effect: CallEffect = CallEffect.PURE,
     reference: Callable[..., Any] | None = None,
     doc: str = "",
+    prints_dtype: bool = False,
 ) -> Op:
     """Register an operator under a name that is still free and return it."""
     if name in _REGISTRY:
         raise ValueError(f"operator {name} is registered twice")
-    op = _REGISTRY[name] = Op(name, effect, reference, doc)
+    op = _REGISTRY[name] = Op(name, effect, reference, doc, prints_dtype)
     return op
 
 

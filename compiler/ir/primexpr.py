@@ -730,7 +730,8 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     """Build ``kind(a, b)`` with types matched, constants folded and neutral elements dropped."""
     x, y = match_types(a, b, kind.__name__)
     if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
-        raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {show(x)} {kind.symbol} {show(y)}")
+        where = f"{show(x)} {kind.symbol} {show(y)}"
+        raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {where}")
     if kind in _DIVISIONS and isinstance(y, (IntImm, FloatImm)) and y.value == 0 and dt.is_integral(y.dtype):
         raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
     if isinstance(x, (IntImm, FloatImm)) and isinstance(y, (IntImm, FloatImm)):

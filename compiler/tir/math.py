@@ -1,0 +1,200 @@
+"""Intrinsic functions on floating-point values: one row of the registry and one builder each.
+
+Every reference is a NumPy function of scalars or arrays whose result has the type of its first argument.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import DTypeError, show
+from compiler.ir.op import Op, register_op
+from compiler.ir.primexpr import (
+    And,
+    Call,
+    ExprLike,
+    FloatImm,
+    IntImm,
+    Not,
+    PrimExpr,
+    Select,
+    cast,
+    const,
+    convert,
+    match_types,
+)
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _float_operand(name: str, x: ExprLike) -> PrimExpr:
+    e = convert(x)
+    if not dt.is_float(e.dtype):
+        raise DTypeError(f"{name}: expected a floating-point operand, got {e.dtype} in {show(e)}; cast it with .astype")
+    return e
+
+
+def _fold(op: Op, e: PrimExpr) -> PrimExpr | None:
+    """Evaluate an operation that is exact in every floating-point type."""
+    if isinstance(e, FloatImm) and op.reference is not None:
+        return FloatImm(e.dtype, float(op.reference(np.float64(e.value))))
+    return None
+
+
+def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike], PrimExpr]:
+    op = register_op("tir." + name, reference=reference, doc=doc)
+
+    def build(x: ExprLike) -> PrimExpr:
+        e = _float_operand(name, x)
+        return Call(e.dtype, op, (e,))
+
+    _name(build, name, doc)
+    return build
+
+
+def _rounding(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike], PrimExpr]:
+    """Integers are their own rounding; constants are rounded at once."""
+    op = register_op("tir." + name, reference=reference, doc=doc)
+
+    def build(x: ExprLike) -> PrimExpr:
+        e = convert(x)
+        if dt.is_integral(e.dtype):
+            return e
+        e = _float_operand(name, e)
+        return _fold(op, e) or Call(e.dtype, op, (e,))
+
+    _name(build, name, doc)
+    return build
+
+
+def _binary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike, ExprLike], PrimExpr]:
+    op = register_op("tir." + name, reference=reference, doc=doc)
+
+    def build(x: ExprLike, y: ExprLike) -> PrimExpr:
+        a, b = match_types(x, y, name)
+        _float_operand(name, a)
+        return Call(a.dtype, op, (a, b))
+
+    _name(build, name, doc)
+    return build
+
+
+def _name(build: Callable[..., PrimExpr], name: str, doc: str) -> None:
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = doc
+
+
+def _round_half_away(x: Any) -> Any:
+    whole = np.trunc(x)
+    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
+
+
+exp = _unary("exp", np.exp, "e to the power of x.")
+exp2 = _unary("exp2", np.exp2, "2 to the power of x.")
+exp10 = _unary("exp10", lambda x: np.power(x * 0 + 10, x), "10 to the power of x.")
+log = _unary("log", np.log, "Natural logarithm of x.")
+log2 = _unary("log2", np.log2, "Logarithm of x to base 2.")
+log10 = _unary("log10", np.log10, "Logarithm of x to base 10.")
+log1p = _unary("log1p", np.log1p, "Natural logarithm of 1 + x, accurate near 0.")
+sqrt = _unary("sqrt", np.sqrt, "Square root of x.")
+rsqrt = _unary("rsqrt", lambda x: 1 / np.sqrt(x), "One over the square root of x.")
+sin = _unary("sin", np.sin, "Sine of x in radians.")
+cos = _unary("cos", np.cos, "Cosine of x in radians.")
+tan = _unary("tan", np.tan, "Tangent of x in radians.")
+asin = _unary("asin", np.arcsin, "Inverse sine of x, in radians.")
+acos = _unary("acos", np.arccos, "Inverse cosine of x, in radians.")
+atan = _unary("atan", np.arctan, "Inverse tangent of x, in radians.")
+sinh = _unary("sinh", np.sinh, "Hyperbolic sine of x.")
+cosh = _unary("cosh", np.cosh, "Hyperbolic cosine of x.")
+tanh = _unary("tanh", np.tanh, "Hyperbolic tangent of x.")
+asinh = _unary("asinh", np.arcsinh, "Inverse hyperbolic sine of x.")
+acosh = _unary("acosh", np.arccosh, "Inverse hyperbolic cosine of x.")
+atanh = _unary("atanh", np.arctanh, "Inverse hyperbolic tangent of x.")
+sigmoid = _unary("sigmoid", lambda x: 1 / (1 + np.exp(-x)), "1 / (1 + exp(-x)).")
+erf = _unary("erf", lambda x: _erf(x).astype(np.asarray(x).dtype), "Error function of x.")
+
+floor = _rounding("floor", np.floor, "The largest whole number not above x.")
+ceil = _rounding("ceil", np.ceil, "The smallest whole number not below x.")
+trunc = _rounding("trunc", np.trunc, "The whole number next to x towards zero.")
+round = _rounding("round", _round_half_away, "The whole number nearest to x, halves away from zero.")
+nearbyint = _rounding("nearbyint", np.rint, "The whole number nearest to x, halves to the even one.")
+
+power = pow = _binary("pow", np.power, "x to the power of y.")
+fmod = _binary("fmod", np.fmod, "Remainder of x / y; it has the sign of x.")
+atan2 = _binary("atan2", np.arctan2, "Angle of the point (y, x), in radians: atan2(y, x).")
+copysign = _binary("copysign", np.copysign, "The magnitude of x with the sign of y.")
+hypot = _binary("hypot", np.hypot, "sqrt(x * x + y * y) without overflow.")
+nextafter = _binary("nextafter", np.nextafter, "The next number after x in the direction of y.")
+
+_FABS = register_op("tir.fabs", reference=np.fabs, doc="Absolute value of a floating-point x.")
+_ISNAN = register_op("tir.isnan", reference=np.isnan, doc="Whether x is not a number.")
+_LDEXP = register_op("tir.ldexp", reference=np.ldexp, doc="x times 2 to the power of an integer.")
+_FMA = register_op("tir.fma", reference=lambda x, y, z: x * y + z, doc="x * y + z, rounded once.")
+
+
+def abs(x: ExprLike) -> PrimExpr:
+    """Return the absolute value of ``x``, an integer or a floating-point number."""
+    e = convert(x)
+    if dt.is_uint(e.dtype) or dt.is_bool(e.dtype):
+        return e
+    if dt.is_int(e.dtype):
+        if isinstance(e, IntImm):
+            return const(-e.value if e.value < 0 else e.value, e.dtype)
+        zero = const(0, e.dtype)
+        return Select(e >= zero, e, zero - e)
+    e = _float_operand("abs", e)
+    return _fold(_FABS, e) or Call(e.dtype, _FABS, (e,))
+
+
+fabs = abs
+
+
+def isnan(x: ExprLike) -> PrimExpr:
+    """Return whether ``x`` is not a number; integers never are."""
+    e = convert(x)
+    truth = dt.with_lanes("bool", dt.lanes(e.dtype))
+    if dt.is_integral(e.dtype):
+        return const(False, truth)
+    e = _float_operand("isnan", e)
+    if isinstance(e, FloatImm):
+        return const(math.isnan(e.value), truth)
+    if dt.bits(e.dtype) == 16:
+        e = cast(dt.with_lanes("float32", dt.lanes(e.dtype)), e)
+    return Call(truth, _ISNAN, (e,))
+
+
+def isinf(x: ExprLike) -> PrimExpr:
+    """Return whether ``x`` is infinite; integers never are."""
+    e = convert(x)
+    if dt.is_integral(e.dtype):
+        return const(False, dt.with_lanes("bool", dt.lanes(e.dtype)))
+    return And(abs(e).equal(const(math.inf, e.dtype)), Not(isnan(e)))
+
+
+def isfinite(x: ExprLike) -> PrimExpr:
+    """Return whether ``x`` is neither infinite nor not a number."""
+    e = convert(x)
+    if dt.is_integral(e.dtype):
+        return const(True, dt.with_lanes("bool", dt.lanes(e.dtype)))
+    return And(Not(isinf(e)), Not(isnan(e)))
+
+
+def ldexp(x: ExprLike, exponent: ExprLike) -> PrimExpr:
+    """Return ``x * 2 ** exponent`` for a floating-point ``x`` and an integer ``exponent``."""
+    value, power_of_two = _float_operand("ldexp", x), convert(exponent)
+    if not dt.is_integral(power_of_two.dtype):
+        raise DTypeError(f"ldexp: exponent must be an integer, got {power_of_two.dtype} in {show(power_of_two)}")
+    return Call(value.dtype, _LDEXP, (value, power_of_two))
+
+
+def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> PrimExpr:
+    """Return ``x * y + z``, rounded once."""
+    a, b = match_types(x, y, "fma")
+    a, c = match_types(a, z, "fma")
+    _float_operand("fma", a)
+    return Call(a.dtype, _FMA, (a, cast(a.dtype, b), c))
