@@ -1,0 +1,82 @@
+"""A script's output is kept, its time is bounded, and its mistakes are told in its own lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.recorder.script import CONSOLE_LIMIT, Script
+
+
+def run(source: str, budget: float = 5.0) -> Script:
+    script = Script(source)
+    script.run(budget)
+    return script
+
+
+def test_output_is_kept_in_order_by_stream() -> None:
+    script = run("import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c')\n")
+    assert [(e.stream, e.text) for e in script.transcript.finished()] == [
+        ("stdout", "a\n"),
+        ("stderr", "b\n"),
+        ("stdout", "c\n"),
+    ]
+    assert not script.problems
+
+
+def test_an_output_flood_is_cut_and_counted() -> None:
+    script = run("for _ in range(1000):\n    print('x' * 999)\n")
+    entries = script.transcript.finished()
+    assert sum(len(e.text) for e in entries if e.stream == "stdout") == CONSOLE_LIMIT
+    assert "800,000 more characters" in entries[-1].text
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line", "words"),
+    [
+        ("x = 1\ny = x +\n", "SyntaxError", 2, "invalid syntax"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "ZeroDivisionError", 2, "division by zero"),
+        ("import nowhere_at_all\n", "ModuleNotFoundError", 1, "nowhere_at_all"),
+        ("def f():\n    f()\nf()\n", "RecursionError", 2, "too deeply"),
+        ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 1, "KeyboardInterrupt"),
+    ],
+)
+def test_a_mistake_is_told_at_its_line(source: str, kind: str, line: int, words: str) -> None:
+    (problem,) = run(source).problems
+    assert (problem.kind, problem.line) == (kind, line)
+    assert words in problem.message
+
+
+def test_columns_mark_the_expression_that_failed() -> None:
+    (problem,) = run("a = [1]\nb = 2 + a[7]\n").problems
+    assert (problem.line, problem.column, problem.end_column) == (2, 8, 12)
+
+
+def test_the_trace_shows_the_users_frames_only() -> None:
+    (problem,) = run("import json\ndef load():\n    return json.loads('{')\nload()\n").problems
+    assert problem.trace == ["line 4, in <module>: load()", "line 3, in load: return json.loads('{')"]
+    assert problem.line == 3
+
+
+@pytest.mark.parametrize(
+    "loop",
+    ["while True:\n    pass\n", "while True:\n    try:\n        pass\n    except Exception:\n        pass\n"],
+)
+def test_an_endless_loop_is_stopped_at_its_line(loop: str) -> None:
+    script = run("print('before')\n" + loop, budget=0.2)
+    (problem,) = script.problems
+    assert script.timed_out
+    assert problem.kind == "Timeout"
+    assert problem.line is not None
+    assert problem.line >= 2
+    assert script.transcript.finished()[0].text == "before\n"
+
+
+def test_exit_is_not_a_mistake() -> None:
+    script = run("import sys\nprint('x')\nsys.exit(3)\n")
+    assert not script.problems
+    assert "exited with 3" in script.transcript.finished()[-1].text
+
+
+def test_the_script_is_main_and_has_its_own_names() -> None:
+    script = run("assert __name__ == '__main__'\nassert __file__ == 'script.py'\n")
+    assert not script.problems
