@@ -29,6 +29,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
     opt_level: Annotated[int, Meta(ge=0, le=3)] = 3
     threads: Annotated[int, Meta(ge=1, le=256)] = 1
+    prefix: Annotated[int, Meta(ge=0, le=10_000)] | None = None
+    """Show the last schedule as it was after this many of its primitives; None for all of them."""
 
 
 class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -78,7 +80,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     language: Literal["python", "loops", "llvm", "gas"]
     lines: list[Line]
     summary: dict[str, int | float | str] = {}
-    """Facts for the pane's title, e.g. ``{"instructions": 268}`` or ``{"vector bits": 512, "fma": 64, "spills": 0}``."""
+    """Facts for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
     linked: float = 0.0
     """Share of non-blank lines that have at least one origin, 0 to 1."""
 
@@ -98,6 +100,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """Key of the text after this step."""
     changed: bool = True
     """Decided on the IR, not on the text."""
+    applied: bool = True
+    """False for a schedule primitive that ``Options.prefix`` leaves out."""
     milliseconds: float | None = None
     delta: dict[str, int] = {}
     """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""

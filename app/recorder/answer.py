@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from app.recorder.schedule_tree import schedule_stages
-from compiler.target.codegen.llvm import assembly_summary
-
 from app.artifacts import Answer, Listing, Measurement, Options, Step, Unit
 from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
 from app.recorder.origins import OriginRows
+from app.recorder.schedule_tree import schedule_stages
 from app.recorder.script import Script
 from app.recorder.watch import UnitRecord, Watcher
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.origin import OriginTable
+from compiler.target.codegen.llvm import assembly_summary
 from compiler.tir import printer
 
 LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
@@ -81,14 +80,13 @@ class AnswerBuilder:
     def _unit(self, record: UnitRecord) -> Unit:
         final = self._final(record)
         steps = [*self._schedule_steps(record), *self._lowering_steps(record, final), *self._text_steps(record, final)]
-        schedule = record.source if hasattr(record.source, "primitives") else None
         return Unit(
             name=record.name,
             line=record.line,
             target=str(record.target or ""),
             built=record.built is not None,
             steps=steps,
-            schedule=schedule_stages(schedule) if schedule is not None else [],
+            schedule=schedule_stages(record.source) if record.schedule is not None else [],
         )
 
     def _keep(self, listing: Listing) -> Listing:
@@ -158,19 +156,28 @@ class AnswerBuilder:
     # schedule
 
     def _schedule_steps(self, record: UnitRecord) -> list[Step]:
-        primitives = list(getattr(record.source, "primitives", ()))[: record.primitives]
-        if not hasattr(record.source, "primitives"):
+        if record.schedule is None:
             return []
         steps = [
             Step(
                 group="schedule",
                 name="default",
                 detail="the definition, not scheduled",
-                line=self._watcher.schedule_lines.get(id(record.source)),
+                line=self._watcher.schedule_lines.get(id(record.schedule)),
             )
         ]
-        for primitive in primitives:
-            steps.append(Step(group="schedule", name=primitive.name, detail=primitive.label, line=primitive.line))
+        for index, primitive in enumerate(record.schedule.primitives):
+            applied = index < record.primitives
+            if applied or record.whole is not None:
+                steps.append(
+                    Step(
+                        group="schedule",
+                        name=primitive.name,
+                        detail=primitive.label,
+                        line=primitive.line,
+                        applied=applied,
+                    )
+                )
         return steps
 
     # LLVM

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import platform
 
-from compiler.runtime.threads import parallel_runtime
-
 import compiler
+from compiler.runtime.threads import parallel_runtime
 
 
 def _cpu_model() -> str:

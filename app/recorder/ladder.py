@@ -6,21 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from compiler.driver.build import build
-from compiler.driver.lower import lower
-from compiler.ir.structural import structural_equal
-from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import array
-from compiler.runtime.threads import set_num_threads
-from compiler.target.peak import measure_peak
 from threadpoolctl import threadpool_limits
 
 from app.artifacts import Event, Failed, Measured, Measurement, Options, Problem, Progress
 from app.recorder.environment import CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_calls
+from compiler.driver.build import build
+from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.events import unwatched
 from compiler.ir.primexpr import IntImm
+from compiler.ir.structural import structural_equal
+from compiler.runtime.device import cpu
+from compiler.runtime.ndarray import array
+from compiler.runtime.threads import set_num_threads
+from compiler.target.peak import measure_peak
 from compiler.te.flops import schedule_flops
 from compiler.te.numpy_reference import NoNumPyProgram, evaluate
 

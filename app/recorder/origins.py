@@ -7,6 +7,7 @@ final loop IR) mint rows of their own, one for each printed node, so that LLVM I
 from __future__ import annotations
 
 from app.artifacts import Origin
+from app.recorder.script import SCRIPT_NAME
 from compiler.ir.origin import OriginTable
 
 
@@ -26,7 +27,8 @@ class OriginRows:
         """Return all rows, those of the table first."""
         rows = []
         for row in self._table.rows:
-            at = row.location
+            # Frames of the explorer itself, e.g. of the build that completes a script, are nobody's lines.
+            at = row.location if row.location and row.location.file == SCRIPT_NAME else None
             rows.append(Origin(row.id, "source", row.label, at and at.line, at and at.column, sorted(row.parents)))
         for index, (level, label, line, column, parents) in enumerate(self._minted):
             rows.append(Origin(_MINTED_FROM + index, level, label, line, column, parents))  # type: ignore[arg-type]

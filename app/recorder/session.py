@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.driver.build import build
-from compiler.runtime.threads import set_num_threads
-from compiler.target.target import Target
-
 from app.artifacts import Failed, Measurement, Message, Problem, Request, Snapshot
 from app.recorder.answer import AnswerBuilder
 from app.recorder.environment import CPU, environment
@@ -18,10 +14,13 @@ from app.recorder.policy import CallPolicy
 from app.recorder.script import Script
 from app.recorder.watch import UnitRecord, Watcher, primitive_count
 from compiler import alias
+from compiler.driver.build import build
 from compiler.ir import transform
 from compiler.ir.error import TVMError
-from compiler.ir.events import watching
+from compiler.ir.events import unwatched, watching
 from compiler.ir.origin import OriginTable, recording
+from compiler.runtime.threads import set_num_threads
+from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 
 
@@ -69,6 +68,10 @@ class Session:
         schedule = self._last_schedule()
         if schedule is None:
             return
+        prefix = self._request.options.prefix
+        if prefix is not None and prefix < primitive_count(schedule):
+            self._build_prefix(schedule, prefix)
+            return
         done = any(u.source is schedule and u.primitives == primitive_count(schedule) for u in self._watcher.units)
         if not done:
             args = schedule_arguments(schedule)
@@ -77,6 +80,16 @@ class Session:
         unit = self._unit_of(schedule)
         if unit is not None and unit.built is None and unit.lowered is not None:
             build(unit.lowered, target=Target(self._request.options.target), name=unit.name)
+
+    def _build_prefix(self, schedule: Any, count: int) -> None:
+        """Build the schedule as it was after ``count`` primitives."""
+        unit = self._unit_of(schedule)
+        args = list(unit.args) if unit is not None and unit.args else schedule_arguments(schedule)
+        target = unit.target if unit is not None and unit.target else Target(self._request.options.target)
+        with unwatched():
+            prefix, mapped = schedule.replay(count)
+        build(prefix, [mapped(a) for a in args], target=target, name=unit.name if unit is not None else "main")
+        self._watcher.show_prefix(schedule, prefix)
 
     def _last_schedule(self) -> Any:
         schedules = self._watcher.schedules

@@ -57,6 +57,14 @@ class UnitRecord:
     target: Any = None
     texts: list[TextRecord] = field(default_factory=list)
     built: Any = None
+    whole: Any = None
+    """The user's schedule, where ``source`` is a prefix of it."""
+
+    @property
+    def schedule(self) -> Any:
+        """The user's schedule, all of its primitives applied; None for a function that had none."""
+        schedule = self.source if self.whole is None else self.whole
+        return schedule if hasattr(schedule, "primitives") else None
 
     def same_program(self, source: Any, primitives: int) -> bool:
         """Return whether ``source`` in its present state is what this unit was made from."""
@@ -147,6 +155,16 @@ class Watcher(Observer, PassInstrument):
         if self._current is not None:
             self._current.built = built
             self._current = None
+
+    def show_prefix(self, whole: Any, prefix: Any) -> None:
+        """Show the unit that was made from ``prefix`` in the place of the last one made from ``whole``."""
+        shown = next(unit for unit in reversed(self.units) if unit.source is prefix)
+        shown.whole = whole
+        replaced = next((unit for unit in reversed(self.units) if unit.source is whole), None)
+        if replaced is not None:
+            shown.line = replaced.line
+            self.units.remove(shown)
+            self.units[self.units.index(replaced)] = shown
 
     def unit_of(self, built: Any) -> UnitRecord | None:
         """Return the unit that ``built`` came from."""
