@@ -1,7 +1,18 @@
-"""Runs strangers' Python, and the native code it makes, behind walls that the operating system keeps up."""
+"""Runs strangers' Python, and the native code it makes, behind walls that the operating system keeps up.
 
-from app.sandbox.client import Job, Outcome, Sandbox, SandboxError
+:class:`Sandbox` is for Linux.  Elsewhere :class:`UnsafeLocal` offers the same interface without any wall.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from app.sandbox.interface import Job, Outcome, Runner, SandboxError
 from app.sandbox.limits import Limits
+from app.sandbox.local import UnsafeLocal
 from app.sandbox.tier import Mechanism, Tier
 
-__all__ = ["Job", "Limits", "Mechanism", "Outcome", "Sandbox", "SandboxError", "Tier"]
+if sys.platform == "linux":
+    from app.sandbox.client import Sandbox
+
+__all__ = ["Job", "Limits", "Mechanism", "Outcome", "Runner", "Sandbox", "SandboxError", "Tier", "UnsafeLocal"]

@@ -8,20 +8,13 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import landlock, limits, namespaces, readable, seccomp, syscalls, wire
-from app.sandbox.seccomp import FileAccess
-from app.sandbox.tier import Mechanism, Tier
-
-Handler = Callable[[bytes, Callable[[bytes], None]], None]
-
-EXIT_HANDLER_RAISED = 70
-EXIT_SETUP_FAILED = 71
-EXIT_OUT_OF_MEMORY = 72
+from app.sandbox import landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
+from app.sandbox.handler import EXIT_SETUP_FAILED, Handler, serve
+from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 OUTPUT, STATUS, JOB = 3, 4, 5
 """File descriptors in the child, above the standard three."""
@@ -69,16 +62,7 @@ def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
         detail = f"{type(error).__name__}: {error}"
         os.write(STATUS, wire.encode(wire.SetupFailed(detail[:1000])))
         os._exit(EXIT_SETUP_FAILED)
-    try:
-        surroundings.handler(request, lambda message: wire.write_all(OUTPUT, wire.frame(message)))
-    except MemoryError:
-        os._exit(EXIT_OUT_OF_MEMORY)
-    except SystemExit as request_to_exit:
-        os._exit(request_to_exit.code if isinstance(request_to_exit.code, int) else 1)
-    except BaseException:
-        os.write(2, traceback.format_exc()[-4000:].encode(errors="replace"))
-        os._exit(EXIT_HANDLER_RAISED)
-    os._exit(0)
+    os._exit(serve(surroundings.handler, request, OUTPUT))
 
 
 def _arrange(descriptors: Descriptors) -> None:
@@ -109,7 +93,7 @@ def _set_up(surroundings: Surroundings) -> bytes:
     else:
         workspace = surroundings.directory
         _enter(workspace, header)
-    limits.apply(header.limits, surroundings.address_space, surroundings.tasks)
+    rlimits.apply(header.limits, surroundings.address_space, surroundings.tasks)
     syscalls.keep_capabilities(("SETUID", "SETGID", "SYS_ADMIN"))
     if own_id:
         os.setgroups([])
@@ -126,8 +110,6 @@ def _set_up(surroundings: Surroundings) -> bytes:
     if Mechanism.LANDLOCK in tier.mechanisms:
         _restrict_paths(surroundings, workspace)
     os.close(JOB)
-    for signal_number in (signal.SIGINT, signal.SIGPIPE):
-        signal.signal(signal_number, signal.SIG_DFL)
     if Mechanism.SECCOMP in tier.mechanisms:
         seccomp.install(tier.files)
     os.write(STATUS, wire.encode(wire.Ready()))

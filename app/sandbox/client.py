@@ -18,16 +18,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
-from typing import Literal
 
-import msgspec
-
-from app.sandbox import child, probe, wire, zygote
+from app.sandbox import child, probe, rlimits, wire, zygote
+from app.sandbox.handler import EXIT_OUT_OF_MEMORY
+from app.sandbox.interface import Outcome, SandboxError, Status
+from app.sandbox.limits import Limits
 from app.sandbox.readable import PROJECT, python
-from app.sandbox.limits import Limits, exceeded_cpu
 from app.sandbox.tier import Tier
-
-Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled"]
 
 CONSOLE_BYTES = 8192
 """What is kept of a child's standard output and error."""
@@ -52,26 +49,7 @@ class Ends:
         self.status.close()
 
 
-class SandboxError(Exception):
-    """The sandbox itself cannot work."""
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a job ended."""
-
-    status: Status
-    detail: str = ""
-    signal: int | None = None
-    exit_code: int | None = None
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_bytes: int = 0
-    """Largest resident size, the interpreter and libraries shared with the zygote included."""
-    console: str = ""
-    """What native code wrote to the standard streams; hostile."""
-
-
-class Job:
+class SandboxedJob:
     """A request that a child works on.
 
     Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
@@ -209,9 +187,10 @@ class Job:
             return "timeout", f"more than {self._limits.wall_seconds:g} s"
         if not any(isinstance(r, wire.Ready) for r in self._reports):
             return "setup", f"the child ended before the script started: {describe(exited)}"
-        if exited.signal in (signal.SIGKILL, signal.SIGXCPU) and exceeded_cpu(self._limits, exited.cpu_seconds):
-            return "timeout", f"more than {self._limits.cpu_seconds:g} s of processor time"
-        if exited.signal == signal.SIGKILL or exited.exit_code == child.EXIT_OUT_OF_MEMORY:
+        allowed = rlimits.cpu_limit(self._limits)
+        if exited.signal == signal.SIGKILL and exited.cpu_seconds >= allowed * 0.95:
+            return "timeout", f"more than {allowed} s of processor time"
+        if exited.signal == signal.SIGKILL or exited.exit_code == EXIT_OUT_OF_MEMORY:
             return "memory", "out of memory"
         return "crash", describe(exited)
 
@@ -283,7 +262,7 @@ class ZygoteProcess:
         """Whether the process still runs."""
         return self._process.poll() is None
 
-    def start(self, request: bytes, files: Mapping[str, bytes], limits: Limits) -> Job:
+    def start(self, request: bytes, files: Mapping[str, bytes], limits: Limits) -> SandboxedJob:
         """Hand a job over.
 
         Raises
@@ -308,7 +287,7 @@ class ZygoteProcess:
             start = wire.encode(wire.Start(limits.wall_seconds))
             socket.send_fds(self._control, [start], list(dataclasses.astuple(descriptors)))
             ours.pop_all()
-        return Job(self, limits, Ends(output, ours_console, status))
+        return SandboxedJob(self, limits, Ends(output, ours_console, status))
 
     def kill(self) -> None:
         """End the zygote and, with it, all its children."""
@@ -391,7 +370,9 @@ class Sandbox:
             self.close()
             raise
 
-    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+    def start(
+        self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None
+    ) -> SandboxedJob:
         """Start a job.
 
         Parameters

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.sandbox import landlock, namespaces, readable, seccomp, syscalls
-from app.sandbox.seccomp import FileAccess
-from app.sandbox.tier import Mechanism, Tier
+from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 _TRIAL_UID = 64_000
 _SECONDS = 60.0

@@ -1,4 +1,4 @@
-"""The paths that a script's process may read: Python, the shared libraries, this project's code, facts about the CPU."""
+"""The paths that a script may read: Python, the shared libraries, this project's code, facts about the CPU."""
 
 from __future__ import annotations
 

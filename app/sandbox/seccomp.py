@@ -1,8 +1,8 @@
 """The system call filter: rules as data, and the small compiler from rules to a classic BPF program.
 
 An honest script under numpy, the JIT, threads, OpenMP and BLAS makes the calls of :data:`ALLOWED`, and those of
-:data:`CHECKED` with the arguments stated there.  Calls that no honest script makes (:data:`FATAL`) and foreign ABIs kill
-the process; everything else answers EPERM.
+:func:`checked` with the arguments stated there.  Calls that no honest script makes (:data:`FATAL`) and foreign ABIs
+kill the process; everything else answers EPERM.
 """
 
 from __future__ import annotations
@@ -11,21 +11,17 @@ import ctypes
 import errno
 import os
 from dataclasses import dataclass
-from enum import Enum
 
 from app.sandbox import syscalls
 from app.sandbox.syscalls import Machine
+from app.sandbox.tier import FileAccess
 
 
-class FileAccess(Enum):
-    """What the filter lets a script do with files; which files is up to the layers that know paths."""
-
-    NONE = "none"
-    READ = "read"
-    WRITE = "write"
+def _calls(names: str) -> frozenset[str]:
+    return frozenset(names.split())
 
 
-ALLOWED = frozenset(
+ALLOWED = _calls(
     # memory
     "mmap munmap mprotect mremap madvise brk msync mincore mbind get_mempolicy "
     # threads
@@ -38,21 +34,21 @@ ALLOWED = frozenset(
     "getuid geteuid getgid getegid getrlimit "
     # open files
     "read write readv writev pread64 pwrite64 close lseek fstat fstatfs getcwd dup dup2 dup3 pipe2 poll ppoll select "
-    "pselect6 ftruncate".split()
+    "pselect6 ftruncate"
 )
-LOOKS_AT_FILES = frozenset(
-    "stat lstat newfstatat statx statfs access faccessat faccessat2 readlink readlinkat chdir fchdir getdents64".split()
+LOOKS_AT_FILES = _calls(
+    "stat lstat newfstatat statx statfs access faccessat faccessat2 readlink readlinkat chdir fchdir getdents64"
 )
-CHANGES_FILES = frozenset(
+CHANGES_FILES = _calls(
     "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 truncate fallocate fsync fdatasync umask chmod "
-    "fchmod fchmodat utimensat flock copy_file_range sendfile".split()
+    "fchmod fchmodat utimensat flock copy_file_range sendfile"
 )
-FATAL = frozenset(
+FATAL = _calls(
     "ptrace process_vm_readv process_vm_writev process_madvise bpf io_uring_setup io_uring_enter io_uring_register "
     "userfaultfd perf_event_open add_key request_key keyctl mount umount2 pivot_root chroot move_mount open_tree "
     "fsopen fsconfig fsmount fspick mount_setattr setns unshare init_module finit_module delete_module kexec_load "
     "kexec_file_load reboot swapon swapoff open_by_handle_at kcmp iopl ioperm modify_ldt quotactl acct settimeofday "
-    "clock_settime adjtimex clock_adjtime vhangup pidfd_getfd syslog fanotify_init sethostname setdomainname".split()
+    "clock_settime adjtimex clock_adjtime vhangup pidfd_getfd syslog fanotify_init sethostname setdomainname"
 )
 
 _THREAD_FLAGS = 0x003D_0F00

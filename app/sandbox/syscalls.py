@@ -1,4 +1,4 @@
-"""Linux system calls by name, through ctypes alone: their numbers as a table, and the few wrappers the sandbox needs."""
+"""Linux system calls by name, through ctypes alone: a table of their numbers, and the wrappers the sandbox needs."""
 
 from __future__ import annotations
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 import msgspec
 
-from app.sandbox.seccomp import FileAccess
+
+class FileAccess(Enum):
+    """What the system call filter lets a script do with files; which files is up to the walls that know paths."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
 
 
 class Mechanism(StrEnum):

@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import child, namespaces, readable, syscalls, wire
+from app.sandbox import child, handler, namespaces, readable, syscalls, wire
 from app.sandbox.tier import Mechanism, Tier
 
 CONTROL = 3
@@ -206,21 +206,16 @@ def _tell(status: int, message: wire.StatusMessage) -> None:
         return  # the server has stopped listening to this job
 
 
-def _preload(settings: wire.Settings) -> child.Handler:
+def _preload(settings: wire.Settings) -> handler.Handler:
     """Import all that children need, and make the first use of it here so that no child pays for it."""
     for name in settings.preload:
         importlib.import_module(name)
     if "llvmlite.binding" in sys.modules:
         importlib.import_module("app.sandbox.warm").llvm()
-    module_name, _, function = settings.handler.partition(":")
-    module = importlib.import_module(module_name)
-    handler: child.Handler = getattr(module, function)
-    warm_up = getattr(module, "warm_up", None)
-    if warm_up is not None:
-        warm_up()
+    loaded = handler.load(settings.handler)
     gc.collect()
     gc.freeze()
-    return handler
+    return loaded
 
 
 def _enter_namespaces(mechanisms: frozenset[Mechanism]) -> None:

@@ -1,0 +1,80 @@
+"""What the server sees of running a script, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, Protocol
+
+import msgspec
+
+from app.sandbox.limits import Limits
+from app.sandbox.tier import Tier
+
+Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled"]
+
+
+class SandboxError(Exception):
+    """The sandbox itself cannot work."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a job ended."""
+
+    status: Status
+    detail: str = ""
+    signal: int | None = None
+    exit_code: int | None = None
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_bytes: int = 0
+    """Largest resident size, the interpreter and libraries shared with the zygote included."""
+    console: str = ""
+    """The beginning of what native code wrote to the standard streams; hostile."""
+
+
+class Job(Protocol):
+    """A request that a process works on.
+
+    Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
+    """
+
+    def messages(self) -> Iterator[bytes]:
+        """The process's messages as they come, hostile; leaving early cancels the job."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the job ended; waits for that, dropping messages that nobody has read."""
+
+    def cancel(self) -> None:
+        """Kill the process, if it still lives."""
+
+
+class Runner(Protocol):
+    """Starts jobs."""
+
+    @property
+    def tier(self) -> Tier:
+        """The walls around a job."""
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+        """Start a job.
+
+        Parameters
+        ----------
+        request
+            What the handler gets.
+        files
+            Files that lie in the job's working directory, by name.
+        limits
+            What the job may use.
+
+        Raises
+        ------
+        ValueError
+            If a file's name is not plain, or the files are too large.
+        SandboxError
+            If no process can be had to work on it.
+        """
+
+    def close(self) -> None:
+        """End all jobs."""

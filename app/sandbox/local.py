@@ -1,0 +1,210 @@
+"""Runs each request in a fresh process of the user's own: for one's own scripts, where there is nothing better.
+
+This is no sandbox.  A script can do whatever its user can; only its time and its output are limited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+from app.sandbox import handler, wire
+from app.sandbox.handler import EXIT_OUT_OF_MEMORY
+from app.sandbox.interface import Outcome, Status
+from app.sandbox.limits import Limits
+from app.sandbox.readable import PROJECT, python
+from app.sandbox.tier import Tier
+
+_WHY = "asked to run without"
+_CONSOLE_BYTES = 8192
+_CHUNK_BYTES = 1 << 16
+_LINGER_SECONDS = 0.2
+"""How long the output of a process that has ended may stay silent; another may hold its pipe open forever."""
+
+
+class LocalJob:
+    """A request that a fresh process works on."""
+
+    def __init__(self, name: str, request: bytes, files: Mapping[str, bytes], limits: Limits) -> None:
+        self._limits = limits
+        self._frames = wire.FrameReader(limits)
+        self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=4)
+        self._left = 8 * _CHUNK_BYTES  # what the queue and the pipe can hold when the process ends
+        self._outcome: Outcome | None = None
+        self._stopped: tuple[Status, str] | None = None
+        self._directory = tempfile.TemporaryDirectory(prefix="strata-", ignore_cleanup_errors=True)
+        root = Path(self._directory.name)
+        work = root / "work"
+        work.mkdir()
+        for file_name, content in files.items():
+            (work / file_name).write_bytes(content)
+        (root / "request").write_bytes(request)
+        self._console: IO[bytes] = (root / "console").open("w+b")
+        self._started = time.monotonic()
+        self._process = subprocess.Popen(
+            [*python("app.sandbox.local"), name, str(root)],
+            cwd=work,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._console,
+            start_new_session=True,
+        )
+        late: tuple[Status, str] = ("timeout", f"more than {limits.wall_seconds:g} s")
+        self._clock = threading.Timer(limits.wall_seconds, self._stop, late)
+        self._clock.daemon = True
+        self._clock.start()
+        threading.Thread(target=self._pump, daemon=True).start()
+
+    def messages(self) -> Iterator[bytes]:
+        """The process's messages as they come; leaving early cancels the job."""
+        try:
+            while (message := self._next()) is not None:
+                yield message
+        finally:
+            if self._outcome is None:
+                self.cancel()
+                self._finish()
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the job ended; waits for that, dropping messages that nobody has read."""
+        while self._outcome is None:
+            self._next()
+        return self._outcome
+
+    def cancel(self) -> None:
+        """Kill the process and those that it started, if it still lives."""
+        self._stop("cancelled", "cancelled")
+
+    def _stop(self, status: Status, detail: str) -> None:
+        if self._stopped is not None or self._process.poll() is not None:
+            return
+        self._stopped = status, detail
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            self._process.kill()
+
+    def _pump(self) -> None:
+        """Move the output into the queue, an empty chunk last; a thread, as not every system can poll pipes."""
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            data = b" "
+            while data and self._outcome is None:
+                data = os.read(output.fileno(), _CHUNK_BYTES)
+                while self._outcome is None:
+                    with contextlib.suppress(queue.Full):
+                        self._chunks.put(data, timeout=_LINGER_SECONDS)
+                        break
+
+    def _next(self) -> bytes | None:
+        """The next message, or None when there will be none and the outcome is settled."""
+        if self._outcome is not None:
+            return None
+        while True:
+            try:
+                message = self._frames.next()
+            except wire.OutputLimit as error:
+                self._stop("output", str(error))
+                break
+            if message is not None:
+                return message
+            data = self._wait()
+            if not data:
+                break
+            self._frames.feed(data)
+        self._finish()
+        return None
+
+    def _wait(self) -> bytes:
+        """What the process wrote next; nothing once it has ended and all that it can have left was read."""
+        while self._left > 0:
+            ended = self._process.poll() is not None
+            try:
+                data = self._chunks.get(timeout=_LINGER_SECONDS)
+            except queue.Empty:
+                if ended:
+                    return b""
+            else:
+                self._left -= len(data) if ended else 0
+                if not data:
+                    self._left = 0
+                return data
+        return b""
+
+    def _finish(self) -> None:
+        """Wait for the process's end, dropping what it still wrote, and settle the outcome."""
+        while self._wait():
+            continue
+        code = self._process.wait()
+        self._clock.cancel()
+        self._console.seek(0)
+        status, detail = self._judge(code)
+        self._outcome = Outcome(
+            status=status,
+            detail=detail,
+            signal=-code if code < 0 else None,
+            exit_code=code if code >= 0 else None,
+            wall_seconds=time.monotonic() - self._started,
+            console=self._console.read(_CONSOLE_BYTES).decode(errors="replace"),
+        )
+        self._console.close()
+        self._directory.cleanup()
+
+    def _judge(self, code: int) -> tuple[Status, str]:
+        if code == 0:
+            return "ok", ""
+        if self._stopped is not None:
+            return self._stopped
+        if code == EXIT_OUT_OF_MEMORY:
+            return "memory", "out of memory"
+        return "crash", f"exit code {code}"
+
+
+class UnsafeLocal:
+    """Starts a fresh process of the user's own for each job."""
+
+    def __init__(self, handler: str) -> None:
+        self.tier = Tier(reasons={"sandbox": _WHY})
+        self._handler = handler
+        self._jobs: list[LocalJob] = []
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> LocalJob:
+        """Start a job.
+
+        Raises
+        ------
+        ValueError
+            If a file's name is not plain, or the files are too large.
+        """
+        limits, files = limits or Limits(), files or {}
+        wire.check_files(files, limits)
+        job = LocalJob(self._handler, request, files, limits)
+        self._jobs = [running for running in self._jobs if running._outcome is None] + [job]
+        return job
+
+    def close(self) -> None:
+        """End all jobs."""
+        for job in self._jobs:
+            job.cancel()
+
+
+def main() -> None:
+    """Run one request; the frames go where standard output went, standard output joins standard error."""
+    name, directory = sys.argv[1:]
+    output = os.dup(1)
+    os.dup2(2, 1)
+    request = Path(directory, "request").read_bytes()
+    sys.exit(handler.serve(handler.load(name), request, output))

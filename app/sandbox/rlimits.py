@@ -1,0 +1,45 @@
+"""The kernel's resource limits, which hold a job to what it may use."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+
+from app.sandbox.limits import Limits
+
+
+def apply(limits: Limits, address_space: int, tasks: int) -> None:
+    """Set the resource limits of this process, for good.
+
+    Parameters
+    ----------
+    limits
+        What the job may use.
+    address_space
+        Bytes that are mapped already.
+    tasks
+        Tasks that its user already has outside this job, which the kernel counts together with the job's.
+    """
+    if limits.cpus:
+        os.sched_setaffinity(0, limits.cpus)
+    for what, amount in (
+        (resource.RLIMIT_CPU, cpu_limit(limits)),
+        (resource.RLIMIT_AS, address_space + limits.memory_bytes),
+        (resource.RLIMIT_NPROC, tasks + limits.threads),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.files_bytes),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        ceiling = resource.getrlimit(what)[1]
+        if ceiling != resource.RLIM_INFINITY:
+            amount = min(amount, ceiling)
+        # Soft and hard alike: the first process of a namespace would ignore the soft limit's signal.
+        resource.setrlimit(what, (amount, amount))
+
+
+def cpu_limit(limits: Limits) -> int:
+    """Whole seconds of processor time after which the kernel kills."""
+    return max(1, math.ceil(limits.cpu_seconds))
