@@ -1,0 +1,78 @@
+"""The OpenMP runtime that parallel loops run on, found on this machine."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+from dataclasses import dataclass
+from functools import cache
+
+from compiler.ir.error import ArgumentError, show
+
+SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
+"""What generated code calls; libgomp and LLVM's libomp both have them."""
+
+_CANDIDATES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libomp.dylib", "libiomp5.so")
+_requested: list[int] = []
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMP:
+    """A loaded OpenMP runtime: its file and the addresses of :data:`SYMBOLS`."""
+
+    file: str
+    addresses: dict[str, int]
+
+
+@cache
+def openmp() -> OpenMP | None:
+    """Load the OpenMP runtime; None when this machine has none."""
+    names = [*_CANDIDATES, *filter(None, (ctypes.util.find_library(n) for n in ("gomp", "omp")))]
+    for name in names:
+        try:
+            library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+            addresses = {s: ctypes.cast(getattr(library, s), ctypes.c_void_p).value or 0 for s in SYMBOLS}
+        except (OSError, AttributeError):
+            continue
+        return OpenMP(name, addresses)
+    return None
+
+
+def parallel_runtime() -> str:
+    """Say in a few words what parallel loops run on."""
+    found = openmp()
+    if found is None:
+        return "no OpenMP runtime found: parallel loops run serially"
+    return f"OpenMP ({found.file}), {num_threads()} thread{'s' if num_threads() != 1 else ''}"
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use, its affinity respected."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def num_threads() -> int:
+    """Return how many threads a parallel loop gets."""
+    if openmp() is None:
+        return 1
+    if _requested:
+        return _requested[0]
+    for variable in ("TVM_NUM_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(variable, "").split(",")[0]
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    return available_cores()
+
+
+def set_num_threads(count: int | None) -> None:
+    """Let parallel loops run on ``count`` threads from now on; None means as many as there are cores.
+
+    Raises
+    ------
+    ArgumentError
+        If ``count`` is not a positive int.
+    """
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024):
+        raise ArgumentError(f"set_num_threads: count must be an int from 1 to 1024 or None, got {show(count)}")
+    _requested[:] = [] if count is None else [count]
