@@ -6,6 +6,7 @@ JSON schema that the API's description is made of.  Nothing here knows how to co
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Literal
 
 import msgspec
@@ -83,6 +84,12 @@ class Listing(Struct, frozen=True, kw_only=True):
     """Facts for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
     linked: float = 0.0
     """Share of non-blank lines that have at least one origin, 0 to 1."""
+
+
+def listing_key(listing: Listing) -> str:
+    """Return the content hash that is a listing's key; a server checks that no child claims another's."""
+    content = [listing.level, listing.name, listing.language, listing.lines, listing.summary]
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
 class Step(Struct, frozen=True, kw_only=True):

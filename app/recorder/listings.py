@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 
 import msgspec
 
-from app.artifacts import Line, Listing, Region
+from app.artifacts import Line, Listing, Region, listing_key
 from app.recorder.origins import OriginRows
 from compiler.ir.text import TextBuilder
 
@@ -22,10 +21,8 @@ def make_listing(
     """Return a listing with its content hash and the share of its lines that are linked."""
     substantial = [line for line in lines if line.text.strip()]
     linked = sum(1 for line in substantial if line.origins) / len(substantial) if substantial else 0.0
-    content = msgspec.json.encode([level, name, language, lines, summary])
-    key = hashlib.sha256(content).hexdigest()[:24]
-    return Listing(
-        key=key,
+    listing = Listing(
+        key="",
         level=level,
         name=name,
         language=language,  # type: ignore[arg-type]
@@ -33,6 +30,7 @@ def make_listing(
         summary=summary,
         linked=round(linked, 4),
     )
+    return msgspec.structs.replace(listing, key=listing_key(listing))
 
 
 def from_builder(out: TextBuilder, name: str, summary: dict[str, int | float | str]) -> Listing:

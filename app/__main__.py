@@ -1,0 +1,58 @@
+"""Starts the explorer: ``python -m app``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+import waitress
+
+from app import create_app
+from app.config import Config, ConfigurationError
+
+THREADS = 32
+"""Requests at one time; most of them wait for a script, or follow a measurement."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser; what it does not say comes from ``STRATA_*`` in the environment."""
+    out = argparse.ArgumentParser(prog="python -m app", description="Strata, a compiler explorer for tensor programs.")
+    out.add_argument("--host", help="address to listen on (127.0.0.1)")
+    out.add_argument("--port", type=int, help="port to listen on (8000)")
+    out.add_argument("--data", dest="data_dir", type=Path, help="directory for the permalinks (~/.local/share/strata)")
+    out.add_argument("--database", dest="database_url", help="SQLAlchemy URL for the permalinks, e.g. postgresql://…")
+    out.add_argument("--hosts", help="host names to answer to, with commas")
+    out.add_argument("--proxies", type=int, help="trusted proxies in front of this server (0)")
+    out.add_argument("--unsafe-local", action="store_const", const=True, help="run scripts without a sandbox")
+    out.add_argument(
+        "--unsafe-public", action="store_const", const=True, help="let strangers in although no wall would hold them"
+    )
+    return out
+
+
+def main() -> None:
+    """Read the command line and serve until interrupted."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    given = {name: value for name, value in vars(parser().parse_args()).items() if value is not None}
+    try:
+        config = Config.read(given)
+        app = create_app(config)
+        server = waitress.create_server(
+            app, host=config.host, port=config.port, threads=THREADS, max_request_body_size=config.body_bytes + 1
+        )
+    except (ConfigurationError, OSError) as error:
+        sys.exit(f"strata: {error}")
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    print(f"Strata is at http://{host}:{config.port}/ - Ctrl+C ends it", flush=True)
+    try:
+        server.run()
+    finally:
+        server.close()
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main()

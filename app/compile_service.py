@@ -1,0 +1,183 @@
+"""Compiles and runs workspaces: through the cache, in turn, in the sandbox."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import msgspec
+
+from app.answers import AnswerReader
+from app.artifacts import Answer, Mode, Request, Workspace
+from app.cache import AnswerCache, content_key
+from app.clients import Client
+from app.config import Config
+from app.errors import InvalidBody, Superseded, Unavailable
+from app.queue import Turn, Turns
+from app.sandbox import Job, Limits, Runner, SandboxError
+
+WALL_MARGIN_SECONDS = 2.0
+"""Time beyond a script's budget for what cannot be interrupted: native code, and the last snapshot."""
+TABS_KEPT = 4096
+CACHED = frozenset({"ok", "error"})
+"""How an answer must have ended to be kept: another try may get further than one that was stopped."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """The newest request of a tab."""
+
+    seq: int
+    turn: Turn | None = None
+    job: Job | None = None
+
+    def abandon(self) -> None:
+        if self.turn is not None:
+            self.turn.end()
+        if self.job is not None:
+            self.job.cancel()
+
+
+class Starter:
+    """Starts jobs for workspaces.
+
+    Parameters
+    ----------
+    runner : Runner
+    config : Config
+    """
+
+    def __init__(self, runner: Runner, config: Config) -> None:
+        self._runner = runner
+        self._seconds: dict[Mode, float] = {
+            "compile": config.compile_seconds,
+            "run": config.run_seconds,
+            "ladder": config.ladder_seconds,
+        }
+        self._files_bytes = config.files_bytes
+
+    def start(self, mode: Mode, workspace: Workspace) -> Job:
+        """Start a job.
+
+        Raises
+        ------
+        InvalidBody
+            If the attached files cannot lie side by side in a directory, or are too large.
+        Unavailable
+            If no process can be had.
+        """
+        budget = self._seconds[mode]
+        request = Request(mode=mode, script=workspace.script, options=workspace.options, budget_seconds=budget)
+        limits = Limits(
+            wall_seconds=budget + WALL_MARGIN_SECONDS,
+            cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, workspace.options.threads),
+        )
+        try:
+            return self._runner.start(msgspec.json.encode(request), workspace.files, limits)
+        except ValueError as error:
+            raise InvalidBody(str(error), field="$.files", expected="plain file names") from error
+        except SandboxError as error:
+            raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error
+
+
+class Compiler:
+    """Answers workspaces.
+
+    Parameters
+    ----------
+    starter : Starter
+    cache : AnswerCache
+    compiling : Turns
+        Who may compile; several at one time.
+    measuring : Turns
+        Who may measure; one at a time on a set of cores.
+    """
+
+    def __init__(self, starter: Starter, cache: AnswerCache, compiling: Turns, measuring: Turns) -> None:
+        self._starter = starter
+        self._cache = cache
+        self._compiling = compiling
+        self._measuring = measuring
+        self._tabs: OrderedDict[Client, _Pending] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def compile(self, workspace: Workspace, client: Client, seq: int | None = None) -> Answer:
+        """Return all that is seen when the script runs for a moment.
+
+        Parameters
+        ----------
+        workspace : Workspace
+        client : Client
+        seq : int, optional
+            Grows from request to request of a tab; an older one that is still worked on is given up.
+
+        Raises
+        ------
+        Superseded
+            A newer request of the same tab came.
+        Busy
+            Too many requests wait.
+        Unavailable
+            The sandbox does not work.
+        """
+        pending = self._enrol(client, seq)
+        key = content_key("compile", workspace)
+        known = self._cache.get(key)
+        if known is not None:
+            return known
+        answer, size = self._work("compile", workspace, client, self._compiling, pending)
+        if answer.status in CACHED:
+            self._cache.put(key, answer, size)
+        return answer
+
+    def run(self, workspace: Workspace, client: Client) -> Answer:
+        """Run the script in full, alone on its cores, and return all that was seen and measured.
+
+        Raises
+        ------
+        Busy
+            Too many requests wait.
+        Unavailable
+            The sandbox does not work.
+        """
+        return self._work("run", workspace, client, self._measuring, None)[0]
+
+    def _work(
+        self, mode: Mode, workspace: Workspace, client: Client, turns: Turns, pending: _Pending | None
+    ) -> tuple[Answer, int]:
+        turn = turns.enter(client.address)
+        if pending is not None:
+            self._attach(client, pending, turn=turn)
+        with turn:
+            reader_job = self._starter.start(mode, workspace)
+            if pending is not None:
+                self._attach(client, pending, job=reader_job)
+            reader = AnswerReader(reader_job)
+            return reader.answer(), reader.size
+
+    def _enrol(self, client: Client, seq: int | None) -> _Pending | None:
+        """Note the newest request of a tab, and give up the one before."""
+        if seq is None or not client.tab:
+            return None
+        with self._lock:
+            older = self._tabs.get(client)
+            if older is not None and older.seq > seq:
+                raise Superseded("a newer request took the place of this one")
+            pending = self._tabs[client] = _Pending(seq)
+            self._tabs.move_to_end(client)
+            while len(self._tabs) > TABS_KEPT:
+                self._tabs.popitem(last=False)
+        if older is not None:
+            older.abandon()
+        return pending
+
+    def _attach(self, client: Client, pending: _Pending, turn: Turn | None = None, job: Job | None = None) -> None:
+        """Note what a request holds, so that a newer one can take it away; too late if one came already."""
+        with self._lock:
+            pending.turn = turn or pending.turn
+            pending.job = job or pending.job
+            replaced = self._tabs.get(client, pending) is not pending
+        if replaced:
+            pending.abandon()
+            raise Superseded("a newer request took the place of this one")

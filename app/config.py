@@ -1,0 +1,117 @@
+"""The settings of a server, from the command line or the environment, and what each is by default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+MIB = 1 << 20
+PREFIX = "STRATA_"
+"""``STRATA_DATA_DIR`` in the environment is the setting ``data_dir``, and so on for every setting."""
+
+
+class ConfigurationError(Exception):
+    """The server cannot start as configured."""
+
+
+def default_data_dir() -> Path:
+    """Where data is kept when nobody says: the user's data directory, by the XDG rules."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "strata"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a server is to behave."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    data_dir: Path = msgspec.field(default_factory=default_data_dir)
+    database_url: str = ""
+    """SQLAlchemy URL of the permalinks; empty is SQLite in the data directory."""
+    unsafe_local: bool = False
+    """Run scripts without walls around them; on loopback only."""
+    unsafe_public: bool = False
+    """Let strangers in although no wall would hold them."""
+    proxies: int = 0
+    """Trusted proxies in front of the server, whose ``X-Forwarded-For`` names the client."""
+    hosts: str = ""
+    """Host names the server answers to, with commas; empty means any, or this machine's own names on loopback."""
+    pool: int = 2
+    """Zygotes that wait for scripts."""
+    compiling: int = msgspec.field(default_factory=lambda: max(2, _cores()))
+    """Scripts that are compiled at one time."""
+    waiting: int = 64
+    """Requests that may wait for their turn, all clients together."""
+    waiting_per_client: int = 16
+    body_bytes: int = 48 * MIB
+    files_bytes: int = 32 * MIB
+    """Attached files of one workspace together."""
+    cache_bytes: int = 128 * MIB
+    """Answers that are kept, counted as they came from the child."""
+    rate_limit: int = 1200
+    """Requests a minute that a client may send to be worked on; 0 means any number."""
+    compile_seconds: float = 10.0
+    run_seconds: float = 120.0
+    ladder_seconds: float = 600.0
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def trusted_hosts(self) -> list[str] | None:
+        """Host names in requests that are answered; None means any.
+
+        On loopback it is this machine's names only, so that a web page whose name resolves to 127.0.0.1 cannot talk
+        to the server (DNS rebinding).
+        """
+        named = [host.strip() for host in self.hosts.split(",") if host.strip()]
+        if named:
+            return named
+        return ["localhost", "127.0.0.1", "[::1]", "::1", self.host] if self.loopback else None
+
+    @property
+    def database(self) -> str:
+        """The SQLAlchemy URL of the permalinks."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'strata.sqlite3'}"
+
+    @classmethod
+    def read(cls, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Config:
+        """Read settings, in upper or lower case; what they do not say is looked for in the environment.
+
+        Raises
+        ------
+        ConfigurationError
+            If a name is unknown or a value is not of its type.
+        """
+        values: dict[str, Any] = {
+            name: environment[PREFIX + name.upper()]
+            for name in cls.__struct_fields__
+            if PREFIX + name.upper() in environment
+        }
+        values.update({name.lower(): value for name, value in (settings or {}).items()})
+        try:
+            return msgspec.convert(values, cls, strict=False, dec_hook=_path)
+        except msgspec.ValidationError as error:
+            raise ConfigurationError(f"configuration: {error}") from error
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise msgspec.ValidationError(f"Expected `{kind.__name__}`, got `{type(value).__name__}`")

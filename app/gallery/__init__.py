@@ -1,0 +1,74 @@
+"""The gallery: real scripts, each with a title and a few words in its docstring."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAME = re.compile(r"\d+_(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A script of the gallery."""
+
+    name: str
+    """Stable name for addresses, ``matmul-packed``."""
+    title: str
+    words: str
+    """What the example shows, plain text."""
+    script: str
+    """The whole file, its docstring included."""
+
+
+class Gallery:
+    """The examples in their order.
+
+    Parameters
+    ----------
+    examples : list of Example
+        The first is what a newcomer sees.
+    """
+
+    def __init__(self, examples: list[Example]) -> None:
+        self.examples = examples
+        self._by_name = {example.name: example for example in examples}
+
+    def __iter__(self) -> Iterator[Example]:
+        return iter(self.examples)
+
+    @property
+    def first(self) -> Example:
+        """What a newcomer sees."""
+        return self.examples[0]
+
+    def find(self, name: str) -> Example | None:
+        """Return the example of that name."""
+        return self._by_name.get(name)
+
+
+def read_example(path: Path) -> Example:
+    """Read one script.
+
+    Raises
+    ------
+    ValueError
+        If the file's name or its docstring is not as a gallery script's must be.
+    """
+    match = _NAME.fullmatch(path.stem)
+    if match is None:
+        raise ValueError(f"gallery: {path.name} must be named <number>_<words>.py")
+    script = path.read_text(encoding="utf-8")
+    title, _, words = inspect.cleandoc(ast.get_docstring(ast.parse(script)) or "").partition("\n\n")
+    if not title or not words:
+        raise ValueError(f"gallery: {path.name} must begin with a docstring: a title, an empty line, a few words")
+    return Example(match[1].replace("_", "-"), title, " ".join(words.split()), script)
+
+
+def load_gallery(folder: Path = Path(__file__).parent) -> Gallery:
+    """Read all scripts of a folder, in the order of their numbers."""
+    return Gallery([read_example(path) for path in sorted(folder.glob("[0-9]*.py"))])

@@ -1,0 +1,8 @@
+"""The pages and the API, a blueprint each."""
+
+from __future__ import annotations
+
+from app.views import api, health, links
+
+BLUEPRINTS = (api.bp, links.bp, health.bp)
+"""All blueprints of the application."""

@@ -1,0 +1,119 @@
+"""The JSON API: everything the page does, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+from flask import Blueprint, Response, current_app, request, stream_with_context, url_for
+from msgspec import Meta
+
+import compiler
+from app.artifacts import Answer, Workspace
+from app.clients import present_client
+from app.ladders import Ladder, LadderEvent
+from app.openapi import Content, describe, json_of, operation
+from app.services import present_services
+from app.views.requests import read_body
+
+bp = Blueprint("api", __name__, url_prefix="/api")
+
+
+class CompileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and where in a stream of edits it stands."""
+
+    tab: Annotated[str, Meta(max_length=64)] = ""
+    """A name that a page gave itself; a newer request of the same tab takes the place of an older one."""
+    seq: Annotated[int, Meta(ge=0)] | None = None
+    """Grows from request to request of a tab."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace alone."""
+        return Workspace(script=self.script, files=self.files, options=self.options)
+
+
+class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """A ladder that waits for its turn, or runs."""
+
+    id: str
+    events: str
+    """Address of its server-sent events."""
+
+
+def answer_json(value: object, status: int = 200) -> Response:
+    """Return a value as JSON."""
+    response = Response(msgspec.json.encode(value), status=status, mimetype="application/json")
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@bp.post("/compile")
+@operation(body=CompileRequest, answers={200: json_of(Answer)})
+def compile_() -> Response:
+    """Run a script for a moment and return all that the compiler made of it.
+
+    Kernels run at most once.  What is wrong with the script stands in ``problems`` of a successful answer; a failure
+    says what is wrong with the request.
+    """
+    asked = read_body(CompileRequest)
+    return answer_json(present_services().compiler.compile(asked.workspace, present_client(asked.tab), asked.seq))
+
+
+@bp.post("/run")
+@operation(body=Workspace, answers={200: json_of(Answer)})
+def run() -> Response:
+    """Run a script in full, measurements included, when no other measurement runs on these cores."""
+    return answer_json(present_services().compiler.run(read_body(Workspace), present_client()))
+
+
+@bp.post("/ladders")
+@operation(body=Workspace, answers={202: json_of(LadderStarted)})
+def start_ladder() -> Response:
+    """Measure every prefix of the script's last schedule."""
+    ladder = present_services().ladders.start(read_body(Workspace), present_client())
+    started = LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id))
+    return answer_json(started, 202)
+
+
+@bp.get("/ladders/<ladder>/events")
+@operation(
+    answers={200: Content("text/event-stream", LadderEvent)},
+    optional_headers={"Last-Event-ID": "Number of the last event that came, to go on after it."},
+)
+def ladder_events(ladder: str) -> Response:
+    """Follow a ladder: its place in the queue, its progress, each rung as it is measured, its end."""
+    last = request.headers.get("Last-Event-ID", "")
+    followed = present_services().ladders.get(ladder)
+    stream = stream_with_context(_event_stream(followed, int(last) if last.isdecimal() and len(last) < 10 else 0))
+    response = Response(stream, mimetype="text/event-stream")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _event_stream(ladder: Ladder, after: int) -> Iterator[bytes]:
+    yield b": begins\n\n"
+    for item in ladder.listen(after):
+        if item is None:
+            yield b": still here\n\n"
+            continue
+        number, event = item
+        kind = event.__struct_config__.tag
+        yield f"id: {number}\nevent: {kind}\ndata: ".encode() + msgspec.json.encode(event) + b"\n\n"
+
+
+@bp.delete("/ladders/<ladder>")
+@operation(answers={204: None})
+def stop_ladder(ladder: str) -> Response:
+    """Stop a ladder; what was measured until then stays."""
+    present_services().ladders.get(ladder).stop()
+    return Response(status=204)
+
+
+@bp.get("/openapi.json")
+@operation(answers={200: Content("application/json")})
+def openapi() -> Response:
+    """Describe this API."""
+    return answer_json(describe(current_app._get_current_object(), compiler.__version__))  # type: ignore[attr-defined]

@@ -1,0 +1,40 @@
+"""Permalinks, for programs."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.errors import Forbidden
+from app.openapi import json_of, operation
+from app.services import present_services
+from app.views.api import answer_json
+from app.views.requests import read_body
+from app.workspaces import OpenedLink, SavedLink, SharedState
+
+bp = Blueprint("links", __name__, url_prefix="/api/links")
+TOKEN_HEADER = "X-Delete-Token"
+
+
+@bp.post("")
+@operation(body=SharedState, answers={201: json_of(SavedLink)})
+def create() -> Response:
+    """Store a workspace, and what of it was looked at, for ever; the same content always gets the same id."""
+    return answer_json(present_services().links.create(read_body(SharedState)), 201)
+
+
+@bp.get("/<link>")
+@operation(answers={200: json_of(OpenedLink)})
+def open_(link: str) -> Response:
+    """Return what a link holds."""
+    return answer_json(present_services().links.open(link))
+
+
+@bp.delete("/<link>")
+@operation(answers={204: None}, headers={TOKEN_HEADER: "The token that was told when the link was made."})
+def delete(link: str) -> Response:
+    """Take a link back."""
+    token = request.headers.get(TOKEN_HEADER)
+    if not token:
+        raise Forbidden("a link is deleted by who made it", field=TOKEN_HEADER, expected="the token told at its making")
+    present_services().links.delete(link, token)
+    return Response(status=204)
