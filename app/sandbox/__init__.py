@@ -14,5 +14,13 @@ from app.sandbox.tier import Mechanism, Tier
 
 if sys.platform == "linux":
     from app.sandbox.client import Sandbox
+else:
+
+    class Sandbox:
+        """Refuses: this system has nothing to build one from."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            raise SandboxError(f"sandbox: {sys.platform} has nothing to build one from; only --unsafe-local works here")
+
 
 __all__ = ["Job", "Limits", "Mechanism", "Outcome", "Runner", "Sandbox", "SandboxError", "Tier", "UnsafeLocal"]

@@ -24,7 +24,7 @@ from app.sandbox.handler import EXIT_OUT_OF_MEMORY
 from app.sandbox.interface import Outcome, SandboxError, Status
 from app.sandbox.limits import Limits
 from app.sandbox.readable import PROJECT, python
-from app.sandbox.tier import Tier
+from app.sandbox.tier import Mechanism, Tier
 
 CONSOLE_BYTES = 8192
 """What is kept of a child's standard output and error."""
@@ -325,6 +325,14 @@ def _console() -> int:
     return fd
 
 
+def _strongest() -> Tier:
+    """The tier of this host, which without a filter for system calls is none to speak of."""
+    tier = probe.probe()
+    if Mechanism.SECCOMP not in tier.mechanisms:
+        raise SandboxError(f"sandbox: this host cannot have one: {tier.reasons[Mechanism.SECCOMP]}")
+    return tier
+
+
 class Sandbox:
     """Runs requests of strangers in children that can do little else than compute.
 
@@ -345,7 +353,7 @@ class Sandbox:
     Raises
     ------
     SandboxError
-        If a zygote does not start.
+        If a zygote does not start, or this host offers no filter for system calls.
     """
 
     def __init__(
@@ -356,7 +364,7 @@ class Sandbox:
         tier: Tier | None = None,
         readable: Sequence[str] = (),
     ) -> None:
-        self.tier = probe.probe() if tier is None else tier
+        self.tier = _strongest() if tier is None else tier
         self._handler = handler
         self._preload = tuple(preload)
         self._readable = tuple(readable)

@@ -41,6 +41,7 @@ def try_all(scratch: str) -> Tier:
     return Tier(
         mechanisms=frozenset(mechanism for mechanism, problem in outcomes.items() if not problem),
         reasons={mechanism.value: problem for mechanism, problem in outcomes.items() if problem},
+        as_root=os.geteuid() == 0 and bool(outcomes[Mechanism.USER_ID]),
     )
 
 

@@ -38,6 +38,8 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
     mechanisms: frozenset[Mechanism] = frozenset()
     reasons: dict[str, str] = {}
     """Why each missing mechanism is missing."""
+    as_root: bool = False
+    """Scripts run as the system's root, whose number of threads the kernel does not limit."""
 
     @property
     def name(self) -> str:
@@ -52,7 +54,7 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def safe_for_public(self) -> bool:
         """Whether strangers may be let in."""
-        return Mechanism.SECCOMP in self.mechanisms
+        return Mechanism.SECCOMP in self.mechanisms and not self.as_root
 
     @property
     def files(self) -> FileAccess:

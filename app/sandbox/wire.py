@@ -198,12 +198,12 @@ class FrameReader:
         (length,) = _LENGTH.unpack_from(self._buffer)
         if length > self._limits.message_bytes:
             raise OutputLimit(f"a message of {length} bytes; at most {self._limits.message_bytes} are allowed")
-        if self._total + length > self._limits.output_bytes:
-            raise OutputLimit(f"more than {self._limits.output_bytes} bytes of output")
         end = _LENGTH.size + length
+        if self._total + end > self._limits.output_bytes:  # what announces a message counts: it may be empty
+            raise OutputLimit(f"more than {self._limits.output_bytes} bytes of output")
         if len(self._buffer) < end:
             return None
         message = bytes(memoryview(self._buffer)[_LENGTH.size : end])
         del self._buffer[:end]
-        self._total += length
+        self._total += end
         return message

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
+import msgspec
 
-def run_script(request: bytes, emit: Callable[[bytes], None]) -> None:
+from app.sandbox import syscalls
+
+Emit = Callable[[bytes], None]
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """A script, and what it may know about the world outside."""
+
+    script: str
+    facts: dict[str, str | int] = {}
+
+
+def run_script(request: bytes, emit: Emit) -> None:
     """Execute the request as a Python script that may call ``emit``."""
     exec(compile(request.decode(), "script.py", "exec"), {"emit": emit, "__name__": "__main__"})
+
+
+def run_errand(request: bytes, emit: Emit) -> None:
+    """Execute the script and tell what it got: ``reached`` and its ``result``, or the name of the errno it met."""
+    errand = msgspec.json.decode(request, type=Errand)
+    scope = {"emit": emit, "call": syscalls.call, "result": "", **errand.facts, "__name__": "__main__"}
+    try:
+        exec(compile(errand.script, "script.py", "exec"), scope)
+    except OSError as problem:
+        emit((errno.errorcode[problem.errno] if problem.errno else str(problem)).encode())
+    else:
+        emit(f"reached {scope['result']}".strip().encode())

@@ -1,0 +1,195 @@
+"""What hostile scripts try, as data: each attack with every wall that stops it when it stands alone, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.sandbox import Mechanism, landlock
+
+SECCOMP, LANDLOCK, ROOT = Mechanism.SECCOMP, Mechanism.LANDLOCK, Mechanism.PRIVATE_ROOT
+PROCESSES, NETWORK, USER_ID = Mechanism.PROCESSES, Mechanism.NETWORK, Mechanism.USER_ID
+
+Wall = Mechanism
+KILLED = "SIGSYS"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A script that reaches its end, with ``reached``, only where nothing stops it.
+
+    Without any wall it must get there: that is its positive control.  ``secret``, ``outside``, ``project``, ``server``,
+    ``port`` and ``abstract`` are the names of a readable file of somebody else, a directory that everybody may write,
+    this project's directory, the server's process id, and two sockets on which somebody listens.
+    """
+
+    name: str
+    script: str
+    stopped: Mapping[Wall, str] = field(default_factory=dict)
+    """Wall -> errno or signal that the attack meets where this wall stands alone."""
+
+
+_NEWEST_LANDLOCK = landlock.abi()
+TCP_BY_LANDLOCK = {LANDLOCK: "EACCES"} if _NEWEST_LANDLOCK >= 4 else {}
+SCOPED_BY_LANDLOCK = {LANDLOCK: "EPERM"} if _NEWEST_LANDLOCK >= 6 else {}
+
+FILES = (
+    Attack(
+        "read the password file",
+        "result = len(open('/etc/passwd').read())",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "read the database",
+        "assert open(secret).read() == 'treasure'",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "read the database through a path from the working directory",
+        "import os; assert open('../' * 20 + secret).read() == 'treasure'",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "see whether the database exists",
+        "import os; os.stat(secret)",
+        {SECCOMP: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "list the directory of all",
+        "import os; os.listdir('/')",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES"},
+    ),
+    Attack(
+        "read its own memory map",
+        "open('/proc/self/maps').close()",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "list processes",
+        "import os; assert any(name.isdigit() for name in os.listdir('/proc'))",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES"},
+    ),
+    Attack(
+        "read the command line of its parent",
+        "open(f'/proc/{server}/cmdline', 'rb').read()",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "write where everybody may",
+        "open(outside + '/mark', 'w').close()",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "overwrite the database",
+        "open(secret, 'r+').close()",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "symbolic link to the database",
+        "import os; os.symlink(secret, 'link'); open('link').read()",
+        {SECCOMP: "EPERM", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "hard link to the database",
+        "import os; os.link(secret, 'link'); open('link').read()",
+        {SECCOMP: "EPERM", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "named pipe",
+        "import os; os.mkfifo('pipe')",
+        {SECCOMP: "EPERM", LANDLOCK: "EACCES"},
+    ),
+    Attack(
+        "remove what everybody may",
+        "import os; os.rmdir(outside + '/doomed')",
+        {SECCOMP: "EPERM", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "shared memory under a name",
+        "import os; os.close(os.open('/dev/shm/strata-attack', os.O_CREAT | os.O_RDWR)); "
+        "os.unlink('/dev/shm/strata-attack')",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+)
+
+NETWORKING = (
+    Attack(
+        "connect to a service of this machine",
+        "import socket; s = socket.socket(); s.settimeout(5); s.connect(('127.0.0.1', port))",
+        {SECCOMP: "EPERM", NETWORK: "ENETUNREACH", **TCP_BY_LANDLOCK},
+    ),
+    Attack(
+        "listen for connections",
+        "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
+        {SECCOMP: "EPERM", **TCP_BY_LANDLOCK},
+    ),
+    Attack(
+        "send a datagram",
+        "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', port))",
+        {SECCOMP: "EPERM", NETWORK: "ENETUNREACH"},
+    ),
+    Attack(
+        "connect to an abstract socket",
+        "import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + abstract)",
+        {SECCOMP: "EPERM", NETWORK: "ECONNREFUSED", **SCOPED_BY_LANDLOCK},
+    ),
+    Attack("open a socket pair", "import socket; socket.socketpair()", {SECCOMP: "EPERM"}),
+    Attack("ask the kernel about routes", "import socket; socket.socket(socket.AF_NETLINK, 3, 0)", {SECCOMP: "EPERM"}),
+)
+
+PROCESS_CONTROL = (
+    Attack(
+        "fork",
+        "import os\npid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)",
+        {SECCOMP: "EPERM"},
+    ),
+    Attack(
+        "run a program",
+        "import os\npid = os.posix_spawn(program, [program, '-V'], {})\nassert os.waitpid(pid, 0)[1] == 0",
+        {SECCOMP: "EPERM", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "become a program",
+        "import os; os.execv(program, [program, '-c', 'import os; os.write(3, bytes([7,0,0,0])+b\"reached\")'])",
+        {SECCOMP: "EPERM", LANDLOCK: "EACCES", ROOT: "ENOENT"},
+    ),
+    Attack(
+        "signal the server",
+        "import os; os.kill(server, 0)",
+        {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", **SCOPED_BY_LANDLOCK},
+    ),
+    Attack(
+        "signal a thread of the server",
+        "call('tgkill', server, server, 0)",
+        {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", **SCOPED_BY_LANDLOCK},
+    ),
+    Attack("hold on to the server", "import os; os.pidfd_open(server)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
+    Attack("slow the server down", "import os; os.getpriority(0, server)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
+    Attack(
+        "read the server's limits",
+        "import resource; resource.prlimit(server, resource.RLIMIT_NOFILE)",
+        {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM"},
+    ),
+    Attack(
+        "raise its own limits",
+        "import ctypes; limit = ctypes.create_string_buffer(16); call('prlimit64', 0, 7, None, limit); "
+        "call('prlimit64', 0, 7, limit, None)",
+        {SECCOMP: "EPERM"},
+    ),
+    Attack("take every CPU", "import os; os.sched_setaffinity(0, os.sched_getaffinity(0))", {SECCOMP: "EPERM"}),
+    Attack("go before others", "import os; os.nice(1)", {SECCOMP: "EPERM"}),
+    Attack("outlive the server", "call('prctl', 1, 0, 0, 0, 0)", {SECCOMP: "EPERM"}),
+    Attack("become readable for debuggers", "call('prctl', 4, 1, 0, 0, 0)", {SECCOMP: "EPERM"}),
+    Attack("change user", "import os; os.setuid(os.getuid())", {SECCOMP: "EPERM"}),
+    Attack("switch off address randomisation", "call('personality', 0x40000)", {SECCOMP: "EPERM"}),
+    Attack("run a program out of memory", "import os; os.memfd_create('x')", {SECCOMP: "EPERM"}),
+    Attack("aim signals at others", "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETOWN, 0)", {SECCOMP: "EPERM"}),
+    Attack("look at its own filter", "call('prctl', 21, 0, 0, 0, 0)", {SECCOMP: "EPERM"}),
+    Attack(
+        "a new process in the guise of a thread",
+        "import os\npid = call('clone', 17, 0, 0, 0, 0)\nif not pid: os._exit(0)\nos.waitpid(pid, 0)",
+        {SECCOMP: "EPERM"},
+    ),
+)
+
+ATTACKS = (*FILES, *NETWORKING, *PROCESS_CONTROL)

@@ -1,0 +1,47 @@
+"""Sandboxes that the tests share: the strongest that this host offers, and one for each wall on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.sandbox import Mechanism, Sandbox, Tier
+from app.sandbox.probe import probe
+
+HANDLERS = "tests.app.sandbox.handlers"
+TESTS = str(Path(__file__).resolve().parents[2])
+PRELOAD = ("numpy", "json")
+"""Without a wall that knows paths, nothing can be imported later."""
+STRONGEST = probe()
+MakeSandbox = Callable[..., Sandbox]
+
+
+@pytest.fixture(scope="session")
+def sandbox_of() -> Iterator[MakeSandbox]:
+    """Makes sandboxes of given walls and handler, each once."""
+    made: dict[tuple[frozenset[Mechanism], str], Sandbox] = {}
+
+    def make(*walls: Mechanism, handler: str = "run_errand") -> Sandbox:
+        key = frozenset(walls), handler
+        if key not in made:
+            tier = Tier(mechanisms=key[0])
+            made[key] = Sandbox(f"{HANDLERS}:{handler}", tier=tier, preload=PRELOAD, readable=[TESTS])
+        return made[key]
+
+    yield make
+    for sandbox in made.values():
+        sandbox.close()
+
+
+@pytest.fixture
+def full(sandbox_of: MakeSandbox) -> Sandbox:
+    """All walls of this host."""
+    return sandbox_of(*STRONGEST.mechanisms)
+
+
+@pytest.fixture
+def scripts(sandbox_of: MakeSandbox) -> Sandbox:
+    """All walls of this host, around plain scripts."""
+    return sandbox_of(*STRONGEST.mechanisms, handler="run_script")

@@ -1,0 +1,77 @@
+"""Every attack, against all walls together, against each wall that claims to stop it alone, and against none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.sandbox import Limits, Mechanism, Sandbox
+from tests.app.sandbox.attacks import ATTACKS, Attack
+from tests.app.sandbox.conftest import STRONGEST, MakeSandbox
+from tests.app.sandbox.handlers import Errand
+
+ALONE = [(attack, wall) for attack in ATTACKS for wall in sorted(attack.stopped) if wall in STRONGEST.mechanisms]
+
+
+@pytest.fixture(scope="module")
+def facts() -> Iterator[dict[str, str | int]]:
+    """A world outside that is worth an attack."""
+    with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:
+        outside = Path(name)
+        outside.chmod(0o777)
+        secret = outside / "database"
+        secret.write_text("treasure")
+        secret.chmod(0o666)
+        abstract = f"strata-{os.getpid()}"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("\0" + abstract)
+            listener.listen()
+            yield {
+                "secret": str(secret),
+                "outside": name,
+                "server": os.getpid(),
+                "port": server.getsockname()[1],
+                "abstract": abstract,
+                "program": os.path.realpath(sys.executable),
+            }
+
+
+def attempt(sandbox: Sandbox, attack: Attack, facts: dict[str, str | int]) -> str:
+    """What the attack met: ``reached …``, an errno or a signal.  Afterwards the sandbox must work as before."""
+    doomed = Path(str(facts["outside"]), "doomed")
+    doomed.mkdir(exist_ok=True)
+    doomed.chmod(0o777)
+    job = sandbox.start(msgspec.json.encode(Errand(attack.script, facts)), limits=Limits(wall_seconds=10))
+    said = [message.decode() for message in job.messages()]
+    outcome = job.outcome
+    after = sandbox.start(msgspec.json.encode(Errand("result = 6 * 7")))
+    assert list(after.messages()) == [b"reached 42"]
+    if outcome.signal is not None:
+        return signal.Signals(outcome.signal).name
+    assert outcome.status == "ok", outcome
+    return said[-1]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_all_walls_stop_it(attack: Attack, full: Sandbox, facts: dict[str, str | int]) -> None:
+    assert attempt(full, attack, facts) in set(attack.stopped.values())
+
+
+@pytest.mark.parametrize(("attack", "wall"), ALONE, ids=lambda value: getattr(value, "name", str(value)).lower())
+def test_each_wall_stops_it_alone(
+    attack: Attack, wall: Mechanism, sandbox_of: MakeSandbox, facts: dict[str, str | int]
+) -> None:
+    assert attempt(sandbox_of(wall), attack, facts) == attack.stopped[wall]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_it_succeeds_where_no_wall_stands(attack: Attack, sandbox_of: MakeSandbox, facts: dict[str, str | int]) -> None:
+    assert attempt(sandbox_of(), attack, facts).startswith("reached")

@@ -1,0 +1,116 @@
+"""The working directory: attached files under their own names, and nothing of anybody else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.sandbox import Limits, Mechanism, Sandbox, UnsafeLocal
+from app.sandbox.interface import Runner
+from tests.app.sandbox.conftest import HANDLERS, STRONGEST, MakeSandbox
+
+LIST = b"import json, os; emit(json.dumps(sorted(os.listdir('.'))).encode())"
+PATH_WALLS = [wall for wall in (Mechanism.PRIVATE_ROOT, Mechanism.LANDLOCK) if wall in STRONGEST.mechanisms]
+PLAIN = ["model.onnx", "weights 2.npz", "Übergröße.txt", "模型.onnx", "-rf", "a" * 120, "$(reboot)", "<b>.txt", "a'\"b"]
+HOSTILE = [
+    "",
+    ".",
+    "..",
+    ".bashrc",
+    "../escape",
+    "/etc/passwd",
+    "a/b",
+    "a\\b",
+    "nul\0byte",
+    "line\nbreak",
+    "\x1b[31mred",
+    "right\u202eto-left",
+    "a" * 121,
+    "ü" * 61,
+]
+
+
+@pytest.fixture(params=[*PATH_WALLS, "unsafe-local"])
+def runner(request: pytest.FixtureRequest, sandbox_of: MakeSandbox) -> Runner:
+    if request.param == "unsafe-local":
+        return UnsafeLocal(f"{HANDLERS}:run_script")
+    return sandbox_of(Mechanism.SECCOMP, request.param, handler="run_script")
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_attached_files_are_read_by_their_names(name: str, scripts: Sandbox) -> None:
+    job = scripts.start(f"emit(open({name!r}, 'rb').read())".encode(), {name: b"\0content\xff"})
+    assert list(job.messages()) == [b"\0content\xff"]
+
+
+def test_attached_files_lie_alone_in_the_directory(runner: Runner) -> None:
+    job = runner.start(LIST, {"b.bin": b"b" * 100_000, "a.txt": b"", "c": b"c"})
+    assert [json.loads(message) for message in job.messages()] == [["a.txt", "b.bin", "c"]]
+    again = runner.start(LIST)
+    assert [json.loads(message) for message in again.messages()] == [[]]
+
+
+def test_contents_arrive_whole(runner: Runner) -> None:
+    content = bytes(range(256)) * 8192
+    job = runner.start(b"emit(open('big', 'rb').read())", {"small": b"x", "big": content, "last": b"y"})
+    assert list(job.messages()) == [content]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_that_are_not_plain_are_refused(name: str, runner: Runner) -> None:
+    with pytest.raises(ValueError, match="files: expected a plain file name"):
+        runner.start(LIST, {name: b"content"})
+
+
+def test_files_that_are_too_large_are_refused(runner: Runner) -> None:
+    with pytest.raises(ValueError, match="at most 100 bytes together, got 101"):
+        runner.start(LIST, {"a": b"x" * 100, "b": b"x"}, Limits(files_bytes=100))
+
+
+def test_an_attached_module_hides_no_installed_one(runner: Runner) -> None:
+    job = runner.start(
+        b"import colorsys, json; emit(json.dumps(hasattr(colorsys, 'rgb_to_hsv')).encode())",
+        {"colorsys.py": b"raise SystemExit", "json.py": b"raise SystemExit"},
+    )
+    assert list(job.messages()) == [b"true"]
+
+
+def test_a_script_may_write_beside_its_files(scripts: Sandbox) -> None:
+    script = b"""
+import os
+open('library.so', 'wb').write(b'exported')
+os.mkdir('more')
+os.rename('library.so', 'more/library.so')
+emit(open('more/library.so', 'rb').read())
+"""
+    written = [b"exported"] if Mechanism.PRIVATE_ROOT in STRONGEST.mechanisms else []
+    assert list(scripts.start(script).messages()) == written
+
+
+LEAVE = b"""
+import os, sys, builtins, numpy
+open('left', 'w').write('x')
+os.environ['LEFT'] = 'x'
+sys.modules['left'] = sys
+builtins.left = 1
+numpy.left = 1
+emit(b'left')
+"""
+LOOK = b"""
+import os, sys, builtins, numpy
+emit(str([os.path.exists('left'), 'LEFT' in os.environ, 'left' in sys.modules,
+          hasattr(builtins, 'left'), hasattr(numpy, 'left')]).encode())
+"""
+
+
+def test_a_job_leaves_nothing_for_the_next(scripts: Sandbox) -> None:
+    assert list(scripts.start(LEAVE + LOOK).messages()) == [b"left", str([True] * 5).encode()]
+    assert list(scripts.start(LOOK).messages()) == [str([False] * 5).encode()]
+
+
+def test_two_jobs_at_one_time_do_not_meet(scripts: Sandbox) -> None:
+    wait = b"import os, time; emit(b'here'); time.sleep(0.3); emit(str(sorted(os.listdir('.'))).encode())"
+    first, second = scripts.start(wait, {"one": b""}), scripts.start(wait, {"two": b""})
+    assert list(first.messages()) == [b"here", b"['one']"]
+    assert list(second.messages()) == [b"here", b"['two']"]
