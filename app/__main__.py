@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-import waitress
+from waitress.server import create_server
 
 from app import create_app
 from app.config import Config, ConfigurationError
@@ -40,7 +40,7 @@ def main() -> None:
     try:
         config = Config.read(given)
         app = create_app(config)
-        server = waitress.create_server(
+        server = create_server(
             app, host=config.host, port=config.port, threads=THREADS, max_request_body_size=config.body_bytes + 1
         )
     except (ConfigurationError, OSError) as error:

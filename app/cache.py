@@ -6,16 +6,15 @@ import hashlib
 import threading
 from collections import OrderedDict
 
-import msgspec
-
 from app.artifacts import FORMAT, Answer, Mode, Workspace
+from app.canonical import canonical_bytes
 
 
 def content_key(mode: Mode, workspace: Workspace) -> bytes:
     """Return a hash of all that an answer depends on."""
     digest = hashlib.blake2b(digest_size=32)
     digest.update(f"{FORMAT} {mode} ".encode())
-    digest.update(msgspec.msgpack.encode(workspace, order="sorted"))
+    digest.update(canonical_bytes(workspace))
     return digest.digest()
 
 

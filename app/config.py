@@ -112,6 +112,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def _path(kind: type, value: object) -> object:
-    if kind is Path and isinstance(value, str):
+    if kind is Path and isinstance(value, str | Path):
         return Path(value)
     raise msgspec.ValidationError(f"Expected `{kind.__name__}`, got `{type(value).__name__}`")

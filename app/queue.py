@@ -144,6 +144,8 @@ class Turns:
             if turn.granted:
                 self._held[turn.client] -= 1
                 self._held += Counter()  # drops the clients that hold none
+                if turn.client in self._queues:
+                    self._queues.move_to_end(turn.client)
                 elapsed = time.monotonic() - turn.began
                 self._typical += _SMOOTHING * (elapsed - self._typical)
             else:
@@ -154,10 +156,11 @@ class Turns:
             self._grant()
 
     def _place(self, turn: Turn) -> int:
-        """How many turns come up to and with this one when clients are served in rotation."""
+        """How many turns come up to and with this one when clients are served in rotation, those that hold none first."""
         depth = self._queues[turn.client].index(turn)
         place, before = depth + 1, True
-        for client, queue in self._queues.items():
+        for client in sorted(self._queues, key=lambda name: self._held[name]):
+            queue = self._queues[client]
             if client == turn.client:
                 before = False
             else:

@@ -35,8 +35,10 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from app.artifacts import FORMAT, Workspace
+from app.canonical import canonical_bytes
 from app.errors import Damaged, Forbidden, NotFound
 
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
@@ -100,7 +102,7 @@ _decoders: dict[int, msgspec.msgpack.Decoder[SharedState]] = {1: msgspec.msgpack
 
 def canonical(state: SharedState) -> bytes:
     """Return the one encoding of a state that its id is made from."""
-    return bytes([FORMAT]) + msgspec.msgpack.encode(state, order="sorted")
+    return bytes([FORMAT]) + canonical_bytes(state)
 
 
 def decode(content: bytes) -> SharedState:
@@ -131,8 +133,16 @@ class Links:
     def __init__(self, url: str, compiler: str) -> None:
         self._engine = open_database(url)
         self._compiler = compiler
-        _metadata.create_all(self._engine)
+        self._create_tables()
         self._key = self._read_key()
+
+    def _create_tables(self) -> None:
+        """Create what is missing; several servers may do so at one time."""
+        with self._engine.begin() as connection:
+            for table in _metadata.sorted_tables:
+                connection.execute(CreateTable(table, if_not_exists=True))
+                for index in table.indexes:
+                    connection.execute(CreateIndex(index, if_not_exists=True))
 
     def _read_key(self) -> bytes:
         """Return the database's own key; the first server that opens the database makes it."""

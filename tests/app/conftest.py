@@ -1,0 +1,27 @@
+"""An application over jobs that do what a test says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.app.runners import ScriptedRunner
+
+
+@pytest.fixture
+def runner() -> ScriptedRunner:
+    return ScriptedRunner()
+
+
+@pytest.fixture
+def app(tmp_path: Path, runner: ScriptedRunner) -> Flask:
+    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0, "BODY_BYTES": 100_000, "FILES_BYTES": 50_000}, runner)
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()

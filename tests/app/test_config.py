@@ -1,0 +1,35 @@
+"""Settings: from a mapping, from the environment, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.config import Config, ConfigurationError
+
+
+def test_what_is_said_comes_before_the_environment() -> None:
+    config = Config.read({"PORT": 1}, {"STRATA_PORT": "2", "STRATA_POOL": "3", "OTHER": "4", "STRATA_DATA_DIR": "/x"})
+    assert (config.port, config.pool, config.data_dir) == (1, 3, Path("/x"))
+    assert config.database == "sqlite:////x/strata.sqlite3"
+    assert Config.read({"database_url": "postgresql://x/y"}, {}).database == "postgresql://x/y"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"PORT": "many"}, r"Expected `int`.*\$\.port"), ({"PROT": 1}, "prot"), ({"DATA_DIR": 3}, "Expected `Path`")],
+)
+def test_wrong_settings(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        Config.read(settings, {})
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("x.y", False)]
+)
+def test_loopback(host: str, loopback: bool) -> None:
+    config = Config(host=host)
+    assert config.loopback is loopback
+    assert (config.trusted_hosts is None) is not loopback
+    assert Config(host=host, hosts="a.example, b.example").trusted_hosts == ["a.example", "b.example"]
