@@ -1,0 +1,375 @@
+"""Common subexpression elimination: computing once what several statements compute."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from compiler.ir.functor import Functor, Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node, rebuild
+from compiler.ir.origin import Span, derived_from
+from compiler.ir.primexpr import (
+    BinaryOp,
+    Broadcast,
+    Call,
+    FloatImm,
+    IntImm,
+    Let,
+    PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Reduce,
+    StringImm,
+    Var,
+)
+from compiler.ir.transform import PassContext, PassInfo
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.transform.normal_form import normal_key
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+def CommonSubexprElimTIR(enable_cse_tir: bool = True, identify_equiv_terms: bool = False) -> PrimFuncPass:
+    """Compute expressions that occur several times only once, in variables ``cse_var_1``, ``cse_var_2``, ….
+
+    Index arithmetic repeats itself, all the more after unrolling::
+
+        C[m * 32] = C[m * 32] + A[k * 4]          cse_var_1: T.int32 = m * 32
+                                             →    C[cse_var_1] = C[cse_var_1] + A[k * 4]
+
+    For every region that always runs as a whole (a function, the body of a loop, a branch) the pass counts the
+    largest expressions without loads and calls.  Going from large to small, one that occurs at least twice becomes a
+    variable in front of the region; one that occurs once is taken apart, and its operands are counted instead.  What
+    happens only on one side of a branch, or only inside of a loop, does not count outside of it: nothing is computed
+    that was not computed before.
+
+    Parameters
+    ----------
+    enable_cse_tir : bool
+        The option ``tir.disable_cse_tir`` switches the pass off as well.
+    identify_equiv_terms : bool
+        Also take ``x + y`` and ``y + x`` for the same.
+    """
+
+    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if not enable_cse_tir or ctx.config.get("tir.disable_cse_tir"):
+            return func
+        equivalent = identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
+        known = list(func.params)
+        return func.with_body(_Eliminator(_Numbering(equivalent), known).region(func.body))
+
+    return PrimFuncPass(transform, PassInfo(0, "tir.CommonSubexprElimTIR"))
+
+
+class _Facts(NamedTuple):
+    """What is known about an expression: expressions with equal ``number`` have the same value."""
+
+    number: int
+    size: int
+    computes: bool
+    vars: frozenset[Var]
+
+
+class _Numbering:
+    """Gives equal expressions equal numbers (value numbering), each object looked at once."""
+
+    def __init__(self, equivalent: bool) -> None:
+        self._equivalent = equivalent
+        self._numbers: dict[Any, int] = {}
+        self._facts: dict[Node, _Facts] = {}
+        self._largest: dict[Node, tuple[PrimExpr, ...]] = {}
+
+    def facts(self, e: PrimExpr) -> _Facts:
+        found = self._facts.get(e)
+        if found is None:
+            found = self._facts[e] = self._look(e)
+        return found
+
+    def _look(self, e: PrimExpr) -> _Facts:
+        if isinstance(e, Var):
+            return _Facts(self._number((Var, e)), 1, True, frozenset((e,)))
+        if isinstance(e, (IntImm, FloatImm, StringImm)):
+            return _Facts(self._number((type(e), e.dtype, repr(e.value))), 1, True, frozenset())
+        parts = [self.facts(c) for c in operands(e)]
+        computes = not isinstance(e, _OPAQUE) and all(p.computes for p in parts)
+        if self._equivalent and computes and isinstance(e, BinaryOp):
+            key: Any = normal_key(e, lambda part: self.facts(part).number)
+        else:
+            key = (type(e), e.dtype, getattr(e, "op", None) or getattr(e, "buffer", None), *[p.number for p in parts])
+        uses = parts[0].vars.union(*[p.vars for p in parts[1:]]) if parts else frozenset()
+        return _Facts(self._number(key), 1 + sum(p.size for p in parts), computes, uses)
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def eligible(self, e: PrimExpr) -> bool:
+        """Return whether ``e`` may become a variable: it computes something, from variables and constants alone."""
+        facts = self.facts(e)
+        return facts.computes and facts.size > 1 and not isinstance(e, (Ramp, Broadcast))
+
+    def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
+        """Return the largest eligible expressions within ``e``."""
+        if self.eligible(e):
+            return (e,)
+        found = self._largest.get(e)
+        if found is None:
+            found = self._largest[e] = self.below(e)
+        return found
+
+    def below(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
+        """Return the largest eligible expressions within the operands of ``e``."""
+        return tuple([x for c in operands(e) for x in self.largest(c)])
+
+
+_OPAQUE = (Call, BufferLoad, ProducerLoad, Reduce, Let)
+
+
+def operands(n: Node) -> list[PrimExpr]:
+    """Return the expressions that a node is made of directly."""
+    found: list[PrimExpr] = []
+    for name in n.children:
+        child = getattr(n, name)
+        if isinstance(child, PrimExpr):
+            found.append(child)
+        elif isinstance(child, tuple):
+            found.extend(c for c in child if isinstance(c, PrimExpr))
+    return found
+
+
+class _Entry:
+    """An expression with how often it occurs and where it came from."""
+
+    __slots__ = ("count", "expr", "span")
+
+    def __init__(self, expr: PrimExpr, count: int, span: Span) -> None:
+        self.expr = expr
+        self.count = count
+        self.span = span
+
+
+_Table = dict[int, _Entry]
+
+
+class _Counter(Functor):
+    """Builds the table of what a statement computes whenever it runs; tables are fresh and may be changed."""
+
+    def __init__(self, numbering: _Numbering) -> None:
+        self._numbering = numbering
+
+    def add(self, table: _Table, e: PrimExpr, count: int, span: Span) -> None:
+        number = self._numbering.facts(e).number
+        entry = table.get(number)
+        if entry is None:
+            table[number] = _Entry(e, count, span)
+        else:
+            entry.count += count
+            if span is not entry.span:
+                entry.span |= span
+
+    def of_expr(self, e: PrimExpr, table: _Table) -> None:
+        for x in self._numbering.largest(e):
+            self.add(table, x, 1, x.span)
+
+    def visit_PrimExpr(self, n: PrimExpr, table: _Table) -> None:
+        self.of_expr(n, table)
+
+    def visit_Node(self, n: Node, table: _Table) -> None:
+        for name in n.children:
+            child = getattr(n, name)
+            if isinstance(child, Node):
+                self.visit(child, table)
+            elif child is not None:
+                for item in child:
+                    self.visit(item, table)
+
+    def visit_LetStmt(self, n: LetStmt, table: _Table) -> None:
+        self.of_expr(n.value, table)
+        body: _Table = {}
+        self.visit(n.body, body)
+        self._merge(table, self._without(body, n.var))
+
+    def visit_For(self, n: For, table: _Table) -> None:
+        parts: list[_Table] = [{}, {}, {}]
+        self.of_expr(n.min, parts[0])
+        self.of_expr(n.extent, parts[1])
+        if parts[0] or parts[1]:
+            self.visit(n.body, parts[2])
+            parts[2] = self._without(parts[2], n.loop_var)
+            self._merge(table, _shared(parts))
+
+    def visit_IfThenElse(self, n: IfThenElse, table: _Table) -> None:
+        parts: list[_Table] = [{}, {}, {}]
+        self.of_expr(n.condition, parts[0])
+        self.visit(n.then_case, parts[1])
+        if n.else_case is not None:
+            self.visit(n.else_case, parts[2])
+        self._merge(table, _shared(parts))
+
+    def visit_While(self, n: While, table: _Table) -> None:
+        parts: list[_Table] = [{}, {}]
+        self.of_expr(n.condition, parts[0])
+        self.visit(n.body, parts[1])
+        self._merge(table, _shared(parts))
+
+    def _merge(self, table: _Table, more: _Table) -> None:
+        for entry in more.values():
+            self.add(table, entry.expr, entry.count, entry.span)
+
+    def _without(self, table: _Table, var: Var) -> _Table:
+        """Take apart what uses ``var``, down to what does not."""
+        kept: _Table = {}
+        todo = [(x.expr, x.count, x.span) for x in table.values()]
+        while todo:
+            e, count, span = todo.pop()
+            if var not in self._numbering.facts(e).vars:
+                self.add(kept, e, count, span)
+            else:
+                todo.extend((x, count, x.span) for x in self._numbering.below(e))
+        return kept
+
+
+def _shared(parts: list[_Table]) -> _Table:
+    """Return what at least two of the parts compute."""
+    together: _Table = {}
+    for i, part in enumerate(parts):
+        for number, entry in part.items():
+            for other in parts[i + 1 :]:
+                if number in other and number not in together:
+                    twin = other[number]
+                    together[number] = _Entry(entry.expr, entry.count + twin.count, entry.span | twin.span)
+    return together
+
+
+class _Eliminator(Mutator):
+    """Goes through the regions from the outside in."""
+
+    def __init__(self, numbering: _Numbering, known: list[Var]) -> None:
+        self._numbering = numbering
+        self._counter = _Counter(numbering)
+        self._known = set(known)
+        self._made = 0
+
+    def region(self, stmt: Stmt) -> Stmt:
+        """Eliminate within a statement that always runs as a whole, then within its parts."""
+        table: _Table = {}
+        self._counter.visit(stmt, table)
+        chosen = self._choose(table)
+        if not chosen:
+            return self.visit(stmt)  # type: ignore[no-any-return]
+        replace = _Replacement(self._numbering, chosen)
+        result = replace.visit(stmt)
+        self._known.update(var for var, _ in chosen.values())
+        result = self.visit(result)
+        for var, value in chosen.values():
+            with derived_from(var.span):
+                result = LetStmt(var, replace.below(value), result)
+        return result  # type: ignore[no-any-return]
+
+    def expression(self, e: PrimExpr) -> PrimExpr:
+        """Eliminate within an expression that is evaluated as a whole, and apart from others."""
+        table: _Table = {}
+        self._counter.of_expr(e, table)
+        chosen = self._choose(table)
+        if not chosen:
+            return e
+        replace = _Replacement(self._numbering, chosen)
+        result: PrimExpr = replace.visit(e)
+        for var, value in chosen.values():
+            with derived_from(var.span):
+                result = Let(var, replace.below(value), result)
+        return result
+
+    def _choose(self, table: _Table) -> dict[int, tuple[Var, PrimExpr]]:
+        """Decide what becomes a variable: from large to small, what occurs twice; the rest is taken apart."""
+        chosen: dict[int, tuple[Var, PrimExpr]] = {}
+        sizes: dict[int, _Table] = {}
+        for number, entry in table.items():
+            sizes.setdefault(self._numbering.facts(entry.expr).size, {})[number] = entry
+        while sizes:
+            group = sizes.pop(max(sizes))
+            wanted = [x for x in group.values() if x.count > 1 and self._is_known(x.expr)]
+            if len(wanted) > 1:
+                wanted.sort(key=lambda x: prefix_text(x.expr))
+            for entry in wanted:
+                self._made += 1
+                with derived_from(entry.span):
+                    var = Var(f"cse_var_{self._made}", entry.expr.dtype)
+                chosen[self._numbering.facts(entry.expr).number] = (var, entry.expr)
+                entry.count = 1
+            for entry in group.values():
+                for x in self._numbering.below(entry.expr):
+                    self._counter.add(sizes.setdefault(self._numbering.facts(x).size, {}), x, entry.count, x.span)
+        return chosen
+
+    def _is_known(self, e: PrimExpr) -> bool:
+        return self._numbering.facts(e).vars <= self._known
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        self._known.add(n.var)
+        body = self.region(n.body)
+        return n if body is n.body else rebuild(n, {"body": body})
+
+    def visit_For(self, n: For) -> Stmt:
+        low, extent = self.expression(n.min), self.expression(n.extent)
+        self._known.add(n.loop_var)
+        body = self.region(n.body)
+        if body is n.body and low is n.min and extent is n.extent:
+            return n
+        return rebuild(n, {"min": low, "extent": extent, "body": body})
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        condition = self.expression(n.condition)
+        then = self.region(n.then_case)
+        other = None if n.else_case is None else self.region(n.else_case)
+        if condition is n.condition and then is n.then_case and other is n.else_case:
+            return n
+        return rebuild(n, {"condition": condition, "then_case": then, "else_case": other})
+
+    def visit_While(self, n: While) -> Stmt:
+        condition, body = self.expression(n.condition), self.region(n.body)
+        if condition is n.condition and body is n.body:
+            return n
+        return rebuild(n, {"condition": condition, "body": body})
+
+
+class _Replacement(Mutator):
+    """Puts variables where their values stand."""
+
+    def __init__(self, numbering: _Numbering, chosen: dict[int, tuple[Var, PrimExpr]]) -> None:
+        self._numbering = numbering
+        self._chosen = chosen
+
+    def below(self, e: PrimExpr) -> PrimExpr:
+        return self.visit_Node(e)  # type: ignore[no-any-return]
+
+    def visit_Var(self, n: Var) -> Var:
+        return n
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        found = self._chosen.get(self._numbering.facts(n).number)
+        return self.visit_Node(n) if found is None else found[0]
+
+
+def prefix_text(e: PrimExpr) -> str:
+    """Return a plain text of an expression, by which variables of equal size are put in order."""
+    if isinstance(e, Var):
+        return e.name
+    if isinstance(e, (IntImm, FloatImm, StringImm)):
+        return str(e.value)
+    parts = [prefix_text(x) for x in operands(e)]
+    if isinstance(e, BinaryOp):
+        symbol = e.symbol
+        if symbol == "*" or symbol == "/":
+            return f"({parts[0]}{symbol}{parts[1]})"
+        if not symbol[0].isalpha() and symbol not in ("//", "%"):
+            return f"({parts[0]} {symbol} {parts[1]})"
+        name = {"//": "floordiv", "%": "floormod"}.get(symbol, symbol)
+        return f"{name}({', '.join(parts)})"
+    return f"{_PREFIX.get(type(e).__name__, type(e).__name__.lower())}({', '.join(parts)})"
+
+
+_PREFIX = {"Cast": "cast", "Not": "!"}

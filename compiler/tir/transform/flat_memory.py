@@ -1,0 +1,172 @@
+"""Linear indices: where an element of a multi-dimensional buffer lies in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.error import BoundError
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, cast, const
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.stmt import BufferStore
+
+Exprs = tuple[PrimExpr, ...]
+
+
+def compact_strides(shape: Exprs) -> Exprs:
+    """Return the strides of rows without gaps, in elements."""
+    return align_strides(shape, {})
+
+
+def align_strides(shape: Exprs, align: Mapping[int, tuple[int, int]]) -> Exprs:
+    """Return strides such that the stride of axis ``a`` is ``offset`` modulo ``factor``.
+
+    Parameters
+    ----------
+    shape : tuple of PrimExpr
+    align : mapping of int to (int, int)
+        Factor and offset by axis, as ``storage_align`` gives them.
+    """
+    strides: list[PrimExpr] = []
+    stride: PrimExpr = const(1, shape[-1].dtype if shape else "int32")
+    for axis in reversed(range(len(shape))):
+        if axis in align:
+            factor, offset = align[axis]
+            stride = stride + (offset - stride % factor) % factor
+        strides.append(stride)
+        stride = stride * shape[axis]
+    return tuple(reversed(strides))
+
+
+def storage_dtype(dtype: str) -> str:
+    """Return the type of an element in memory: a truth value takes a byte."""
+    return "int8" + dtype.removeprefix("bool") if dtype.startswith("bool") else dtype
+
+
+def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | None = None) -> Buffer:
+    """Return an alias of one dimension on the same pointer; the very same buffer if it is one already.
+
+    Parameters
+    ----------
+    shape, strides : tuple of PrimExpr, optional
+        What to use in place of the buffer's own.
+    """
+    dims = buffer.shape if shape is None else shape
+    steps = buffer.strides if strides is None else strides
+    size: PrimExpr = const(1, dims[0].dtype if dims else "int32")
+    if steps:
+        size = steps[0] * dims[0]
+    else:
+        for dim in dims:
+            size = size * dim
+    dtype = storage_dtype(buffer.dtype)
+    if len(buffer.shape) == 1 and not buffer.strides and dtype == buffer.dtype and size is buffer.shape[0]:
+        return buffer
+    return rebuild(buffer, {"dtype": dtype, "shape": (size,), "strides": ()})
+
+
+class _View:
+    """How a buffer is laid out: its alias of one dimension, where it begins, and its strides."""
+
+    __slots__ = ("begin", "flat", "offset", "strides")
+
+    def __init__(self, flat: Buffer, begin: Exprs | None, strides: Exprs, offset: PrimExpr | None) -> None:
+        self.flat = flat
+        self.begin = begin
+        self.strides = strides
+        self.offset = offset
+
+
+class FlatMemory:
+    """Remembers how each buffer is laid out and rewrites accesses.
+
+    Parameters
+    ----------
+    analyzer : Analyzer
+        Simplifies the linear indices.
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._views: dict[Buffer, _View] = {}
+        self._known: dict[tuple[Any, ...], tuple[Exprs, PrimExpr]] = {}
+
+    def simplify(self, e: PrimExpr) -> PrimExpr:
+        """Return a simpler form of ``e``."""
+        return e if isinstance(e, IntImm) else self._analyzer.simplify(e)
+
+    def realize(self, buffer: Buffer, begin: Exprs, shape: Exprs, strides: Exprs) -> Buffer:
+        """Lay out the region of a buffer that begins at ``begin`` and return its alias of one dimension."""
+        size: PrimExpr = self.simplify(strides[0] * shape[0]) if shape else const(1)
+        flat = rebuild(
+            buffer,
+            {
+                "dtype": storage_dtype(buffer.dtype),
+                "shape": (size,),
+                "strides": (),
+                "elem_offset": const(0, size.dtype),
+            },
+        )
+        self._views[buffer] = _View(flat, begin, strides, None)
+        return flat
+
+    def view(self, buffer: Buffer) -> _View:
+        found = self._views.get(buffer)
+        if found is None:
+            strides = buffer.strides or compact_strides(buffer.shape)
+            flat = flatten_buffer(buffer)
+            found = self._views[buffer] = _View(flat, None, strides, buffer.elem_offset)
+        return found
+
+    def flat_index(self, buffer: Buffer, indices: Exprs) -> PrimExpr:
+        """Return the linear index of an element.
+
+        Raises
+        ------
+        BoundError
+            If there are more or fewer indices than dimensions.
+        """
+        key = (buffer, *map(id, indices))
+        known = self._known.get(key)
+        if known is not None:
+            return known[1]
+        view = self.view(buffer)
+        if len(indices) != len(view.strides):
+            raise BoundError(f"buffer {buffer.name!r} has {len(view.strides)} dimensions, got {len(indices)} indices")
+        index = self._linear(view, indices)
+        self._known[key] = (indices, index)  # keeps the indices alive, so that their ids stay theirs
+        return index
+
+    def _linear(self, view: _View, indices: Exprs) -> PrimExpr:
+        dtype = indices[0].dtype if indices else "int32"
+        last = indices[-1] if indices else None
+        ramp = last if isinstance(last, Ramp) else None
+        if ramp is not None:
+            indices = (*indices[:-1], ramp.base)
+            dtype = ramp.base.dtype
+        index: PrimExpr = const(0, dtype)
+        for axis, (i, stride) in enumerate(zip(indices, view.strides, strict=True)):
+            relative = i if view.begin is None else i - view.begin[axis]
+            index = index + relative * stride
+        if view.offset is not None:
+            index = index + view.offset
+        index = self.simplify(index)
+        if ramp is None:
+            return index
+        return Ramp(index, self.simplify(ramp.stride * cast(ramp.stride.dtype, view.strides[-1])), ramp.lanes)
+
+    def load(self, n: BufferLoad, indices: Exprs) -> PrimExpr:
+        """Return the load from the flat alias; truth values are converted from bytes."""
+        flat = self.view(n.buffer).flat
+        index = self.flat_index(n.buffer, indices)
+        load = BufferLoad(flat, (index,))
+        return cast(n.dtype, load) if flat.dtype != n.buffer.dtype else load
+
+    def store(self, n: BufferStore, value: PrimExpr, indices: Exprs) -> BufferStore:
+        """Return the store to the flat alias; truth values are converted to bytes."""
+        flat = self.view(n.buffer).flat
+        index = self.flat_index(n.buffer, indices)
+        stored = cast(storage_dtype(value.dtype), value) if flat.dtype != n.buffer.dtype else value
+        return BufferStore(flat, stored, (index,))

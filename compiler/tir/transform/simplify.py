@@ -1,0 +1,131 @@
+"""Simplifying: arithmetic made shorter by what is known about loops and branches."""
+
+from __future__ import annotations
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Call, IntImm, IterVar, Not, PrimExpr, Range, Var
+from compiler.ir.transform import register_config_option
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.builtin import LIKELY
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import (
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    no_op,
+)
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.purity import is_pure
+from compiler.tir.transform.same import same_exprs
+
+register_config_option("tir.Simplify", dict)
+
+
+def Simplify() -> PrimFuncPass:
+    """Simplify arithmetic with what is known about loop variables and branches.
+
+    The walk tells the arithmetic analyser what holds where it is: the range of each loop variable, the value of each
+    let, the condition of each branch (and its opposite in the other one)::
+
+        for n_c in range(32):                        for n_c in range(32):
+            C[n_c // 32 * 64 + n_c % 32] = 0.0   →       C[n_c] = 0.0
+
+    A branch whose condition is thereby known disappears, and so does a store of an element to itself.
+    """
+    return simple_pass("tir.Simplify", _simplify)
+
+
+def _simplify(func: PrimFunc) -> PrimFunc:
+    return func.with_body(_Simplifier(Analyzer()).visit(func.body))
+
+
+class _Simplifier(Mutator):
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return self._analyzer.simplify(n)
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._analyzer.simplify(n)
+
+    def visit_IntImm(self, n: IntImm) -> PrimExpr:
+        return n
+
+    def visit_For(self, n: For) -> Stmt:
+        low, extent = self.visit(n.min), self.visit(n.extent)
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(low, extent))
+        body = self.visit(n.body)
+        if low is n.min and extent is n.extent and body is n.body:
+            return n
+        return rebuild(n, {"min": low, "extent": extent, "body": body})
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        value = self.visit(n.value)
+        if is_pure(value) and isinstance(value, (IntImm, Var)):
+            self._analyzer.bind(n.var, value)
+        body = self.visit(n.body)
+        if value is n.value and body is n.body:
+            return n
+        return rebuild(n, {"value": value, "body": body})
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        value = self.visit(n.value)
+        if n.attr_key in ("thread_extent", "virtual_thread") and isinstance(n.node, IterVar):
+            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(value.dtype, 0), value))
+        body = self.visit(n.body)
+        if value is n.value and body is n.body:
+            return n
+        return rebuild(n, {"value": value, "body": body})
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        condition = self.visit(n.condition)
+        plain = without_likely(condition)
+        if isinstance(plain, IntImm):
+            taken = n.then_case if plain.value else n.else_case
+            return no_op() if taken is None else self.visit(taken)
+        with self._analyzer.constraint(plain):
+            then = self.visit(n.then_case)
+        other = n.else_case
+        if other is not None:
+            with self._analyzer.constraint(self._analyzer.simplify(Not(plain))):
+                other = self.visit(other)
+        if condition is n.condition and then is n.then_case and other is n.else_case:
+            return n
+        return rebuild(n, {"condition": condition, "then_case": then, "else_case": other})
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        condition = self.visit(n.condition)
+        with self._analyzer.constraint(condition):
+            body = self.visit(n.body)
+        if isinstance(condition, IntImm) and condition.value:
+            return body  # type: ignore[no-any-return]
+        if condition is n.condition and body is n.body:
+            return n
+        return rebuild(n, {"condition": condition, "body": body})
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        value = self.visit(n.value)
+        return n if value is n.value else Evaluate(value)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        if isinstance(value, BufferLoad) and value.buffer is n.buffer and same_exprs(value.indices, indices):
+            return no_op()
+        if value is n.value and indices is n.indices:
+            return n
+        return BufferStore(n.buffer, value, indices)
+
+
+def without_likely(condition: PrimExpr) -> PrimExpr:
+    """Return a condition without the mark that it nearly always holds."""
+    while isinstance(condition, Call) and condition.op is LIKELY:
+        condition = condition.args[0]
+    return condition

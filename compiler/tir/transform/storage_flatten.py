@@ -1,0 +1,150 @@
+"""Flattening storage: multi-dimensional buffers become rows of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.error import LoweringError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import (
+    Call,
+    Cast,
+    IntImm,
+    PrimExpr,
+    Range,
+    Var,
+    cast,
+    const,
+)
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import ADDRESS_OF, PREFETCH
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    Prefetch,
+    Stmt,
+    seq,
+)
+from compiler.tir.transform.flat_memory import FlatMemory, align_strides
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+
+
+def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> PrimFuncPass:
+    """Lay multi-dimensional buffers out as rows of elements and allocate the memory of those that live inside.
+
+    A realised region becomes an allocation of just that region's size, and each access one linear index, computed
+    with the strides of the rows and counted from where the region begins::
+
+        T.realize(C_global[m * 32:m * 32 + 32, 0:32])        C_global = T.allocate([1024], "float32", "global")
+        for i, j in T.grid(32, 32):                     →    for i, j in T.grid(32, 32):
+            C_global[m * 32 + i, j] = 0.0                        C_global_1[i * 32 + j] = 0.0
+
+    The parameters keep their shapes in the signature; inside, an alias of one dimension on the same pointer is used.
+    ``storage_align`` shows here as strides longer than the row.
+
+    Parameters
+    ----------
+    cache_line_size : int
+        In bytes; how far apart the prefetches of a region are.
+    create_bound_attribute : bool
+        Mark each store with the size of its buffer, for ``InstrumentBoundCheckers``.
+    """
+    return simple_pass(
+        "tir.StorageFlatten",
+        lambda func: _flatten(func, cache_line_size, create_bound_attribute),
+    )
+
+
+def _flatten(func: PrimFunc, cache_line_size: int, bounds: bool) -> PrimFunc:
+    memory = FlatMemory(Analyzer())
+    params = set(func.buffer_map.values())
+    return func.with_body(_StorageFlattener(memory, params, cache_line_size, bounds).visit(func.body))
+
+
+class _StorageFlattener(Mutator):
+    def __init__(self, memory: FlatMemory, params: set[Buffer], cache_line_size: int, bounds: bool) -> None:
+        self._memory = memory
+        self._params = params
+        self._cache_line_size = cache_line_size
+        self._bounds = bounds
+        self._align: dict[Any, dict[int, tuple[int, int]]] = {}
+
+    def visit_IntImm(self, n: IntImm) -> PrimExpr:
+        return n
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return n
+
+    def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
+        if n.buffer in self._params:
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        begin = tuple([self.visit(r.min) for r in n.bounds])
+        shape = tuple([self._memory.simplify(self.visit(r.extent)) for r in n.bounds])
+        strides = align_strides(shape, self._align.get(n.buffer) or self._align.get(n.buffer.data) or {})
+        flat = self._memory.realize(n.buffer, begin, shape, strides)
+        body = self.visit(n.body)
+        return Allocate(flat.data, flat.dtype, flat.shape, n.condition, body)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key == "buffer_dim_align":
+            self._note_alignment(n)
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        body, value = self.visit(n.body), self.visit(n.value)
+        subject = n.node.data if isinstance(n.node, Buffer) else n.node
+        if body is n.body and value is n.value and subject is n.node:
+            return n
+        return rebuild(n, {"node": subject, "value": value, "body": body})
+
+    def _note_alignment(self, n: AttrStmt) -> None:
+        args = n.value.args if isinstance(n.value, Call) else ()
+        numbers = [a.value for a in args if isinstance(a, IntImm)]
+        if len(numbers) != 3:
+            raise LoweringError(f"storage_align: expected axis, factor and offset as constants, got {show(n.value)}")
+        axis, factor, offset = numbers
+        self._align.setdefault(n.node, {})[axis] = (factor, offset)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        return self._memory.load(n, self._visit_tuple(n.indices))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        store = self._memory.store(n, self.visit(n.value), self._visit_tuple(n.indices))
+        if not self._bounds:
+            return store
+        return AttrStmt(store.buffer.data, "buffer_bound", store.buffer.shape[0], store)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return self.visit(n.body)  # type: ignore[no-any-return]
+
+    def visit_Prefetch(self, n: Prefetch) -> Stmt:
+        """Touch each cache line of the region once."""
+        bounds = [Range.from_min_extent(self.visit(r.min), self.visit(r.extent)) for r in n.bounds]
+        step = max(1, self._cache_line_size // dt.storage_bytes(n.buffer.dtype))
+        loops: list[tuple[Var, PrimExpr]] = []
+        indices = []
+        for axis, bound in enumerate(bounds):
+            var = Var(f"prefetch.{n.buffer.name}.{axis}", bound.min.dtype)
+            last = axis == len(bounds) - 1
+            count = (bound.extent + (step - 1)) // step if last else bound.extent
+            loops.append((var, self._memory.simplify(count)))
+            indices.append(bound.min + (var * step if last else var))
+        element = self._memory.load(BufferLoad(n.buffer, tuple(indices)), tuple(indices))
+        address = Call("handle", ADDRESS_OF, (_without_cast(element),))
+        hint = tuple(const(number, "int32") for number in (0, 3, 1))
+        body: Stmt = Evaluate(Call("void", PREFETCH, (address, *hint)))
+        for var, extent in reversed(loops):
+            body = For(var, cast(var.dtype, 0), extent, ForKind.SERIAL, body)
+        return seq([body])
+
+
+def _without_cast(e: PrimExpr) -> PrimExpr:
+    return e.value if isinstance(e, Cast) else e

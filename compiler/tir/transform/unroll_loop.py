@@ -1,0 +1,168 @@
+"""Unrolling: writing a loop's iterations out one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import LoweringError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Add, IntImm, PrimExpr, const
+from compiler.ir.substitute import substitute
+from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, SeqStmt, Stmt, seq
+from compiler.tir.transform.options import read_options
+from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.scan import features
+
+register_config_option("tir.UnrollLoop", dict)
+
+OPTIONS = {
+    "auto_max_step": 0,
+    "auto_max_depth": 8,
+    "auto_max_extent": 0,
+    "explicit_unroll": True,
+    "unroll_local_access": False,
+}
+
+
+def UnrollLoop() -> PrimFuncPass:
+    """Write the iterations of unrolled loops out one after the other.
+
+    A loop marked ``unroll`` disappears: its body is repeated, the loop variable replaced by the number of each
+    repetition, so that the processor neither counts nor jumps and the code generator sees all iterations at once::
+
+        for k in T.unroll(2):                 C[i * 2] = A[k0 * 2]
+            C[i * 2 + k] = A[k0 * 2 + k]  →   C[i * 2 + 1] = A[k0 * 2 + 1]
+
+    Serial loops are unrolled as well if that leaves at most ``auto_max_step`` steps (stores and calls).  The limit
+    comes from the option ``tir.UnrollLoop`` or from ``s[C].pragma(axis, "auto_unroll_max_step", n)``; the pragma
+    ``unroll_explicit`` says whether loops are written out here or only marked for the backend.
+
+    Options of ``tir.UnrollLoop``: ``auto_max_step`` (0), ``auto_max_depth`` (8: deeper nests stay loops),
+    ``auto_max_extent`` (0: loops up to this extent are unrolled whatever they contain), ``explicit_unroll`` (True).
+    """
+
+    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        options = read_options(ctx, "tir.UnrollLoop", OPTIONS)
+        found = features(func)
+        automatic = options["auto_max_step"] > 0 or options["auto_max_extent"] > 0
+        if not automatic and ForKind.UNROLLED not in found.kinds and not found.attrs & _PRAGMAS:
+            return func
+        return func.with_body(_Unroll(options).visit(func.body))
+
+    return PrimFuncPass(transform, PassInfo(0, "tir.UnrollLoop"))
+
+
+_PRAGMAS = {"pragma_auto_unroll_max_step", "pragma_unroll_explicit"}
+
+
+class _Unroll(Mutator):
+    """Unrolls from the innermost loop outwards.
+
+    ``steps`` counts the stores and calls that the statement visited last leaves behind, repetitions included;
+    ``depth`` the loops unrolled on the deepest way to one of them; ``serial`` tells that a loop remains in it.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.max_step: int = options["auto_max_step"]
+        self.max_depth: int = options["auto_max_depth"]
+        self.max_extent: int = options["auto_max_extent"]
+        self.explicit: bool = options["explicit_unroll"]
+        self.steps = 0
+        self.depth = 0
+        self.loops_left = False
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key == "pragma_auto_unroll_max_step":
+            outer, self.max_step = self.max_step, _pragma_int(n)
+            body = self.visit(n.body)
+            self.max_step = outer
+            return body  # type: ignore[no-any-return]
+        if n.attr_key == "pragma_unroll_explicit":
+            explicit, self.explicit = self.explicit, bool(_pragma_int(n))
+            body = self.visit(n.body)
+            self.explicit = explicit
+            return body  # type: ignore[no-any-return]
+        body = self.visit(n.body)
+        return n if body is n.body else rebuild(n, {"body": body})
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        self.steps += 1
+        return n
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        self.steps += 1
+        return n
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+        depth = 0
+        new = []
+        for stmt in n.seq:
+            self.depth = 0
+            new.append(self.visit(stmt))
+            depth = max(depth, self.depth)
+        self.depth = depth
+        return n if all(a is b for a, b in zip(new, n.seq, strict=True)) else seq(new)
+
+    def visit_For(self, n: For) -> Stmt:
+        outer_steps, self.steps, self.depth = self.steps, 0, 0
+        outer_left, self.loops_left = self.loops_left, False
+        body = self.visit(n.body)
+        loop = n if body is n.body else rebuild(n, {"body": body})
+        extent = n.extent.value if isinstance(n.extent, IntImm) else -1
+        if n.kind == ForKind.UNROLLED and extent < 0:
+            raise LoweringError(
+                f"UnrollLoop: the extent of an unrolled loop must be constant, got {show(n.extent)} "
+                f"(loop {n.loop_var.name!r})"
+            )
+        automatic = (
+            n.kind == ForKind.SERIAL
+            and extent >= 0
+            and not self.loops_left
+            and self.depth < self.max_depth
+            and (self.steps * extent <= self.max_step or 0 < extent <= self.max_extent)
+        )
+        result = self._unrolled(loop, extent, automatic)
+        self.steps = outer_steps + self.steps * (extent if extent > 0 else 1)
+        self.loops_left = outer_left or self.loops_left or isinstance(result, For)
+        return result
+
+    def _unrolled(self, n: For, extent: int, automatic: bool) -> Stmt:
+        if n.kind != ForKind.UNROLLED and not automatic:
+            return n
+        if n.kind == ForKind.UNROLLED and not self.explicit and extent > 0:
+            return n
+        if automatic and not self.explicit:
+            return rebuild(n, {"kind": ForKind.UNROLLED})
+        self.depth += 1
+        return write_out(n, extent)
+
+
+def write_out(n: For, extent: int) -> Stmt:
+    """Return the ``extent`` iterations of a loop one after the other."""
+    dtype = n.loop_var.dtype
+    copies = []
+    for i in range(extent):
+        step = const(i, dtype)
+        value = step if isinstance(n.min, IntImm) and n.min.value == 0 else _folded_sum(n.min, step)
+        copies.append(substitute(n.body, {n.loop_var: value}))
+    return seq(copies)
+
+
+def _folded_sum(base: PrimExpr, step: PrimExpr) -> PrimExpr:
+    if isinstance(base, IntImm) and isinstance(step, IntImm):
+        return IntImm(base.dtype, base.value + step.value)
+    return Add(base, step)
+
+
+def _pragma_int(n: AttrStmt) -> int:
+    if not isinstance(n.value, IntImm):
+        key = n.attr_key.removeprefix("pragma_")
+        raise LoweringError(f"pragma: {key} must be a constant int, got {show(n.value)}")
+    return n.value.value

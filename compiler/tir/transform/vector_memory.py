@@ -1,0 +1,61 @@
+"""Memory of its own for each lane of a vectorized loop."""
+
+from __future__ import annotations
+
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Add, Mul, PrimExpr, Var, const
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.stmt import Allocate, BufferStore, Stmt
+
+
+def widen_allocation(n: Allocate, var: Var, low: PrimExpr, lanes: int) -> tuple[Stmt, PrimExpr]:
+    """Give each lane its own elements of memory that is allocated within a vectorized loop.
+
+    The lanes of one element lie side by side, so that a vector of them is one access: index ``i`` becomes
+    ``i * lanes + lane``.
+
+    Returns
+    -------
+    body : Stmt
+        With the indices changed, still in terms of the loop variable.
+    size : PrimExpr
+        The number of elements that are needed.
+    """
+    size: PrimExpr = const(lanes, n.extents[0].dtype if n.extents else "int32")
+    for extent in reversed(n.extents):
+        size = extent * size
+    lane = var - low
+    return _Interleave(n.buffer_var, size, lane, lanes).visit(n.body), size
+
+
+class _Interleave(Mutator):
+    def __init__(self, data: Var, size: PrimExpr, lane: PrimExpr, lanes: int) -> None:
+        self._data = data
+        self._size = size
+        self._lane = lane
+        self._lanes = lanes
+        self._wide: dict[Buffer, Buffer] = {}
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        found = self._wide.get(buffer)
+        if found is None:
+            found = self._wide[buffer] = rebuild(buffer, {"shape": (self._size,)})
+        return found
+
+    def _index(self, index: PrimExpr) -> PrimExpr:
+        return Add(Mul(index, const(self._lanes, index.dtype)), self._lane)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        if n.buffer.data is self._data:
+            return BufferLoad(self._buffer(n.buffer), (*indices[:-1], self._index(indices[-1])))
+        return n if indices is n.indices else BufferLoad(n.buffer, indices)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        indices, value = self._visit_tuple(n.indices), self.visit(n.value)
+        if n.buffer.data is self._data:
+            return BufferStore(self._buffer(n.buffer), value, (*indices[:-1], self._index(indices[-1])))
+        if indices is n.indices and value is n.value:
+            return n
+        return BufferStore(n.buffer, value, indices)
