@@ -69,7 +69,7 @@ class AnswerReader:
             self.size += len(raw)
             try:
                 message = _decoder.decode(raw)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 self._forged = str(error)
                 continue
             if isinstance(message, Snapshot):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from flask import Blueprint, Response, current_app, request, stream_with_context, url_for
@@ -113,7 +113,7 @@ def stop_ladder(ladder: str) -> Response:
 
 
 @bp.get("/openapi.json")
-@operation(answers={200: Content("application/json")})
+@operation(answers={200: json_of(dict[str, Any])})
 def openapi() -> Response:
     """Describe this API."""
     return answer_json(describe(current_app._get_current_object(), compiler.__version__))  # type: ignore[attr-defined]

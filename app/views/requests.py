@@ -34,7 +34,7 @@ def read_body(kind: type[Body]) -> Body:
         return msgspec.json.decode(request.get_data(cache=False), type=kind)
     except msgspec.ValidationError as error:
         raise invalid(error) from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedBody(f"the body is not JSON: {error}", expected="a JSON object") from error
 
 

@@ -108,6 +108,8 @@ def test_names_of_files_that_are_not_plain(services: Services, runner: ScriptedR
 FORGERIES = [
     b"not JSON",
     b'{"type": "snapshot"}',
+    b'{"type": "snapshot", "answer": {"mode": "\xff"}}',
+    b'{"type": "snapshot", "answer": {"units": ' + b"[" * 100_000,
     b'{"type": "unheard of"}',
     msgspec.json.encode({"type": "snapshot", "answer": {"status": "great"}}),
     msgspec.json.encode({"type": "snapshot", "answer": {"milliseconds": "<script>"}}),

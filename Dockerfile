@@ -1,0 +1,29 @@
+# The explorer for production: one process that serves, sandboxed children that compile.
+FROM python:3.12-slim AS build
+WORKDIR /strata
+RUN python -m venv /opt/venv
+COPY pyproject.toml README.md ./
+COPY app app
+COPY compiler compiler
+RUN /opt/venv/bin/pip install --no-cache-dir -e .
+
+FROM python:3.12-slim
+# libgomp1 is the OpenMP runtime that parallel loops run on.
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --no-create-home strata && install -d -o strata -m 700 /data
+COPY --from=build /opt/venv /opt/venv
+WORKDIR /strata
+COPY pyproject.toml README.md ./
+COPY app app
+COPY compiler compiler
+COPY static static
+COPY templates templates
+ENV STRATA_HOST=0.0.0.0 STRATA_PORT=8000 STRATA_DATA_DIR=/data PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER strata
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --start-period=20s --interval=30s --timeout=5s \
+    CMD ["/opt/venv/bin/python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz')"]
+# One worker: turns, the cache and running ladders live in its memory. Threads mostly wait for children.
+CMD ["/opt/venv/bin/gunicorn", "--bind=0.0.0.0:8000", "--workers=1", "--threads=64", "--timeout=120", \
+     "--access-logfile=-", "app:create_app()"]

@@ -1,0 +1,185 @@
+"""The API's description: valid, complete, and true of real answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+from werkzeug.test import TestResponse
+
+from app import create_app
+from app.artifacts import Measured, Measurement, Problem, Progress
+from tests.app.runners import Script, ScriptedRunner, broken, listing, snapshot
+
+Document = dict[str, Any]
+
+
+@pytest.fixture
+def runner() -> ScriptedRunner:
+    runner = ScriptedRunner()
+    row = Measurement(name="default", kind="prefix", seconds=1.0, step=0)
+    problem = Problem(kind="TVMError", message="no", line=1)
+    told = [Progress(done=0, total=1, label="default"), Measured(measurement=row)]
+    runner.scripts["ladder"] = Script([snapshot(None, listing()), *told])
+    runner.scripts["wrong"] = Script([snapshot(None, listing(), status="error", problems=[problem])])
+    return runner
+
+
+@pytest.fixture
+def app(tmp_path: Any, runner: ScriptedRunner) -> Flask:
+    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0, "BODY_BYTES": 10_000}, runner)
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+@pytest.fixture
+def document(client: FlaskClient) -> Document:
+    found: Document = client.get("/api/openapi.json").get_json()
+    return found
+
+
+def test_the_description_is_valid(document: Document) -> None:
+    validate(document)
+
+
+def test_every_route_is_described(app: Flask, document: Document) -> None:
+    served = {
+        (rule.rule.replace("<int:", "<").replace("<path:", "<").replace("<", "{").replace(">", "}"), method.lower())
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods or ()
+        if method not in ("HEAD", "OPTIONS")
+    }
+    described = {(path, method) for path, methods in document["paths"].items() for method in methods}
+    assert described == served
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            assert operation["summary"], f"{method} {path} says nothing about itself"
+            assert set(operation["responses"]) > {"default"}, f"{method} {path} has no successful answer"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request, the route that it goes by in the description, and the status that it must have."""
+
+    method: str
+    route: str
+    status: int
+    path: str = ""
+    body: Any = None
+    data: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    broken: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.route} {self.status}"
+
+
+WORKSPACE = {
+    "script": "ladder",
+    "files": {"a.txt": base64.b64encode(b"\0\xff").decode()},
+    "options": {"target": "llvm", "assembly": "host", "opt_level": 2, "threads": 1},
+}
+CALLS = [
+    Call("post", "/api/compile", 200, body=WORKSPACE),
+    Call("post", "/api/compile", 200, body={"script": "wrong", "tab": "t", "seq": 3}),
+    Call("post", "/api/compile", 400, data=b"{"),
+    Call("post", "/api/compile", 400, data=b'{"script": "\xff"}'),
+    Call("post", "/api/compile", 422, data=b"[" * 9_000),
+    Call("post", "/api/compile", 400, data=b'{"script": "\\ud800"}'),
+    Call("post", "/api/compile", 413, body={"script": "x" * 20_000}),
+    Call("post", "/api/compile", 415, data=b"{}", headers={"Content-Type": "text/plain"}),
+    Call("post", "/api/compile", 422, body={"script": 3}),
+    Call("post", "/api/compile", 422, body={"script": "", "scripts": ""}),
+    Call("post", "/api/compile", 422, body={}),
+    Call("post", "/api/compile", 422, body=[]),
+    Call("post", "/api/compile", 503, body=WORKSPACE, broken=True),
+    Call("get", "/api/compile", 405),
+    Call("post", "/api/run", 200, body=WORKSPACE),
+    Call("post", "/api/run", 422, body={"script": "", "options": {"threads": 0}}),
+    Call("post", "/api/ladders", 202, body=WORKSPACE),
+    Call("get", "/api/ladders/{ladder}/events", 404, path="/api/ladders/none/events"),
+    Call("delete", "/api/ladders/{ladder}", 404, path="/api/ladders/none"),
+    Call("post", "/api/links", 201, body={"workspace": WORKSPACE, "view": {"pane": "asm", "unit": 1}}),
+    Call("post", "/api/links", 422, body={"workspace": {"script": None}}),
+    Call("get", "/api/links/{link}", 404, path="/api/links/none"),
+    Call("delete", "/api/links/{link}", 403, path="/api/links/none"),
+    Call("delete", "/api/links/{link}", 404, path="/api/links/none", headers={"X-Delete-Token": "x"}),
+    Call("get", "/healthz", 200),
+    Call("get", "/api/openapi.json", 200),
+]
+
+
+def check(document: Document, response: TestResponse, route: str, method: str) -> None:
+    """Check an answer against its description."""
+    responses = document["paths"][route].get(method, {}).get("responses", {})
+    failure = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}}
+    described = responses.get(str(response.status_code), failure if response.status_code >= 400 else None)
+    assert described is not None, f"{method} {route} answers {response.status_code}, which is not described"
+    if "content" not in described:
+        assert response.data == b""
+        return
+    schema = described["content"][response.mimetype]["schema"]
+    if response.mimetype == "application/json":
+        whole = {**schema, "components": document["components"]}
+        Draft202012Validator(whole).validate(response.get_json())
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_answers_are_as_described(client: FlaskClient, runner: ScriptedRunner, document: Document, call: Call) -> None:
+    if call.broken:
+        runner.refuses = broken
+    data = call.data if call.body is None else json.dumps(call.body).encode()
+    headers = {"Content-Type": "application/json", **call.headers} if data is not None else call.headers
+    response = client.open(call.path or call.route, method=call.method.upper(), data=data, headers=headers)
+    assert response.status_code == call.status, response.text
+    check(document, response, call.route, call.method)
+    if call.status >= 400:
+        error = response.get_json()["error"]
+        assert error["message"]
+        assert "Traceback" not in response.text
+    if call.status == 422:
+        assert error["field"].startswith("$")
+        assert error["expected"] or "field" in error["message"]
+    if call.status == 405:
+        assert response.headers["Allow"] == error["expected"]
+
+
+def test_links_and_ladders_from_end_to_end(client: FlaskClient, document: Document) -> None:
+    saved = client.post("/api/links", json={"workspace": WORKSPACE}).get_json()
+    opened = client.get(f"/api/links/{saved['id']}")
+    check(document, opened, "/api/links/{link}", "get")
+    assert opened.get_json()["state"]["workspace"]["files"] == WORKSPACE["files"]
+    token = {"X-Delete-Token": saved["delete_token"]}
+    deleted = client.delete(f"/api/links/{saved['id']}", headers=token)
+    assert deleted.status_code == 204
+    check(document, deleted, "/api/links/{link}", "delete")
+    assert client.get(f"/api/links/{saved['id']}").status_code == 404
+    started = client.post("/api/ladders", json={"script": "ladder"}).get_json()
+    events = client.get(started["events"])
+    check(document, events, "/api/ladders/{ladder}/events", "get")
+    schema = document["paths"]["/api/ladders/{ladder}/events"]["get"]["responses"]["200"]
+    whole = {**schema["content"]["text/event-stream"]["schema"], "components": document["components"]}
+    told = list(event_data(events.text))
+    assert [event["type"] for event in told] == ["progress", "measured", "ended"]
+    for event in told:
+        Draft202012Validator(whole).validate(event)
+    stopped = client.delete(f"/api/ladders/{started['id']}")
+    assert stopped.status_code == 204
+
+
+def event_data(stream: str) -> Iterator[Any]:
+    """Yield the data of each server-sent event."""
+    for line in stream.splitlines():
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
