@@ -1,0 +1,272 @@
+"""The interval of integers that an expression can evaluate to.
+
+Unbounded ends are integers far outside of every machine type, so that interval arithmetic needs no special cases for
+infinity: ``UNBOUNDED * 0`` is 0, and whatever else is made of them is still far outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from compiler.arith.deep_equal import deep_equal
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Functor
+from compiler.ir.primexpr import (
+    Add,
+    Broadcast,
+    Call,
+    Cast,
+    CmpOp,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    PrimExpr,
+    Ramp,
+    Select,
+    SizeVar,
+    Sub,
+    Var,
+)
+
+UNBOUNDED = 1 << 256
+POS_INF = (1 << 63) - 1
+NEG_INF = -POS_INF
+
+Interval = tuple[int, int]
+EVERYTHING: Interval = (-UNBOUNDED, UNBOUNDED)
+
+
+class ConstIntBound(NamedTuple):
+    """Smallest and largest value, both included; :data:`POS_INF` and :data:`NEG_INF` where there is none."""
+
+    min_value: int
+    max_value: int
+
+
+def public_bound(bound: Interval) -> ConstIntBound:
+    """Return an interval with its unbounded ends as TVM writes them."""
+    return ConstIntBound(max(bound[0], NEG_INF), min(bound[1], POS_INF))
+
+
+def type_interval(dtype: str) -> Interval:
+    """Return the values of an integer type; 64 bits count as unbounded, and so does everything else."""
+    if not dt.is_integral(dtype):
+        return EVERYTHING
+    if dt.bits(dtype) < 64:
+        return dt.int_range(dtype)
+    return (0, UNBOUNDED) if dt.is_uint(dtype) else EVERYTHING
+
+
+def is_index_type(dtype: str) -> bool:
+    """Return whether arithmetic in this type is taken to never overflow, as that of loop variables and indices."""
+    return dtype in ("int32", "int64")
+
+
+class ConstIntBoundAnalyzer(Functor):
+    """Computes intervals bottom-up, from those of the variables.
+
+    ``extra`` holds what is known about whole expressions, from the conditions that enclose them.
+    """
+
+    def __init__(self) -> None:
+        self.variables: dict[Var, Interval] = {}
+        self.extra: list[tuple[PrimExpr, Interval]] = []
+        self.memo: dict[PrimExpr, Interval] = {}
+
+    def __call__(self, e: PrimExpr) -> ConstIntBound:
+        """Return the bound of ``e`` with infinities as TVM writes them."""
+        return public_bound(self.visit(e))
+
+    def visit(self, n: PrimExpr, *args: object) -> Interval:
+        """Return the interval of ``n``."""
+        found = self.memo.get(n)
+        if found is None:
+            kind = type(n)
+            if kind is IntImm:
+                return (n.value, n.value)  # type: ignore[attr-defined]
+            found = (self._table.get(kind) or self._resolve(kind))(self, n)
+            if self.extra:
+                found = self._narrow(n, found)
+            self.memo[n] = found
+        return found
+
+    def _narrow(self, n: PrimExpr, bound: Interval) -> Interval:
+        for e, known in self.extra:
+            if deep_equal(e, n):
+                bound = (max(bound[0], known[0]), min(bound[1], known[1]))
+        return bound
+
+    def visit_PrimExpr(self, n: PrimExpr) -> Interval:
+        return type_interval(n.dtype)
+
+    def visit_IntImm(self, n: IntImm) -> Interval:
+        return (n.value, n.value)
+
+    def visit_Var(self, n: Var) -> Interval:
+        found = self.variables.get(n)
+        return type_interval(n.dtype) if found is None else found
+
+    def visit_SizeVar(self, n: SizeVar) -> Interval:
+        found = self.variables.get(n)
+        return (0, type_interval(n.dtype)[1]) if found is None else found
+
+    def visit_Cast(self, n: Cast) -> Interval:
+        target = type_interval(n.dtype)
+        if not dt.is_integral(n.value.dtype):
+            return target
+        low, high = self.visit(n.value)
+        return (low, high) if target[0] <= low and high <= target[1] else target
+
+    def visit_Add(self, n: Add) -> Interval:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        return _fit(n.dtype, a + c, b + d)
+
+    def visit_Sub(self, n: Sub) -> Interval:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        return _fit(n.dtype, a - d, b - c)
+
+    def visit_Mul(self, n: Mul) -> Interval:
+        return _fit(n.dtype, *_corners(lambda x, y: x * y, self.visit(n.a), self.visit(n.b)))
+
+    def visit_Div(self, n: Div) -> Interval:
+        if not dt.is_integral(n.dtype):
+            return EVERYTHING
+        return _fit(n.dtype, *_quotient(_trunc_div, self.visit(n.a), self.visit(n.b)))
+
+    def visit_FloorDiv(self, n: FloorDiv) -> Interval:
+        return _fit(n.dtype, *_quotient(lambda x, y: x // y, self.visit(n.a), self.visit(n.b)))
+
+    def visit_Mod(self, n: Mod) -> Interval:
+        if not dt.is_integral(n.dtype):
+            return EVERYTHING
+        (low, high), (c, d) = self.visit(n.a), self.visit(n.b)
+        largest = max(abs(c), abs(d)) - 1
+        if c > 0 and -c < low and high < c:
+            return low, high
+        return (max(-largest, low) if low < 0 else 0), (min(largest, high) if high > 0 else 0)
+
+    def visit_FloorMod(self, n: FloorMod) -> Interval:
+        (low, high), (c, d) = self.visit(n.a), self.visit(n.b)
+        if c > 0:
+            if low >= 0:
+                return (low, high) if high < c else (0, min(high, d - 1))
+            if c == d and low // c == high // c:
+                return low % c, high % c
+            return 0, d - 1
+        return min(c + 1, 0), max(d - 1, 0)
+
+    def visit_Min(self, n: Min) -> Interval:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        return min(a, c), min(b, d)
+
+    def visit_Max(self, n: Max) -> Interval:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        return max(a, c), max(b, d)
+
+    def visit_CmpOp(self, n: CmpOp) -> Interval:
+        return 0, 1
+
+    def visit_Not(self, n: Not) -> Interval:
+        return 0, 1
+
+    def visit_Select(self, n: Select) -> Interval:
+        return union(self.visit(n.true_value), self.visit(n.false_value))
+
+    def visit_Ramp(self, n: Ramp) -> Interval:
+        (a, b), (c, d) = self.visit(n.base), self.visit(n.stride)
+        last = n.lanes - 1
+        return _fit(n.dtype, a + min(0, c * last), b + max(0, d * last))
+
+    def visit_Broadcast(self, n: Broadcast) -> Interval:
+        return self.visit(n.value)
+
+    def visit_Let(self, n: Let) -> Interval:
+        self.variables[n.var] = self.visit(n.value)
+        return self.visit(n.body)
+
+    def visit_Call(self, n: Call) -> Interval:
+        rule = _CALLS.get(getattr(n.op, "name", ""))
+        return type_interval(n.dtype) if rule is None else rule(self, n)
+
+    def _bitwise_and(self, n: Call) -> Interval:
+        (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
+        if a >= 0 and c >= 0:
+            return 0, min(b, d)
+        if a >= 0 or c >= 0:
+            return 0, b if a >= 0 else d
+        return type_interval(n.dtype)
+
+    def _shift_right(self, n: Call) -> Interval:
+        (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
+        if c >= 0 and d < 64:
+            return _corners(lambda x, y: x >> y, (a, b), (c, d))
+        return type_interval(n.dtype)
+
+    def _shift_left(self, n: Call) -> Interval:
+        (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
+        if c >= 0 and d < 64:
+            low, high = _corners(lambda x, y: x << y, (a, b), (c, d))
+            target = type_interval(n.dtype)
+            if target[0] <= low and high <= target[1]:
+                return low, high
+        return type_interval(n.dtype)
+
+    def _if_then_else(self, n: Call) -> Interval:
+        return union(self.visit(n.args[1]), self.visit(n.args[2]))
+
+
+_CALLS: dict[str, Callable[[ConstIntBoundAnalyzer, Call], Interval]] = {
+    "tir.bitwise_and": ConstIntBoundAnalyzer._bitwise_and,
+    "tir.shift_right": ConstIntBoundAnalyzer._shift_right,
+    "tir.shift_left": ConstIntBoundAnalyzer._shift_left,
+    "tir.if_then_else": ConstIntBoundAnalyzer._if_then_else,
+}
+
+
+def union(a: Interval, b: Interval) -> Interval:
+    """Return the smallest interval around both."""
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _fit(dtype: str, low: int, high: int) -> Interval:
+    """Return the interval, or the whole type where the result may have wrapped around."""
+    if dtype == "int32" or dtype == "int64":
+        return low, high
+    target = type_interval(dtype)
+    return (low, high) if target[0] <= low and high <= target[1] else target
+
+
+def _corners(op: Callable[[int, int], int], x: Interval, y: Interval) -> Interval:
+    """Return the range of an operation that is monotonic in each operand."""
+    (a, b), (c, d) = x, y
+    if c == d:
+        p, q = op(a, c), op(b, c)
+        return (p, q) if p <= q else (q, p)
+    values = (op(a, c), op(a, d), op(b, c), op(b, d))
+    return min(values), max(values)
+
+
+def _trunc_div(a: int, b: int) -> int:
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def _quotient(op: Callable[[int, int], int], x: Interval, y: Interval) -> Interval:
+    """Return the range of a division; a divisor of zero has no value, so it is left out."""
+    parts = []
+    if y[1] > 0:
+        parts.append((max(y[0], 1), y[1]))
+    if y[0] < 0:
+        parts.append((y[0], min(y[1], -1)))
+    if not parts:
+        return EVERYTHING
+    ranges = [_corners(op, x, part) for part in parts]
+    return ranges[0] if len(ranges) == 1 else union(*ranges)

@@ -1,0 +1,174 @@
+"""Reading expressions as linear functions of some variables, and conditions as bounds on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.functor import Functor
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    And,
+    Call,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    Sub,
+    Var,
+    binary,
+    const,
+)
+from compiler.ir.substitute import uses_var
+
+
+class _NotLinear(Exception):
+    """The expression is no linear function of the variable."""
+
+
+Linear = tuple[PrimExpr | None, PrimExpr | None]
+"""Coefficient and rest of ``coeff * var + base``; None is zero."""
+
+
+class _LinearIn(Functor):
+    """Splits an expression into ``coeff * var + base``."""
+
+    def __init__(self, var: Var) -> None:
+        self._var = var
+
+    def visit_Var(self, n: Var) -> Linear:
+        return (const(1, n.dtype), None) if n is self._var else (None, n)
+
+    def visit_Add(self, n: Add) -> Linear:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        return _plus(a, c), _plus(b, d)
+
+    def visit_Sub(self, n: Sub) -> Linear:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        return _minus(a, c), _minus(b, d)
+
+    def visit_Mul(self, n: Mul) -> Linear:
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        if a is not None and c is not None:
+            raise _NotLinear
+        if c is not None:
+            a, b, d = c, d, b
+        return _times(a, d), _times(b, d)
+
+    def visit_PrimExpr(self, n: PrimExpr) -> Linear:
+        if uses_var(n, self._var):
+            raise _NotLinear
+        return None, n
+
+
+def _plus(a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def _minus(a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
+    if b is None:
+        return a
+    return const(0, b.dtype) - b if a is None else a - b
+
+
+def _times(a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
+    return None if a is None or b is None else a * b
+
+
+def linear_in(expr: PrimExpr, var: Var) -> tuple[PrimExpr, PrimExpr] | None:
+    """Return ``(coeff, base)`` with ``expr == coeff * var + base``, or None."""
+    try:
+        coeff, base = _LinearIn(var).visit(expr)
+    except _NotLinear:
+        return None
+    zero = const(0, expr.dtype)
+    return (zero if coeff is None else coeff), (zero if base is None else base)
+
+
+def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr]:
+    """Read ``expr`` as ``sum(coeff[i] * var[i]) + base``.
+
+    Parameters
+    ----------
+    expr : PrimExpr
+    var_list : sequence of Var
+
+    Returns
+    -------
+    coefficients : list of PrimExpr
+        One for each variable, then ``base``; empty if the expression is not linear.
+    """
+    analyzer = Analyzer()
+    base = expr
+    coefficients: list[PrimExpr] = []
+    for var in var_list:
+        found = linear_in(base, var)
+        if found is None:
+            return []
+        coefficients.append(found[0])
+        base = found[1]
+    for i, var in enumerate(var_list):
+        if uses_var(base, var) or any(uses_var(c, var) for c in coefficients[i:]):
+            return []
+    if any(uses_var(c, lambda v: any(v is w for w in var_list)) for c in coefficients):
+        return []
+    return [analyzer.simplify(c) for c in coefficients] + [analyzer.simplify(base)]
+
+
+def detect_clip_bound(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr | None]:
+    """Read a conjunction of comparisons as bounds on each variable.
+
+    Returns
+    -------
+    bounds : list of PrimExpr or None
+        ``[min_0, max_0, min_1, max_1, …]``, both ends included, None for an end that is not there.  Empty if a part
+        of ``expr`` is not a bound on one of the variables with a coefficient of 1 or -1.
+    """
+    bounds: list[list[PrimExpr | None]] = [[None, None] for _ in var_list]
+    for condition in _conjuncts(expr):
+        if not _clip(condition, var_list, bounds):
+            return []
+    simplify = Analyzer().simplify
+    return [None if end is None else simplify(end) for pair in bounds for end in pair]
+
+
+def _conjuncts(e: PrimExpr) -> list[PrimExpr]:
+    if isinstance(e, And):
+        return _conjuncts(e.a) + _conjuncts(e.b)
+    if isinstance(e, Call) and getattr(e.op, "name", "") == "tir.likely":
+        return _conjuncts(e.args[0])
+    return [e]
+
+
+def _clip(e: PrimExpr, var_list: Sequence[Var], bounds: list[list[PrimExpr | None]]) -> bool:
+    """Add the bound that a comparison is; return whether it is one."""
+    if not isinstance(e, (LT, LE, GT, GE, EQ)):
+        return isinstance(e, IntImm) and e.value == 1
+    used = [i for i, var in enumerate(var_list) if uses_var(e, var)]
+    if len(used) != 1:
+        return False
+    # the condition as difference <= 0, or == 0
+    difference = binary(Sub, e.b, e.a) if isinstance(e, (GT, GE)) else binary(Sub, e.a, e.b)
+    if isinstance(e, (LT, GT)):
+        difference = difference + 1
+    found = linear_in(difference, var_list[used[0]])
+    if found is None:
+        return False
+    coeff, base = Analyzer().simplify(found[0]), found[1]
+    if not isinstance(coeff, IntImm) or coeff.value not in (1, -1):
+        return False
+    pair = bounds[used[0]]
+    end = base if coeff.value == -1 else const(0, base.dtype) - base
+    if coeff.value == -1 or isinstance(e, EQ):
+        pair[0] = end if pair[0] is None else binary(Max, pair[0], end)
+    if coeff.value == 1 or isinstance(e, EQ):
+        pair[1] = end if pair[1] is None else binary(Min, pair[1], end)
+    return True

@@ -1,0 +1,461 @@
+"""Simplification by rewrite rules: operands first, then the rules of :mod:`compiler.arith.rules` until none applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.arith.const_int_bound import Interval
+from compiler.arith.deep_equal import deep_equal
+from compiler.arith.knowledge import NEGATION, Knowledge
+from compiler.arith.rules import SCALAR, VECTOR
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.origin import ambient
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Ramp,
+    Select,
+    Sub,
+    Var,
+    cast,
+    const,
+    fold,
+)
+from compiler.ir.substitute import substitute
+
+_MOST_REWRITES = 64
+"""How deep rewritten results are rewritten again; real expressions need a few."""
+
+_CONSTANT_RIGHT = (Add, Mul, Min, Max, EQ, NE, And, Or)
+
+
+class RewriteSimplifier(Mutator):
+    """Simplifies expressions by rules.  Results are remembered until the facts change."""
+
+    memo_name = "rewrite"
+
+    def __init__(self, known: Knowledge) -> None:
+        self.known = known
+        self._depth = 0
+
+    def __call__(self, e: PrimExpr) -> PrimExpr:
+        """Return ``e`` simplified."""
+        return self.visit(e)  # type: ignore[no-any-return]
+
+    def visit(self, n: Any, *args: Any) -> Any:
+        """Return ``n`` simplified; the very same object where nothing changed."""
+        kind = type(n)
+        if kind is IntImm:
+            return n
+        memo = self.known.memos["rewrite"]
+        found = memo.get(n)
+        if found is not None:
+            return found
+        outer = ambient.span
+        ambient.span = n.span
+        try:
+            rule = self._table.get(kind) or self._resolve(kind)
+            result = rule(self, n)
+        finally:
+            ambient.span = outer
+        if result is not n:
+            memo[result] = result
+            if ambient.listener is not None:
+                ambient.listener(n, result)
+        memo[n] = result
+        return result
+
+    # Questions that rules ask
+
+    def low(self, e: PrimExpr) -> int:
+        """Return the smallest value of ``e``."""
+        return self.known.bounds.visit(e)[0]
+
+    def high(self, e: PrimExpr) -> int:
+        """Return the largest value of ``e``."""
+        return self.known.bounds.visit(e)[1]
+
+    def divisible(self, e: PrimExpr, divisor: int) -> bool:
+        """Return whether ``divisor`` always divides ``e``."""
+        coeff, base = self.known.modular.visit(e)
+        return coeff % divisor == 0 and base % divisor == 0
+
+    def within_block(self, e: PrimExpr, distance: int, size: int) -> bool:
+        """Return whether ``e`` and ``e + distance`` always have the same quotient by ``size``."""
+        low, high = self.known.bounds.visit(e)
+        if low // size == (high + distance) // size and (low + distance) // size == high // size:
+            return True
+        coeff, base = self.known.modular.visit(e)
+        return coeff % size == 0 and 0 <= base % size + distance < size
+
+    def prove(self, condition: PrimExpr) -> bool:
+        """Return whether ``condition`` is known to hold."""
+        if self._depth > _MOST_REWRITES:
+            return False
+        result = self.visit(condition)
+        return isinstance(result, IntImm) and result.value == 1
+
+    def equal(self, a: PrimExpr, b: PrimExpr) -> bool:
+        """Return whether two expressions are known to be equal."""
+        difference = self.visit(Sub(a, b))
+        return isinstance(difference, IntImm) and difference.value == 0
+
+    # Arithmetic
+
+    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+        kind = type(n)
+        a, b = self.visit(n.a), self.visit(n.b)
+        if isinstance(a, (IntImm, FloatImm)):
+            if isinstance(b, (IntImm, FloatImm)):
+                folded = fold(kind, a, b)
+                if folded is not None:
+                    return folded
+            elif kind in _CONSTANT_RIGHT:
+                a, b = b, a
+        e = n if a is n.a and b is n.b else kind(a, b)
+        dtype = a.dtype
+        if dtype == "int32" or dtype == "int64":
+            bounded = _BOUNDED.get(kind)
+            if bounded is not None:
+                result = bounded(self, e)
+                if result is not None:
+                    return result
+            rules = SCALAR.get(kind)
+        elif dt.lanes(dtype) > 1:
+            rules = VECTOR.get(kind)
+        else:
+            return _identity(kind, e)
+        return e if rules is None else self._apply(rules, e)
+
+    def _apply(self, rules: Any, e: BinaryOp) -> PrimExpr:
+        matcher = rules.matcher(type(e.a), type(e.b))
+        if matcher is None or self._depth > _MOST_REWRITES:
+            return e
+        try:
+            result = matcher(e, self)
+        except ArgumentError:  # a constant of the replacement does not fit the type
+            return e
+        return e if result is None else self._again(result)
+
+    def _again(self, e: PrimExpr) -> PrimExpr:
+        self._depth += 1
+        try:
+            return self.visit(e)  # type: ignore[no-any-return]
+        finally:
+            self._depth -= 1
+
+    def _floor_div(self, e: BinaryOp) -> PrimExpr | None:
+        if type(e.b) is not IntImm or e.b.value == 0:
+            return None
+        low, high = self.known.bounds.visit(e.a)
+        c = e.b.value
+        if low // c == high // c:
+            return const(low // c, e.dtype)
+        return None
+
+    def _floor_mod(self, e: BinaryOp) -> PrimExpr | None:
+        if type(e.b) is not IntImm or e.b.value == 0:
+            return None
+        low, high = self.known.bounds.visit(e.a)
+        c = e.b.value
+        if low // c == high // c:
+            quotient = low // c
+            return e.a if quotient == 0 else self._again(Sub(e.a, const(quotient * c, e.dtype)))
+        coeff, base = self.known.modular.visit(e.a)
+        return const(base % c, e.dtype) if coeff % c == 0 else None
+
+    def _min(self, e: BinaryOp) -> PrimExpr | None:
+        order = self.compare(e.a, e.b)
+        return None if order is None else (e.a if order <= 0 else e.b)
+
+    def _max(self, e: BinaryOp) -> PrimExpr | None:
+        order = self.compare(e.a, e.b)
+        return None if order is None else (e.a if order >= 0 else e.b)
+
+    # Comparisons and logic
+
+    def compare(self, a: PrimExpr, b: PrimExpr) -> int | None:
+        """Return -1 if ``a <= b`` always holds, 1 if ``a >= b`` does, 0 if both do, None if neither is known."""
+        low, high = self.difference(a, b)
+        if low == high == 0:
+            return 0
+        if high <= 0:
+            return -1
+        return 1 if low >= 0 else None
+
+    def difference(self, a: PrimExpr, b: PrimExpr) -> Interval:
+        """Return the interval of ``a - b``."""
+        (p, q), (r, s) = self.known.bounds.visit(a), self.known.bounds.visit(b)
+        low, high = p - s, q - r
+        if (low > 0 or high < 0) or self._depth > _MOST_REWRITES or type(a) is IntImm or type(b) is IntImm:
+            return low, high
+        exact = self.known.bounds.visit(self._again(Sub(a, b)))
+        return max(low, exact[0]), min(high, exact[1])
+
+    def visit_LT(self, n: LT) -> PrimExpr:
+        e = self._operands(n)
+        if isinstance(e, IntImm):
+            return e
+        a, b = e.a, e.b  # type: ignore[attr-defined]
+        if a.dtype != "int32" and a.dtype != "int64":
+            return self._vector(e)
+        known = self._known_truth(e)
+        if known is not None:
+            return known
+        low, high = self.difference(a, b)
+        if high < 0:
+            return const(True)
+        if low >= 0:
+            return const(False)
+        return self._apply(SCALAR[LT], e)  # type: ignore[arg-type]
+
+    def visit_GT(self, n: GT) -> PrimExpr:
+        return self._swapped(LT, n)
+
+    def visit_GE(self, n: GE) -> PrimExpr:
+        return self._swapped(LE, n)
+
+    def _swapped(self, kind: type[BinaryOp], n: BinaryOp) -> PrimExpr:
+        return self._again(kind(n.b, n.a)) if dt.is_integral(n.a.dtype) else self._operands(n)
+
+    def visit_LE(self, n: LE) -> PrimExpr:
+        e = self._operands(n)
+        if isinstance(e, IntImm):
+            return e
+        a, b = e.a, e.b  # type: ignore[attr-defined]
+        if a.dtype != "int32" and a.dtype != "int64":
+            return e
+        known = self._known_truth(e)
+        if known is not None:
+            return known
+        opposite = LT(b, a)
+        result = self._again(opposite)
+        if isinstance(result, LT) and result.a is b and result.b is a:
+            return e
+        return self._negation(result)
+
+    def visit_EQ(self, n: EQ) -> PrimExpr:
+        e = self._operands(n)
+        if isinstance(e, IntImm):
+            return e
+        a, b = e.a, e.b  # type: ignore[attr-defined]
+        if a.dtype != "int32" and a.dtype != "int64":
+            return self._vector(e)
+        known = self._known_truth(e)
+        if known is not None:
+            return known
+        low, high = self.difference(a, b)
+        if low == high == 0:
+            return const(True)
+        if low > 0 or high < 0 or self._never_equal(a, b):
+            return const(False)
+        return self._apply(SCALAR[EQ], e)  # type: ignore[arg-type]
+
+    def _never_equal(self, a: PrimExpr, b: PrimExpr) -> bool:
+        coeff, base = self.known.modular.visit(Sub(a, b))
+        return base != 0 if coeff == 0 else base % coeff != 0
+
+    def visit_NE(self, n: NE) -> PrimExpr:
+        e = self._operands(n)
+        if isinstance(e, IntImm) or not dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
+            return e
+        known = self._known_truth(e)
+        if known is not None:
+            return known
+        a, b = e.a, e.b  # type: ignore[attr-defined]
+        equality = EQ(a, b)
+        result = self._again(equality)
+        if isinstance(result, EQ) and result.a is a and result.b is b:
+            return e
+        return self._negation(result)
+
+    def visit_Not(self, n: Not) -> PrimExpr:
+        a = self.visit(n.a)
+        known = self._known_truth(n)
+        if known is not None:
+            return known
+        result = self._negation(a)
+        return n if isinstance(result, Not) and result.a is n.a else result
+
+    def _negation(self, e: PrimExpr) -> PrimExpr:
+        """Return the negation of a simplified condition, moved inwards."""
+        kind = type(e)
+        if isinstance(e, IntImm):
+            return IntImm(e.dtype, 1 - e.value)
+        if isinstance(e, Not):
+            return e.a
+        if isinstance(e, Broadcast):
+            return Broadcast(self._negation(e.value), e.lanes)
+        if isinstance(e, And):
+            return Or(self._negation(e.a), self._negation(e.b))
+        if isinstance(e, Or):
+            return And(self._negation(e.a), self._negation(e.b))
+        if kind in NEGATION and (kind in (EQ, NE) or dt.is_integral(e.a.dtype)):  # type: ignore[attr-defined]
+            return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
+        return Not(e)
+
+    def visit_And(self, n: And) -> PrimExpr:
+        return self._logic(n, absorbing=0)
+
+    def visit_Or(self, n: Or) -> PrimExpr:
+        return self._logic(n, absorbing=1)
+
+    def _logic(self, n: And | Or, absorbing: int) -> PrimExpr:
+        kind = type(n)
+        a, b = self.visit(n.a), self.visit(n.b)
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, IntImm):
+                return x if x.value == absorbing else y
+        e = n if a is n.a and b is n.b else kind(a, b)
+        known = self._known_truth(e)
+        if known is not None:
+            return known
+        rules = SCALAR if dt.lanes(e.dtype) == 1 else VECTOR
+        return self._apply(rules[kind], e)
+
+    def _operands(self, n: BinaryOp) -> PrimExpr:
+        """Return ``n`` with its operands simplified, folded where both are constants."""
+        kind = type(n)
+        a, b = self.visit(n.a), self.visit(n.b)
+        if isinstance(a, (IntImm, FloatImm)):
+            if isinstance(b, (IntImm, FloatImm)):
+                folded = fold(kind, a, b)
+                if folded is not None:
+                    return folded
+            elif kind in _CONSTANT_RIGHT:
+                a, b = b, a
+        return n if a is n.a and b is n.b else kind(a, b)
+
+    def _vector(self, e: PrimExpr) -> PrimExpr:
+        rules = VECTOR.get(type(e))
+        return e if rules is None or dt.lanes(e.dtype) == 1 else self._apply(rules, e)  # type: ignore[arg-type]
+
+    def _known_truth(self, e: PrimExpr) -> PrimExpr | None:
+        """Return true or false for a condition that was assumed, or whose negation was."""
+        for truth in self.known.truths:
+            if deep_equal(truth, e):
+                return const(True)
+            if deep_equal(truth, self._negation(e)):
+                return const(False)
+        return None
+
+    # Everything else
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        value = self.known.values.get(n)
+        return n if value is None else self.visit(value)
+
+    def visit_Cast(self, n: Cast) -> PrimExpr:
+        value = self.visit(n.value)
+        if isinstance(value, (IntImm, FloatImm)) or value.dtype == n.dtype:
+            return cast(n.dtype, value)
+        if isinstance(value, Broadcast) and dt.lanes(n.dtype) == value.lanes:
+            return Broadcast(cast(dt.element(n.dtype), value.value), value.lanes)
+        return n if value is n.value else Cast(n.dtype, value)
+
+    def visit_Ramp(self, n: Ramp) -> PrimExpr:
+        base, stride = self.visit(n.base), self.visit(n.stride)
+        if isinstance(stride, IntImm) and stride.value == 0:
+            return Broadcast(base, n.lanes)
+        return n if base is n.base and stride is n.stride else Ramp(base, stride, n.lanes)
+
+    def visit_Select(self, n: Select) -> PrimExpr:
+        condition = self.visit(n.condition)
+        if isinstance(condition, IntImm):
+            return self.visit(n.true_value if condition.value else n.false_value)  # type: ignore[no-any-return]
+        true_value, false_value = self._branches(condition, n.true_value, n.false_value)
+        if deep_equal(true_value, false_value):
+            return true_value
+        if isinstance(condition, Not):
+            condition, true_value, false_value = condition.a, false_value, true_value
+        if condition is n.condition and true_value is n.true_value and false_value is n.false_value:
+            return n
+        return Select(condition, true_value, false_value)
+
+    def _branches(self, condition: PrimExpr, a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+        if dt.lanes(condition.dtype) > 1:
+            return self.visit(a), self.visit(b)
+        with self.known.assuming(condition):
+            true_value = self.visit(a)
+        with self.known.assuming(self._negation(condition)):
+            false_value = self.visit(b)
+        return true_value, false_value
+
+    def visit_Let(self, n: Let) -> PrimExpr:
+        value = self.visit(n.value)
+        if isinstance(value, (IntImm, FloatImm, Var)):
+            return self.visit(substitute(n.body, {n.var: value}))  # type: ignore[no-any-return]
+        self.known.bounds.variables[n.var] = self.known.bounds.visit(value)
+        self.known.modular.variables[n.var] = self.known.modular.visit(value)
+        body = self.visit(n.body)
+        return n if value is n.value and body is n.body else Let(n.var, value, body)
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        name = getattr(n.op, "name", "")
+        if name == "tir.if_then_else":
+            return self._if_then_else(n)
+        args = self._visit_tuple(n.args)
+        if name == "tir.likely" and isinstance(args[0], IntImm):
+            return args[0]  # type: ignore[no-any-return]
+        e = n if args is n.args else rebuild(n, {"args": args})
+        known = self._known_truth(e) if n.dtype == "bool" and self.known.truths else None
+        return e if known is None else known
+
+    def _if_then_else(self, n: Call) -> PrimExpr:
+        condition = self.visit(n.args[0])
+        if isinstance(condition, IntImm):
+            return self.visit(n.args[1] if condition.value else n.args[2])  # type: ignore[no-any-return]
+        a, b = self._branches(condition, n.args[1], n.args[2])
+        if deep_equal(a, b):
+            return a
+        if condition is n.args[0] and a is n.args[1] and b is n.args[2]:
+            return n
+        return Call(n.dtype, n.op, (condition, a, b))
+
+
+def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
+    """Drop neutral operands, which is sound in every type: ``x + 0`` of integers, ``x * 1`` of all."""
+    b = e.b
+    if isinstance(b, (IntImm, FloatImm)):
+        if kind is Mul and b.value == 1:
+            return e.a
+        if isinstance(b, IntImm) and kind in (Add, Sub) and b.value == 0:
+            return e.a
+        if kind is FloorDiv and b.value == 1:
+            return e.a
+    if kind in (Min, Max) and deep_equal(e.a, e.b):
+        return e.a
+    return e
+
+
+_BOUNDED: dict[type[BinaryOp], Callable[[RewriteSimplifier, BinaryOp], PrimExpr | None]] = {
+    FloorDiv: RewriteSimplifier._floor_div,
+    FloorMod: RewriteSimplifier._floor_mod,
+    Min: RewriteSimplifier._min,
+    Max: RewriteSimplifier._max,
+}
