@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 from collections.abc import Callable
+from functools import cache
 
 import msgspec
+from threadpoolctl import ThreadpoolController
 
 from app.sandbox import syscalls
 
 Emit = Callable[[bytes], None]
+
+
+def warm_up() -> None:
+    """Load the OpenMP runtime, without starting any of its threads, and find the BLAS libraries."""
+    ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    blas()
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The BLAS libraries of this process, found while it may still look for them."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 class Errand(msgspec.Struct, frozen=True):
