@@ -6,6 +6,8 @@ what was expected.  Anything else that escapes is a defect of ours.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import NoReturn
 
 
@@ -59,3 +61,11 @@ def expected(operation: str, argument: str, what: str, got: object, where: str =
     """Raise the usual :class:`ArgumentError`: ``operation: argument must be what, got got (where)``."""
     place = f" ({where})" if where else ""
     raise ArgumentError(f"{operation}: {argument} must be {what}, got {show(got)}{place}")
+
+
+def unknown_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for an attribute that a public module does not have; it names the nearest one that it has."""
+    public = [k for k in known if not k.startswith("_")]
+    near = difflib.get_close_matches(name, public, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return AttributeError(f"{module} has no attribute {name!r}{hint}", name=name)

@@ -178,6 +178,9 @@ class Var(PrimExpr):
     type_annotation: Type | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.dtype, Type):  # TVM's constructor takes a type in the place of a data type
+            object.__setattr__(self, "type_annotation", self.dtype)
+            object.__setattr__(self, "dtype", getattr(self.dtype, "dtype", "handle"))
         dt.parse(self.dtype)
 
     @property
@@ -262,7 +265,19 @@ class BinaryOp(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if type(self.a) in _NUMBERS or type(self.b) in _NUMBERS:
+            _match_numbers(self)
         object.__setattr__(self, "dtype", self.a.dtype)
+
+
+_NUMBERS = frozenset((bool, int, float))
+"""What a script may pass to a constructor in the place of a constant, as in TVM."""
+
+
+def _match_numbers(n: BinaryOp) -> None:
+    a, b = match_types(n.a, n.b, type(n).__name__)
+    object.__setattr__(n, "a", a)
+    object.__setattr__(n, "b", b)
 
 
 def trunc_div(a: Any, b: Any) -> Any:
@@ -345,6 +360,8 @@ class CmpOp(BinaryOp):
     """Base of comparisons: as many truth values as the operands have lanes."""
 
     def __post_init__(self) -> None:
+        if type(self.a) in _NUMBERS or type(self.b) in _NUMBERS:
+            _match_numbers(self)
         object.__setattr__(self, "dtype", dt.with_lanes("bool", dt.lanes(self.a.dtype)))
 
 
@@ -441,6 +458,10 @@ class Ramp(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if type(self.base) in _NUMBERS or type(self.stride) in _NUMBERS:
+            base, stride = match_types(self.base, self.stride, "Ramp")
+            object.__setattr__(self, "base", base)
+            object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, self.lanes * dt.lanes(self.base.dtype)))
 
 
@@ -497,6 +518,10 @@ class Call(PrimExpr):
     dtype: str
     op: Op | Node
     args: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.args) is not tuple:
+            object.__setattr__(self, "args", as_exprs(self.args))
 
 
 @node

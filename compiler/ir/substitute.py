@@ -111,7 +111,7 @@ def _defined_vars(n: Node) -> list[Node]:
         elif isinstance(item, tuple):
             todo.extend(reversed(item))
         elif isinstance(item, Mapping):
-            todo.extend(reversed(item.values()))
+            todo.extend(reversed(list(item.values())))
     return found
 
 

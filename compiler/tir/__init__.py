@@ -1,0 +1,164 @@
+"""Loop IR under TVM's names: ``tvm.tir``.
+
+The passes (``tir.transform``) stand on a higher floor and are loaded when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from compiler.ir.error import unknown_name
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    CommReducer,
+    DataProducer,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Range,
+    Reduce,
+    Select,
+    Shuffle,
+    SizeVar,
+    StringImm,
+    Sub,
+    Var,
+    convert,
+)
+from compiler.tir import analysis, stmt_functor
+from compiler.tir import op as _op
+from compiler.tir import printer as _printer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.op import *  # noqa: F403
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
+    SeqStmt,
+    Stmt,
+    While,
+)
+
+__all__ = [
+    *_op.__all__,
+    "EQ",
+    "GE",
+    "GT",
+    "LE",
+    "LT",
+    "NE",
+    "Add",
+    "Allocate",
+    "And",
+    "AssertStmt",
+    "AttrStmt",
+    "Broadcast",
+    "Buffer",
+    "BufferLoad",
+    "BufferRealize",
+    "BufferRegion",
+    "BufferStore",
+    "Call",
+    "Cast",
+    "CommReducer",
+    "DataProducer",
+    "DeclBuffer",
+    "Div",
+    "Evaluate",
+    "FloatImm",
+    "FloorDiv",
+    "FloorMod",
+    "For",
+    "ForKind",
+    "IfThenElse",
+    "IntImm",
+    "IterVar",
+    "Let",
+    "LetStmt",
+    "Max",
+    "Min",
+    "Mod",
+    "Mul",
+    "Not",
+    "Or",
+    "Prefetch",
+    "PrimExpr",
+    "PrimFunc",
+    "ProducerLoad",
+    "ProducerRealize",
+    "ProducerStore",
+    "Ramp",
+    "Range",
+    "Reduce",
+    "Select",
+    "SeqStmt",
+    "Shuffle",
+    "SizeVar",
+    "Stmt",
+    "StringImm",
+    "Sub",
+    "Var",
+    "While",
+    "analysis",
+    "convert",
+    "decl_buffer",
+    "stmt_functor",
+    "stmt_list",
+    "stmt_seq",
+]
+
+_LATER = ("transform",)
+_printer.text  # noqa: B018  importing the printer is what lets str() show a node
+
+
+def stmt_seq(*args: PrimExpr | Stmt) -> Stmt:
+    """Return statements, and expressions to evaluate, as one sequence."""
+    stmts = [a if isinstance(a, Stmt) else Evaluate(convert(a)) for a in args]
+    return stmts[0] if len(stmts) == 1 else SeqStmt(tuple(stmts))
+
+
+def stmt_list(stmt: Stmt) -> list[Stmt]:
+    """Return the statements of a sequence, or the statement alone."""
+    return list(stmt.seq) if isinstance(stmt, SeqStmt) else [stmt]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise unknown_name("tvm.tir", name, globals())

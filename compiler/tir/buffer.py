@@ -95,7 +95,7 @@ def decl_buffer(
     """
     dims = as_exprs(shape)
     offset = const(0, dims[0].dtype if dims else "int32") if elem_offset is None else convert(elem_offset)
-    pointer = data or Var(name, "handle", PointerType(PrimType(dtype), scope))
+    pointer = data if data is not None else Var(name, "handle", PointerType(PrimType(dtype), scope))
     return Buffer(pointer, dtype, dims, as_exprs(strides or ()), offset, name, data_alignment, offset_factor)
 
 
@@ -110,6 +110,8 @@ class BufferLoad(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
         count = dt.lanes(self.indices[-1].dtype) if self.indices else 1
         object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * dt.lanes(self.buffer.dtype)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -41,3 +41,29 @@ class PrimFunc(BaseFunc):
     def with_attr(self, key: str, value: Any) -> PrimFunc:
         """Return this function with one more attribute."""
         return rebuild(self, {"attrs": {**self.attrs, key: value}})
+
+    def without_attr(self, key: str) -> PrimFunc:
+        """Return this function without an attribute."""
+        return rebuild(self, {"attrs": {k: v for k, v in self.attrs.items() if k != key}})
+
+    def script(self) -> str:
+        """Return the function as TVMScript."""
+        return function_text(self)
+
+    def __str__(self) -> str:
+        return function_text(self)
+
+    __repr__ = __str__
+
+
+_text_of: list[Callable[[PrimFunc], str]] = []
+
+
+def function_text(func: PrimFunc) -> str:
+    """Return the function as the printer of loop IR writes it."""
+    return _text_of[0](func) if _text_of else f"<{type(func).__name__}>"
+
+
+def set_function_printer(printer: Callable[[PrimFunc], str]) -> None:
+    """Install the printer that ``str(func)`` uses; it imports this module."""
+    _text_of[:] = [printer]

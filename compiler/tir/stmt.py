@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, convert
+from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, as_exprs, convert
 from compiler.tir.buffer import Buffer
 
 
@@ -90,6 +90,13 @@ class BufferStore(Stmt):
     value: PrimExpr
     indices: tuple[PrimExpr, ...]
 
+    def __post_init__(self) -> None:
+        # As below, scripts pass numbers and lists, as TVM's constructors take them.
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))
+
 
 @node
 class BufferRealize(Stmt):
@@ -142,6 +149,10 @@ class Allocate(Stmt):
     body: Stmt
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if type(self.extents) is not tuple:
+            object.__setattr__(self, "extents", as_exprs(self.extents))
+
 
 @node
 class DeclBuffer(Stmt):
@@ -160,6 +171,10 @@ class SeqStmt(Stmt):
     children: ClassVar[tuple[str, ...]] = ("seq",)
 
     seq: tuple[Stmt, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.seq) is not tuple:
+            object.__setattr__(self, "seq", tuple(self.seq))
 
 
 @node
@@ -181,6 +196,10 @@ class Evaluate(Stmt):
 
     value: PrimExpr
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value))
+
 
 @node
 class For(Stmt):
@@ -201,7 +220,8 @@ class For(Stmt):
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # TVM's constructor takes plain Python ints, and so does every script written for it.
+        if type(self.kind) is not ForKind:
+            object.__setattr__(self, "kind", ForKind(self.kind))
         if not isinstance(self.min, PrimExpr):
             object.__setattr__(self, "min", _bound(self.min, self.loop_var))
         if not isinstance(self.extent, PrimExpr):

@@ -1,0 +1,62 @@
+"""Runs a script or a module with ``tvm`` meaning this package.
+
+    python -m compiler script.py [arguments]
+    python -m compiler -m module [arguments]
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+
+from compiler import alias
+from compiler.ir.error import TVMError
+
+_USAGE = "usage: python -m compiler SCRIPT [ARGUMENT ...]\n       python -m compiler -m MODULE [ARGUMENT ...]"
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the arguments name and return the exit code."""
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(_USAGE)
+        return 0
+    as_module = bool(arguments) and arguments[0] == "-m"
+    rest = arguments[1:] if as_module else arguments
+    if not rest or (not as_module and rest[0].startswith("-")):
+        print(_USAGE, file=sys.stderr)
+        return 2
+    if not as_module and not os.path.exists(rest[0]):
+        print(f"python -m compiler: there is no file {rest[0]!r}", file=sys.stderr)
+        return 2
+    alias.install()
+    sys.argv = list(rest)
+    try:
+        if as_module:
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
+            runpy.run_path(rest[0], run_name="__main__")
+    except TVMError as exc:
+        _show(exc)
+        return 1
+    return 0
+
+
+def _show(exc: TVMError) -> None:
+    """Print a traceback of the user's frames only: the error is in the program, not in this package."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(exc.__traceback__)
+        if not frame.filename.startswith((_PACKAGE, "<frozen"))
+    ]
+    print("Traceback (most recent call last):", file=sys.stderr)
+    print("".join(traceback.format_list(frames)), end="", file=sys.stderr)
+    print(f"{type(exc).__name__}: {exc}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+"""Lets ``import tvm`` mean this package: one finder on ``sys.meta_path``.
+
+Every module is loaded once, under its own name; ``tvm.te`` and ``compiler.te`` are the same object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+import compiler
+
+ALIAS = "tvm"
+_PACKAGE = compiler.__name__
+_MOVED = {
+    "error": "ir.error",
+    "instrument": "ir.instrument",
+    "nd": "runtime.ndarray",
+    "tir.expr": "ir.primexpr",
+    "transform": "ir.transform",
+}
+"""Modules that stand in another room than in TVM."""
+
+
+def install() -> None:
+    """Let ``tvm`` and everything below it be imported from this package, from now on.
+
+    A TVM that is installed as well is hidden.  Calling it again changes nothing.
+    """
+    if not any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
+        for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
+            del sys.modules[name]
+        sys.meta_path.insert(0, AliasFinder())
+
+
+def resolve(name: str) -> str:
+    """Return the module that ``tvm.x.y`` stands for."""
+    below = name[len(ALIAS) + 1 :]
+    for public, real in _MOVED.items():
+        if below == public or below.startswith(public + "."):
+            below = real + below[len(public) :]
+            break
+    return f"{_PACKAGE}.{below}" if below else _PACKAGE
+
+
+class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds ``tvm.x.y`` as the very module that it stands for."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
+            return None
+        real = resolve(fullname)
+        if not _exists(real):
+            # Without ``name`` the error is shown as it is, also by ``from tvm.te import …``.
+            raise ModuleNotFoundError(_explain(fullname))
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(resolve(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its own spec back: importing it under the alias must not change it."""
+        alias_spec = module.__spec__
+        if alias_spec is not None and alias_spec.loader is self:
+            module.__spec__ = alias_spec.loader_state
+
+
+def _exists(real: str) -> bool:
+    try:
+        return real in sys.modules or importlib.util.find_spec(real) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _explain(fullname: str) -> str:
+    parent, _, name = fullname.rpartition(".")
+    first = fullname.split(".")[1]
+    if first in compiler.LATER:
+        return f"tvm.{first} is not part of Strata yet"
+    try:
+        getattr(importlib.import_module(resolve(parent)), name)
+    except AttributeError as exc:
+        if str(exc).startswith(ALIAS):
+            return str(exc)
+    except ModuleNotFoundError:
+        pass
+    return f"{parent} has no module or attribute {name!r}"

@@ -1,0 +1,110 @@
+"""From a schedule or loop IR to machine code that can be called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.driver.lower import lower
+from compiler.ir.error import ArgumentError, TargetError, show
+from compiler.ir.events import notify
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import IterVar
+from compiler.target.codegen.llvm import codegen
+from compiler.target.target import Target
+from compiler.te.schedule import Schedule
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, For
+
+
+def build(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None = None,
+    target: str | Target | None = None,
+    target_host: str | Target | None = None,
+    runtime: Any = None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+) -> Any:
+    """Compile a schedule, function or module for a target.
+
+    Parameters
+    ----------
+    inputs : Schedule, PrimFunc or IRModule
+        A module is taken as it is: it has been lowered already.
+    args : sequence of Tensor, Var or Buffer
+        The function's parameters in order; only with a schedule.
+    target : str or Target, optional
+        E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
+    target_host, runtime : optional
+        Accepted as TVM does; the host is always the target itself.
+    name : str
+        Name of the function.
+
+    Returns
+    -------
+    Module
+        Call it, or ask it for its functions, sources and measurements.
+
+    Raises
+    ------
+    TargetError
+        If the target is unknown, or has no threads for the loops that are bound to thread axes.
+    """
+    chosen = _target(target)
+    module = inputs if isinstance(inputs, IRModule) else lower(inputs, args, name=name, binds=binds)
+    if isinstance(inputs, IRModule) and args is not None:
+        raise ArgumentError("build: args go with a schedule only, got an IRModule")
+    _check(module, chosen)
+    notify("build_begin", name, module, chosen)
+    built = codegen(module, chosen)
+    notify("build_end", built)
+    return built
+
+
+def _target(target: str | Target | None) -> Target:
+    if target is None:
+        return Target.current() or Target("llvm")
+    return target if isinstance(target, Target) else Target(target)
+
+
+def _check(module: IRModule, target: Target) -> None:
+    """Refuse what no code can be generated from, in the words of the schedule."""
+    functions = [(var.name_hint, func) for var, func in module.items()]
+    if not functions:
+        raise ArgumentError("build: the module has no functions")
+    for name, func in functions:
+        if not isinstance(func, PrimFunc):
+            raise ArgumentError(f"build: function {name!r} must be a PrimFunc, got {type(func).__name__} {show(func)}")
+        tags = thread_tags(func)
+        if tags:
+            raise TargetError(
+                f"build: function {name!r} binds loops to {', '.join(tags)}, and target {str(target)!r} has no such "
+                "threads; use parallel, vectorize or unroll for a CPU"
+            )
+
+
+def thread_tags(func: PrimFunc) -> list[str]:
+    """Return the thread axes that a function's loops are bound to, in order of first use."""
+    visitor = _ThreadTags()
+    visitor.visit(func.body)
+    return list(visitor.found)
+
+
+class _ThreadTags(Visitor):
+    def __init__(self) -> None:
+        self.found: dict[str, None] = {}
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            self.found[n.node.thread_tag] = None
+        self.visit_Node(n)
+
+    def visit_For(self, n: For) -> None:
+        if n.thread_binding is not None:
+            self.found[n.thread_binding.thread_tag] = None
+        self.visit_Node(n)
+
+    def visit_PrimExpr(self, n: Any) -> None:
+        """No thread axis is bound in an expression."""

@@ -1,0 +1,84 @@
+"""From a schedule to loop IR that code can be generated from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.driver.pipeline import phases
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.events import notify
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
+from compiler.te.schedule import Schedule
+from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.function import PrimFunc
+
+SIMPLE_MODE = "simple_mode"
+"""Attribute of a module that ``str`` shows in the loop notation."""
+
+
+def lower(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+    simple_mode: bool = False,
+) -> IRModule:
+    """Lower a schedule, function or module through the four phases of :mod:`compiler.driver.pipeline`.
+
+    Parameters
+    ----------
+    inputs : Schedule, PrimFunc or IRModule
+    args : sequence of Tensor, Var or Buffer
+        The function's parameters in order; only with a schedule.
+    name : str
+        Name of the function.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers that stand for tensors, where the usual compact ones will not do.
+    simple_mode : bool
+        Leave loops unpartitioned and subexpressions unhoisted, and let ``str`` show the loop notation
+        ``for (i, 0, 1024) {`` instead of TVMScript.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    ArgumentError
+        If ``inputs`` is nothing that can be lowered, or ``args`` is missing or given without a schedule.
+    TVMError
+        Whatever a pass finds wrong.
+    """
+    notify("lower_begin", name, inputs, args)
+    module = _module(inputs, args, name, binds)
+    if simple_mode:
+        module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
+    for phase, passes in enumerate(phases(PassContext.current(), simple_mode)):
+        for each in passes:
+            module = each(module)
+        notify("phase_end", phase, module)
+    notify("lower_end", module)
+    return module
+
+
+def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[Any, Any] | None) -> IRModule:
+    if isinstance(inputs, Schedule):
+        if args is None:
+            raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")
+        func = schedule_to_prim_func(inputs, args, name, binds)
+        attrs = {"from_legacy_te_schedule": True, **_noalias(), **func.attrs, "global_symbol": name}
+        return IRModule({name: PrimFunc(func.params, func.body, func.buffer_map, attrs, span=func.span)})
+    if args is not None:
+        raise ArgumentError(f"lower: args go with a schedule only, got a {type(inputs).__name__}")
+    if isinstance(inputs, PrimFunc):
+        return IRModule({name: inputs.with_attr("global_symbol", name)})
+    if isinstance(inputs, IRModule):
+        return inputs
+    raise ArgumentError(f"lower: expected a schedule, a PrimFunc or an IRModule, got {show(inputs)}")
+
+
+def _noalias() -> dict[str, Any]:
+    """Parameters do not overlap, unless the context says otherwise."""
+    return {"tir.noalias": True} if PassContext.current().config.get("tir.noalias", True) else {}

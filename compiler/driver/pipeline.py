@@ -1,0 +1,105 @@
+"""The four classic phases of lowering, as lists of passes.
+
+====== ==========================================================================================
+phase  what it does
+====== ==========================================================================================
+0      the loops as the schedule says
+1      flattens buffers to one dimension, narrows indices to 32 bits
+2      transforms loops: partitions, vectorizes, injects virtual threads and double buffers, unrolls
+3      cleans up, and hoists common subexpressions
+====== ==========================================================================================
+
+A user's passes run at the end of a phase; those of the last one before common subexpressions are hoisted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.transform import Pass, PassContext, register_config_option
+from compiler.tir import transform
+
+register_config_option("tir.add_lower_pass", (list, tuple))
+
+PHASES = 4
+
+
+def phases(ctx: PassContext, simple_mode: bool = False) -> list[list[Pass]]:
+    """Return the passes of each phase, the user's included.
+
+    Parameters
+    ----------
+    ctx : PassContext
+        Its ``tir.add_lower_pass`` is a list of ``(phase, pass)``; a pass is a :class:`Pass` or a function
+        ``f(func, mod, ctx) -> func``.  Phases from 3 on are the last one.
+    simple_mode : bool
+        Whether to leave out what makes the loops longer or harder to read: the partitioning of loops, and the
+        hoisting of common subexpressions.
+
+    Raises
+    ------
+    ArgumentError
+        If ``tir.add_lower_pass`` is anything else.
+    """
+    users: list[list[Pass]] = [[] for _ in range(PHASES)]
+    for entry in ctx.config.get("tir.add_lower_pass", ()):
+        phase, added = _user_pass(entry)
+        users[min(phase, PHASES - 1)].append(added)
+    return [
+        users[0],
+        [*flatten(), *users[1]],
+        [*transform_loops(ctx, simple_mode), *users[2]],
+        [*clean_up(), *users[3], *hoist_common_subexpressions(ctx, simple_mode)],
+    ]
+
+
+def flatten() -> list[Pass]:
+    """Return the passes of phase 1."""
+    return [
+        transform.InjectPrefetch(),
+        transform.StorageFlatten(64),
+        transform.NarrowDataType(32),
+        transform.Simplify(),
+    ]
+
+
+def transform_loops(ctx: PassContext, simple_mode: bool) -> list[Pass]:
+    """Return the passes of phase 2."""
+    config = ctx.config
+    passes: list[Pass] = [] if simple_mode else [transform.LoopPartition()]
+    passes += [
+        transform.VectorizeLoop(not config.get("tir.disable_vectorize", False)),
+        transform.InjectVirtualThread(),
+        transform.InjectDoubleBuffer(),
+    ]
+    if not config.get("tir.disable_storage_rewrite", False):
+        passes.append(transform.StorageRewrite())
+    return [*passes, transform.Simplify(), transform.RemoveNoOp(), transform.UnrollLoop()]
+
+
+def clean_up() -> list[Pass]:
+    """Return the passes of phase 3 that come before the user's."""
+    return [transform.Simplify(), transform.RemoveNoOp(), transform.RewriteUnsafeSelect()]
+
+
+def hoist_common_subexpressions(ctx: PassContext, simple_mode: bool) -> list[Pass]:
+    """Return the passes of phase 3 that come after the user's."""
+    if simple_mode or ctx.config.get("tir.disable_cse_tir", False):
+        return []
+    return [transform.CommonSubexprElimTIR()]
+
+
+def _user_pass(entry: Any) -> tuple[int, Pass]:
+    """Return the phase and the pass of one entry of ``tir.add_lower_pass``."""
+    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+        raise ArgumentError(f"tir.add_lower_pass: expected pairs (phase, pass), got {show(entry)}")
+    phase, added = entry
+    if isinstance(phase, bool) or not isinstance(phase, int) or phase < 0:
+        raise ArgumentError(f"tir.add_lower_pass: phase must be an int from 0 to {PHASES - 1}, got {show(phase)}")
+    if isinstance(added, Pass):
+        return phase, added
+    if callable(added):
+        name = getattr(added, "__name__", type(added).__name__)
+        return phase, transform.prim_func_pass(added, opt_level=0, name=name)
+    raise ArgumentError(f"tir.add_lower_pass: expected a pass or a function (func, mod, ctx), got {show(added)}")

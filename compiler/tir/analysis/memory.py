@@ -1,0 +1,106 @@
+"""Which memory a function uses, and how much of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import IntImm
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, Stmt
+
+
+def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:
+    """Return the buffers that a statement reads, and those that it writes, in order of first use."""
+    visitor = _Uses()
+    visitor.visit(stmt)
+    return list(visitor.read), list(visitor.written)
+
+
+class _Uses(Visitor):
+    def __init__(self) -> None:
+        self.read: dict[Buffer, None] = {}
+        self.written: dict[Buffer, None] = {}
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.read[n.buffer] = None
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.written[n.buffer] = None
+        self.visit_Node(n)
+
+
+def calculate_allocated_bytes(func_or_mod: PrimFunc | IRModule) -> dict[str, dict[str, int]]:
+    """Return how many bytes each function allocates in each storage scope, all allocations added up.
+
+    Returns
+    -------
+    dict
+        For each function (``main`` when a single one was given) bytes by scope.  Allocations whose size is not
+        constant count as nothing.
+    """
+    if isinstance(func_or_mod, PrimFunc):
+        return {func_or_mod.attrs.get("global_symbol", "main"): _allocated(func_or_mod.body)}
+    return {var.name_hint: _allocated(func.body) for var, func in func_or_mod.items()}
+
+
+def _allocated(body: Stmt) -> dict[str, int]:
+    visitor = _Allocations()
+    visitor.visit(body)
+    return visitor.by_scope
+
+
+class _Allocations(Visitor):
+    def __init__(self) -> None:
+        self.by_scope: dict[str, int] = {}
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        scope = _scope(n)
+        self.by_scope[scope] = self.by_scope.get(scope, 0) + allocation_bytes(n)
+        self.visit(n.body)
+
+    def visit_PrimExpr(self, n: Any) -> None:
+        """Nothing is allocated in an expression."""
+
+
+def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1) -> int:
+    """Return how many bytes of global memory a function needs at most at one time for its allocations.
+
+    Parameters
+    ----------
+    workspace_byte_alignment : int
+        Each allocation takes a multiple of this.
+    """
+    return _live_at_most(func.body, workspace_byte_alignment)
+
+
+def _live_at_most(stmt: Any, alignment: int) -> int:
+    """Allocations live together only if one encloses the other; each iteration of a parallel loop has its own."""
+    if isinstance(stmt, SeqStmt):
+        return max(_live_at_most(s, alignment) for s in stmt.seq)
+    own = 0
+    if isinstance(stmt, Allocate) and _scope(stmt) == "global":
+        own = -(-allocation_bytes(stmt) // alignment) * alignment
+    below = [getattr(stmt, name) for name in stmt.children]
+    most = max((_live_at_most(s, alignment) for s in below if isinstance(s, Stmt)), default=0)
+    if isinstance(stmt, For) and stmt.kind is ForKind.PARALLEL and isinstance(stmt.extent, IntImm):
+        most *= stmt.extent.value
+    return own + most
+
+
+def allocation_bytes(n: Allocate) -> int:
+    """Return the size of an allocation, 0 where it is not constant."""
+    size = dt.storage_bytes(n.dtype)
+    for extent in n.extents:
+        if not isinstance(extent, IntImm):
+            return 0
+        size *= extent.value
+    return size
+
+
+def _scope(n: Allocate) -> str:
+    return getattr(n.buffer_var.type_annotation, "storage_scope", "") or "global"

@@ -1,0 +1,98 @@
+"""Rules that a function must keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import IterVar, Let, Var
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, LetStmt, Stmt
+
+CPU_KINDS = ("llvm", "c", "ext_dev", "hexagon")
+"""Kinds of targets whose code touches memory without thread axes."""
+
+
+def verify_memory(func: PrimFunc) -> bool:
+    """Return whether memory is touched only where the function's target can do so.
+
+    On a GPU the memory of the parameters may be read and written only under a thread axis; a CPU may do so anywhere,
+    and so may a function without a target.
+    """
+    kind = getattr(getattr(func.attrs.get("target"), "kind", None), "name", None) or "llvm"
+    if str(kind) in CPU_KINDS:
+        return True
+    visitor = _HostAccess()
+    visitor.visit(func.body)
+    return not visitor.found
+
+
+class _HostAccess(Visitor):
+    """Looks for accesses outside of all thread axes to memory that was not allocated right there."""
+
+    def __init__(self) -> None:
+        self.found = False
+        self._local: set[Var] = set()
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key != "thread_extent":
+            self.visit_Node(n)
+
+    def visit_For(self, n: For) -> None:
+        if n.kind is not ForKind.THREAD_BINDING:
+            self.visit_Node(n)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._local.add(n.buffer_var)
+        self.visit_Node(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._check(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._check(n)
+
+    def _check(self, n: BufferLoad | BufferStore) -> None:
+        self.found |= n.buffer.data not in self._local
+        self.visit_Node(n)
+
+
+def verify_ssa(func: PrimFunc) -> bool:
+    """Return whether every variable is defined at most once."""
+    visitor = _SingleDefinition()
+    visitor.define(*func.params)
+    visitor.visit(func.body)
+    return visitor.holds
+
+
+class _SingleDefinition(Visitor):
+    def __init__(self) -> None:
+        self.holds = True
+        self._defined: set[Node] = set()
+
+    def define(self, *variables: Var) -> None:
+        for var in variables:
+            self.holds &= var not in self._defined
+            self._defined.add(var)
+
+    def visit_Stmt(self, n: Stmt) -> None:
+        if isinstance(n, For):
+            self.define(n.loop_var)
+        elif isinstance(n, LetStmt):
+            self.define(n.var)
+        elif isinstance(n, Allocate):
+            self.define(n.buffer_var)
+        elif isinstance(n, AttrStmt) and isinstance(n.node, IterVar) and n.attr_key == "thread_extent":
+            self._defined.add(n.node.var)  # several kernels may share one thread axis
+        self.visit_Node(n)
+
+    def visit_Let(self, n: Let) -> None:
+        # The body of an expression's let is visited without its variable, which is no use of it.
+        self.define(n.var)
+        self.visit(n.value)
+        self.visit(n.body)
+
+    def visit_Var(self, n: Any) -> None:
+        """A use."""

@@ -1,0 +1,145 @@
+"""Writes modules, functions, statements and expressions as TVMScript.
+
+This is the one printer of loop IR.  Whoever wants to know where a node stands in the text reads
+``script(module).positions``.
+"""
+
+from __future__ import annotations
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule, set_module_printer
+from compiler.ir.primexpr import IntImm, PrimExpr, Var, is_const_int, set_expression_printer
+from compiler.ir.text import TextBuilder
+from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc, set_function_printer
+from compiler.tir.printer_expr import ExprPrinter, handle_text
+from compiler.tir.printer_scope import Definitions
+from compiler.tir.printer_stmt import StmtPrinter
+from compiler.tir.stmt import Stmt, set_statement_printer
+
+_TIR_IMPORT = "# from tvm.script import tir as T"
+_IR_IMPORT = "# from tvm.script import ir as I"
+
+
+def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
+    """Return a module, function, statement or expression as TVMScript.
+
+    Returns
+    -------
+    TextBuilder
+        Its ``lines`` have a region for every node, ``positions`` says where each node was first written.
+
+    Raises
+    ------
+    ArgumentError
+        If ``n`` is none of these.
+    """
+    out = TextBuilder()
+    if isinstance(n, IRModule):
+        _module(out, n)
+    elif isinstance(n, PrimFunc):
+        out.line(_TIR_IMPORT)
+        out.newline()
+        _function(out, n, n.attrs.get("global_symbol") or "main")
+    elif isinstance(n, Stmt):
+        definitions = Definitions(concise=False)
+        definitions.of_statement(n)
+        StmtPrinter(out, definitions).body(n, False)
+    elif isinstance(n, PrimExpr):
+        ExprPrinter(out).expr(n)
+        out.newline()
+    else:
+        raise ArgumentError(f"script: expected a module, function, statement or expression, got {show(n)}")
+    return out
+
+
+def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
+    """Return :func:`script` as a string."""
+    return script(n).text()
+
+
+def _module(out: TextBuilder, mod: IRModule) -> None:
+    out.line(_IR_IMPORT)
+    out.line(_TIR_IMPORT)
+    out.newline()
+    out.line("@I.ir_module")
+    out.line("class Module:")
+    with out.indented():
+        functions = sorted(((var.name_hint, func) for var, func in mod.items()), key=lambda item: item[0])
+        for index, (name, func) in enumerate(functions):
+            if index:
+                out.newline()
+            if isinstance(func, PrimFunc):
+                _function(out, func, name)
+            else:
+                out.line(f"# {name}: {type(func).__name__}")
+        if not functions:
+            out.line("pass")
+
+
+def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
+    definitions = Definitions(concise=True)
+    definitions.of_function(func)
+    printer = StmtPrinter(out, definitions)
+    symbol = func.attrs.get("global_symbol")
+    out.line("@T.prim_func" if symbol is not None else "@T.prim_func(private=True)")
+    matched = []
+    with out.at(func):
+        out.write(f"def {name}(")
+        for index, param in enumerate(func.params):
+            out.write(", " if index else "")
+            buffer = func.buffer_map.get(param)
+            if buffer is not None and _fits_signature(buffer):
+                _buffer_parameter(printer, buffer)
+            else:
+                out.write(f"{printer.names.define(param, param.name)}: {handle_text(param)}")
+                if buffer is not None:
+                    matched.append((param, buffer))
+        out.write("):")
+    out.newline()
+    with out.indented():
+        _attributes(printer, func, name)
+        for n in definitions.at_top:
+            printer.definition(n)
+        for param, buffer in matched:
+            _match_buffer(printer, param, buffer)
+        printer.body(func.body, True)
+
+
+def _fits_signature(buffer: Buffer) -> bool:
+    """Return whether a parameter's buffer is plain enough to be annotated: constant shape, compact, from the start."""
+    constant = all(isinstance(d, IntImm) for d in buffer.shape)
+    usual = buffer.data_alignment in (-1, 64) and buffer.scope in ("", "global")
+    return constant and not buffer.strides and is_const_int(buffer.elem_offset, 0) and usual
+
+
+def _buffer_parameter(printer: StmtPrinter, buffer: Buffer) -> None:
+    name = printer.names.define(buffer, buffer.name)
+    printer.names.alias(buffer.data, f"{name}.data")
+    with printer.out.at(buffer):
+        printer.out.write(f"{name}: T.Buffer(")
+        printer.shape(buffer.shape)
+        printer.out.write(f', "{buffer.dtype}")')
+
+
+def _match_buffer(printer: StmtPrinter, param: Var, buffer: Buffer) -> None:
+    with printer.line(buffer):
+        name = printer.declare(buffer)
+        printer.out.write(f"{name} = T.match_buffer({printer.name_of(param)}, ")
+        printer.buffer_arguments(buffer)
+        printer.out.write(")")
+
+
+def _attributes(printer: StmtPrinter, func: PrimFunc, name: str) -> None:
+    shown = {k: v for k, v in func.attrs.items() if not (k == "global_symbol" and v == name)}
+    if shown:
+        printer.out.write("T.func_attr(")
+        printer.value(shown)
+        printer.out.write(")")
+        printer.out.newline()
+
+
+set_module_printer(text)
+set_function_printer(text)
+set_statement_printer(text)
+set_expression_printer(text)

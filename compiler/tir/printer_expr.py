@@ -1,0 +1,378 @@
+"""Writes expressions as TVMScript."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Functor
+from compiler.ir.module import GlobalVar
+from compiler.ir.node import Node
+from compiler.ir.op import Op
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    CommReducer,
+    DataProducer,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Range,
+    Reduce,
+    Select,
+    Shuffle,
+    StringImm,
+    Sub,
+    Var,
+    is_const_int,
+)
+from compiler.ir.text import TextBuilder
+from compiler.ir.types import PointerType
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.printer_scope import Names
+
+OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
+"""Levels of precedence, loosest first, as in Python."""
+
+_PRECEDENCE: dict[type[BinaryOp], int] = {
+    Or: OR,
+    And: AND,
+    **dict.fromkeys((EQ, NE, LT, LE, GT, GE), COMPARE),
+    **dict.fromkeys((Add, Sub), SUM),
+    **dict.fromkeys((Mul, Div, FloorDiv, FloorMod), PRODUCT),
+}
+_FUNCTIONS = {Min: "T.min", Max: "T.max", Mod: "T.truncmod"}
+_IMMEDIATES = (IntImm, FloatImm)
+_ITER_TYPES = (
+    "DataPar",
+    "ThreadIndex",
+    "CommReduce",
+    "Ordered",
+    "DimInfo",
+    "Unrolled",
+    "Vectorized",
+    "Parallelized",
+    "Tensorized",
+)
+
+
+class ExprPrinter(Functor):
+    """Writes expressions to a text builder; each one but a variable or constant is a region of its own."""
+
+    def __init__(self, out: TextBuilder, names: Names | None = None) -> None:
+        self.out = out
+        self.names = names or Names()
+
+    def expr(self, e: Any, level: int = 0) -> None:
+        """Write ``e`` where operators looser than ``level`` need parentheses."""
+        if isinstance(e, (Var, *_IMMEDIATES)):
+            self.visit(e, level)
+        else:
+            with self.out.at(e):
+                self.visit(e, level)
+
+    def sequence(self, items: Sequence[Any], separator: str = ", ") -> None:
+        """Write expressions one after the other."""
+        for index, item in enumerate(items):
+            if index:
+                self.out.write(separator)
+            self.expr(item)
+
+    def shape(self, dims: Sequence[PrimExpr]) -> None:
+        """Write a tuple of expressions."""
+        self.out.write("(")
+        self.sequence(dims)
+        self.out.write(",)" if len(dims) == 1 else ")")
+
+    def name_of(self, n: Any) -> str:
+        """Return the name of a variable, buffer or tensor."""
+        return self.names.get(n) or n.name
+
+    def _call(self, function: str, *args: Any) -> None:
+        """Write a call; strings are written as they stand."""
+        self.out.write(function + "(")
+        for index, arg in enumerate(args):
+            if index:
+                self.out.write(", ")
+            if isinstance(arg, str):
+                self.out.write(arg)
+            else:
+                self.expr(arg)
+        self.out.write(")")
+
+    # leaves
+
+    def visit_Var(self, n: Var, level: int) -> None:
+        self.out.write(self.name_of(n))
+
+    def visit_IntImm(self, n: IntImm, level: int) -> None:
+        self.out.write(int_text(n.value, n.dtype))
+
+    def visit_FloatImm(self, n: FloatImm, level: int) -> None:
+        self.out.write(f"T.{n.dtype}({float_text(n.value)})")
+
+    def visit_StringImm(self, n: StringImm, level: int) -> None:
+        self.out.write(string_text(n.value))
+
+    # operators
+
+    def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
+        kind = type(n)
+        precedence = _PRECEDENCE.get(kind)
+        function = _FUNCTIONS.get(kind)
+        if function is not None or precedence is None:
+            self._call(function or f"T.{kind.__name__}", n.a, n.b)
+        elif _needs_function(n):
+            self._call(f"T.{kind.__name__}", n.a, n.b)  # Python would evaluate the operator, or divide otherwise
+        else:
+            self._infix(n, kind.symbol, precedence, level)
+
+    def _infix(self, n: BinaryOp, symbol: str, own: int, level: int) -> None:
+        if own < level:
+            self.out.write("(")
+        # Comparisons do not chain as Python's do.
+        self.expr(n.a, own + (own == COMPARE))
+        self.out.write(f" {symbol} ")
+        self.expr(n.b, own if own in (AND, OR) and type(n.b) is not type(n) else own + 1)
+        if own < level:
+            self.out.write(")")
+
+    def visit_Not(self, n: Not, level: int) -> None:
+        self.out.write("(not " if level > NOT else "not ")
+        self.expr(n.a, NOT)
+        if level > NOT:
+            self.out.write(")")
+
+    def visit_Cast(self, n: Cast, level: int) -> None:
+        self._call("T.Cast", f'"{n.dtype}"', n.value)
+
+    def visit_Select(self, n: Select, level: int) -> None:
+        self._call("T.Select", n.condition, n.true_value, n.false_value)
+
+    def visit_Ramp(self, n: Ramp, level: int) -> None:
+        self._call("T.Ramp", n.base, n.stride, str(n.lanes))
+
+    def visit_Broadcast(self, n: Broadcast, level: int) -> None:
+        self._call("T.Broadcast", n.value, str(n.lanes))
+
+    def visit_Shuffle(self, n: Shuffle, level: int) -> None:
+        self.out.write("T.Shuffle([")
+        self.sequence(n.vectors)
+        self.out.write("], [")
+        self.sequence(n.indices)
+        self.out.write("])")
+
+    def visit_Let(self, n: Let, level: int) -> None:
+        name = self.names.define(n.var, n.var.name)
+        self.out.write("T.Let(")
+        self.expr(n.body)
+        self.out.write(f", where={{{name}: ")
+        self.expr(n.value)
+        self.out.write("})")
+
+    def visit_Call(self, n: Call, level: int) -> None:
+        op = n.op
+        if isinstance(op, Op):
+            function = "T." + op.name.removeprefix("tir.")
+            dtype = (f'"{n.dtype}"',) if op.prints_dtype else ()
+            self._call(function, *dtype, *n.args)
+        else:
+            name = op.name_hint if isinstance(op, GlobalVar) else str(op)
+            self._call(f"Module.{name}", *n.args)
+
+    # memory
+
+    def visit_BufferLoad(self, n: BufferLoad, level: int) -> None:
+        self.element(n.buffer, n.indices)
+
+    def element(self, buffer: Any, indices: Sequence[PrimExpr]) -> None:
+        """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices."""
+        self.out.write(self.name_of(buffer) + "[")
+        if not indices:
+            self.out.write("()")
+        for position, index in enumerate(indices):
+            if position:
+                self.out.write(", ")
+            if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.dtype.startswith("int32"):
+                self._slice(index, index.stride.value)
+            else:
+                self.expr(index)
+        self.out.write("]")
+
+    def _slice(self, index: Ramp, stride: int) -> None:
+        with self.out.at(index):
+            self.expr(index.base)
+            self.out.write(":")
+            if isinstance(index.base, IntImm):
+                self.out.write(str(index.base.value + index.lanes * stride))
+            else:
+                self.expr(index.base, SUM)
+                self.out.write(f" + {index.lanes * stride}")
+            if stride != 1:
+                self.out.write(f":{stride}")
+
+    def region(self, buffer: Any, bounds: Sequence[Range]) -> None:
+        """Write ``buffer[begin:end, …]``."""
+        self.out.write(self.name_of(buffer) + "[")
+        for position, bound in enumerate(bounds):
+            if position:
+                self.out.write(", ")
+            self.expr(bound.min)
+            self.out.write(":")
+            self.range_end(bound.min, bound.extent)
+        self.out.write("]")
+
+    def range_end(self, low: PrimExpr, extent: PrimExpr) -> None:
+        """Write ``low + extent``."""
+        if is_const_int(low, 0):
+            self.expr(extent)
+        elif isinstance(low, IntImm) and isinstance(extent, IntImm):
+            self.out.write(int_text(low.value + extent.value, low.dtype))
+        else:
+            self.expr(low, SUM)
+            self.out.write(" + ")
+            self.expr(extent, SUM + 1)
+
+    def visit_BufferRegion(self, n: BufferRegion, level: int) -> None:
+        self.region(n.buffer, n.region)
+
+    def visit_Buffer(self, n: Buffer, level: int) -> None:
+        self.out.write(self.name_of(n))
+
+    def visit_Range(self, n: Range, level: int) -> None:
+        self.out.write("T.Range(")
+        self.expr(n.min)
+        self.out.write(", ")
+        self.range_end(n.min, n.extent)
+        self.out.write(")")
+
+    # reductions, before they become loops
+
+    def visit_ProducerLoad(self, n: ProducerLoad, level: int) -> None:
+        self.element(n.producer, n.indices)
+
+    def visit_DataProducer(self, n: DataProducer, level: int) -> None:
+        self.out.write(n.name)
+
+    def visit_IterVar(self, n: IterVar, level: int) -> None:
+        self.out.write(f"T.iter_var({self.name_of(n.var)}, ")
+        if n.dom is None:
+            self.out.write("None")
+        else:
+            self.expr(n.dom)
+        self.out.write(f', "{_ITER_TYPES[n.iter_type]}", "{n.thread_tag}")')
+
+    def visit_CommReducer(self, n: CommReducer, level: int) -> None:
+        names = ", ".join(self.name_of(v) for v in (*n.lhs, *n.rhs))
+        self.out.write(f"T.comm_reducer(lambda {names}: ")
+        if len(n.result) == 1:
+            self.expr(n.result[0])
+        else:
+            self.shape(n.result)
+        self.out.write(", [")
+        self.sequence(n.identity_element)
+        self.out.write("])")
+
+    def visit_Reduce(self, n: Reduce, level: int) -> None:
+        self.out.write("T.reduce(")
+        self.expr(n.combiner)
+        for title, items in (("source", n.source), ("init", n.init), ("axis", n.axis)):
+            self.out.write(f", {title}=[")
+            self.sequence(items)
+            self.out.write("]")
+        self.out.write(", condition=")
+        self.expr(n.condition)
+        self.out.write(f", value_index={n.value_index})")
+
+    # what is not an expression
+
+    def value(self, v: Any) -> None:
+        """Write the value of an attribute or annotation: a number, a string, a node, or a container of them."""
+        if isinstance(v, Node):
+            self.expr(v)
+        elif isinstance(v, bool):
+            self.out.write(f"T.bool({v})")
+        elif isinstance(v, str):
+            self.out.write(string_text(v))
+        elif isinstance(v, Mapping):
+            self.out.write("{")
+            for index, key in enumerate(sorted(v, key=str)):
+                self.out.write((", " if index else "") + string_text(str(key)) + ": ")
+                self.value(v[key])
+            self.out.write("}")
+        elif isinstance(v, (tuple, list)):
+            self.out.write("[")
+            for index, item in enumerate(v):
+                self.out.write(", " if index else "")
+                self.value(item)
+            self.out.write("]")
+        elif hasattr(v, "export"):
+            self.out.write("T.target(")
+            self.value(v.export())
+            self.out.write(")")
+        else:
+            self.out.write(str(v))
+
+
+def _needs_function(n: BinaryOp) -> bool:
+    if isinstance(n.a, _IMMEDIATES) and isinstance(n.b, _IMMEDIATES):
+        return True
+    return type(n) is Div and dt.is_integral(n.dtype)
+
+
+def int_text(value: int, dtype: str) -> str:
+    """Return an integer constant; only int32 needs no type."""
+    if dtype == "int32":
+        return str(value)
+    if dtype == "bool":
+        return f"T.bool({bool(value)})"
+    return f"T.{dtype}({value})"
+
+
+def float_text(value: float) -> str:
+    """Return a number that reads back as the same float64; what is not finite is a string."""
+    if not math.isfinite(value):
+        return f'"{value}"'
+    if value == math.trunc(value):
+        return f"{value:.1f}"
+    return f"{value:.17g}"
+
+
+def string_text(value: str) -> str:
+    """Return a string literal in double quotes."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def handle_text(var: Var) -> str:
+    """Return the type of a pointer variable as a call of ``T.handle``, or of its data type."""
+    kind = var.type_annotation
+    if var.dtype != "handle" or not isinstance(kind, PointerType):
+        return f"T.{var.dtype}"
+    scope = f', "{kind.storage_scope}"' if kind.storage_scope not in ("", "global") else ""
+    return f'T.handle("{kind.element_type.dtype}"{scope})'

@@ -1,0 +1,297 @@
+"""What a printed program has to say before it can use a thing: names, and the places of definitions.
+
+A buffer or variable that no statement defines is declared in the innermost block that holds all of its uses, right
+before the statement that uses it first.  :class:`Definitions` finds these places in one walk; :class:`Names` hands
+out names that are unique where they are visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    For,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    SeqStmt,
+    Stmt,
+)
+
+THREAD_KEYS = ("thread_extent", "virtual_thread")
+"""Attributes whose subject is an axis that begins to exist there."""
+
+
+class Names:
+    """Names of nodes, unique among those that are visible."""
+
+    def __init__(self) -> None:
+        self._of: dict[Any, str] = {}
+        self._taken: set[str] = set()
+
+    def get(self, n: Any) -> str | None:
+        """Return the name that ``n`` has, or None."""
+        return self._of.get(n)
+
+    def define(self, n: Any, hint: str) -> str:
+        """Give ``n`` a free name like ``hint``, unless it has one."""
+        found = self._of.get(n)
+        if found is None:
+            found = self._of[n] = self._free(re.sub(r"\W", "_", hint) or "v")
+            self._taken.add(found)
+        return found
+
+    def alias(self, n: Any, text: str) -> None:
+        """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name."""
+        self._of.setdefault(n, text)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget at the end what is defined inside."""
+        saved = dict(self._of), set(self._taken)
+        try:
+            yield
+        finally:
+            self._of, self._taken = saved
+
+    def _free(self, hint: str) -> str:
+        name, count = hint, 0
+        while name in self._taken:
+            count += 1
+            name = f"{hint}_{count}"
+        return name
+
+
+class Definitions(Visitor):
+    """Finds what has to be declared, and before which statement.
+
+    Attributes
+    ----------
+    before : dict
+        For a statement, what its block declares right before it.
+    at_top : list
+        What is declared before the first statement of a function.
+
+    Parameters
+    ----------
+    concise : bool
+        Whether the scope of a let or an allocation that ends its block is the rest of the block; otherwise each has
+        a block of its own.
+    """
+
+    def __init__(self, concise: bool) -> None:
+        self.before: dict[Stmt, list[Any]] = {}
+        self.at_top: list[Any] = []
+        self._concise = concise
+        self._path: list[Stmt] = []
+        self._frames: list[bool] = []
+        self._bound: dict[Any, int] = {}
+        self._first: dict[Any, tuple[list[Stmt], list[bool]]] = {}
+        self._depth: dict[Any, int] = {}
+
+    def of_function(self, func: PrimFunc) -> None:
+        """Find the definitions of a function, its buffers included."""
+        self._bind(*func.params)
+        for buffer in func.buffer_map.values():
+            self._bind(buffer, buffer.data, *(s for s in buffer.strides if isinstance(s, Var)))
+            self._bind_offset(buffer)
+        for buffer in func.buffer_map.values():
+            self._use_all(buffer.shape)
+        self.of_statement(func.body)
+
+    def of_statement(self, stmt: Stmt) -> None:
+        """Find the definitions of a statement."""
+        self._statement(stmt, self._concise)
+        for n, (path, frames) in self._first.items():
+            self._place(n, path, frames, self._depth[n])
+
+    def _place(self, n: Any, path: list[Stmt], frames: list[bool], depth: int) -> None:
+        """Choose the block: the innermost one that holds the last common ancestor of all uses."""
+        start = 0
+        for index in range(depth - 1):
+            if frames[index]:
+                start = index + 1
+        unit: Stmt | None = None
+        for index in range(start, len(path)):
+            if not isinstance(path[index], SeqStmt):
+                unit = path[index]
+            if frames[index]:
+                break
+        if unit is None:
+            self.at_top.append(n)
+        else:
+            self.before.setdefault(unit, []).append(n)
+
+    # the walk
+
+    def _statement(self, stmt: Stmt, last: bool) -> None:
+        """Walk a statement; ``last`` says whether nothing follows it in its block."""
+        if isinstance(stmt, SeqStmt):
+            self._enter(stmt, False)
+            end = len(stmt.seq) - 1
+            for index, item in enumerate(stmt.seq):
+                self._statement(item, last and index == end)
+        else:
+            self._enter(stmt, isinstance(stmt, _ALWAYS_BLOCKS) or not last)
+            self.visit(stmt, last)
+        self._path.pop()
+        self._frames.pop()
+
+    def _enter(self, stmt: Stmt, frame: bool) -> None:
+        self._path.append(stmt)
+        self._frames.append(frame)
+
+    def visit_Stmt(self, n: Stmt, last: bool) -> None:
+        for name in n.children:
+            child = getattr(n, name)
+            if isinstance(child, Stmt):
+                self._statement(child, True)
+            elif child is not None:
+                self._use_all(child if isinstance(child, tuple) else (child,))
+
+    def visit_BufferStore(self, n: BufferStore, last: bool) -> None:
+        self._use_buffer(n.buffer)
+        self._use_all(n.indices)
+        self.visit(n.value)
+
+    def visit_For(self, n: For, last: bool) -> None:
+        self.visit(n.min)
+        self.visit(n.extent)
+        self._within(n.body, n.loop_var)
+
+    def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
+        self.visit(n.value)
+        self._within(n.body, n.var)
+
+    def visit_Allocate(self, n: Allocate, last: bool) -> None:
+        self._use_all(n.extents)
+        self.visit(n.condition)
+        self._within(n.body, n.buffer_var)
+
+    def visit_DeclBuffer(self, n: DeclBuffer, last: bool) -> None:
+        self._use_all((n.buffer.data, *n.buffer.shape))
+        self._within(n.body, n.buffer)
+
+    def visit_BufferRealize(self, n: BufferRealize, last: bool) -> None:
+        self._use_buffer(n.buffer)
+        self._use_all(n.bounds)
+        self.visit(n.condition)
+        self._statement(n.body, True)
+
+    def visit_Prefetch(self, n: Prefetch, last: bool) -> None:
+        self._use_buffer(n.buffer)
+        self._use_all(n.bounds)
+
+    def visit_AttrStmt(self, n: AttrStmt, last: bool) -> None:
+        subject = n.node
+        if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
+            self.visit(n.value)
+            self._within(n.body, subject.var)
+            return
+        if isinstance(subject, Buffer):
+            self._use_buffer(subject)
+        elif isinstance(subject, IterVar):
+            self._use(subject.var)
+        elif isinstance(subject, PrimExpr):
+            self.visit(subject)
+        self.visit(n.value)
+        self._statement(n.body, True)
+
+    def visit_IfThenElse(self, n: IfThenElse, last: bool) -> None:
+        self.visit(n.condition)
+        self._statement(n.then_case, True)
+        if n.else_case is not None:
+            self._statement(n.else_case, True)
+
+    def visit_Var(self, n: Var) -> None:
+        self._use(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._use_buffer(n.buffer)
+        self._use_all(n.indices)
+
+    def visit_BufferRegion(self, n: BufferRegion) -> None:
+        self._use_buffer(n.buffer)
+        self._use_all(n.region)
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> None:
+        self._use_all(n.indices)
+
+    def visit_Let(self, n: Let) -> None:
+        self.visit(n.value)
+        self._bind(n.var)
+        self.visit(n.body)
+        self._release(n.var)
+
+    def visit_Reduce(self, n: Reduce) -> None:
+        axes = [axis.var for axis in n.axis]
+        self._bind(*axes)
+        self._use_all(n.source)
+        self.visit(n.condition)
+        self._release(*axes)
+
+    def _within(self, body: Stmt, defined: Any) -> None:
+        self._bind(defined)
+        self._statement(body, True)
+        self._release(defined)
+
+    def _bind(self, *nodes: Any) -> None:
+        for n in nodes:
+            self._bound[n] = self._bound.get(n, 0) + 1
+
+    def _bind_offset(self, buffer: Buffer) -> None:
+        if isinstance(buffer.elem_offset, Var):
+            self._bind(buffer.elem_offset)
+
+    def _release(self, *nodes: Any) -> None:
+        for n in nodes:
+            self._bound[n] -= 1
+            if not self._bound[n]:
+                del self._bound[n]
+
+    def _use_all(self, items: tuple[Any, ...]) -> None:
+        for item in items:
+            self.visit(item)
+
+    def _use_buffer(self, buffer: Buffer) -> None:
+        if buffer in self._bound:
+            return
+        self._use_all(buffer.shape)
+        self._use(buffer)
+
+    def _use(self, n: Any) -> None:
+        """Note a use, and shorten the common path of all uses of ``n`` to what this one shares."""
+        if n in self._bound:
+            return
+        if n not in self._first:
+            self._first[n] = list(self._path), list(self._frames)
+            self._depth[n] = len(self._path)
+            return
+        first, depth = self._first[n][0], min(self._depth[n], len(self._path))
+        while depth and first[depth - 1] is not self._path[depth - 1]:
+            depth -= 1
+        self._depth[n] = depth
+
+    def visit_Node(self, n: Node) -> None:
+        for name in n.children:
+            child = getattr(n, name)
+            if isinstance(child, Node):
+                self.visit(child)
+            elif child is not None:
+                self._use_all(child)
+
+
+_ALWAYS_BLOCKS = (For, IfThenElse)

@@ -1,0 +1,355 @@
+"""Writes statements as TVMScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir.primexpr import IntImm, IterVar, Var, is_const_int
+from compiler.ir.substitute import uses_var
+from compiler.ir.text import TextBuilder
+from compiler.tir.buffer import Buffer
+from compiler.tir.printer_expr import ExprPrinter, handle_text, string_text
+from compiler.tir.printer_scope import THREAD_KEYS, Definitions, Names
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    ProducerRealize,
+    ProducerStore,
+    SeqStmt,
+    Stmt,
+    While,
+)
+
+_LOOPS = {
+    ForKind.SERIAL: "T.serial",
+    ForKind.PARALLEL: "T.parallel",
+    ForKind.VECTORIZED: "T.vectorized",
+    ForKind.UNROLLED: "T.unroll",
+    ForKind.THREAD_BINDING: "T.thread_binding",
+}
+
+
+class StmtPrinter(ExprPrinter):
+    """Writes statements to a text builder; a statement's region is its header, never its body.
+
+    Every rule takes ``last``: whether nothing follows in the block.  Then what the statement defines holds for the
+    rest of the block, and its body is written without indentation.
+    """
+
+    def __init__(self, out: TextBuilder, definitions: Definitions, names: Names | None = None) -> None:
+        ExprPrinter.__init__(self, out, names)
+        self._definitions = definitions
+
+    def block(self, body: Stmt) -> None:
+        """Write an indented block with a scope of its own."""
+        with self.names.scope(), self.out.indented():
+            self.body(body, True)
+
+    def body(self, stmt: Stmt, last: bool) -> None:
+        """Write statements into the block that is open, with the definitions that they need."""
+        if isinstance(stmt, SeqStmt):
+            end = len(stmt.seq) - 1
+            for index, item in enumerate(stmt.seq):
+                self.body(item, last and index == end)
+            return
+        for n in self._definitions.before.get(stmt, ()):
+            self.definition(n)
+        self.visit(stmt, last)
+
+    @contextmanager
+    def line(self, n: Any) -> Iterator[None]:
+        """Write one line for ``n``."""
+        with self.out.at(n):
+            yield
+        self.out.newline()
+
+    # definitions
+
+    def definition(self, n: Any) -> None:
+        """Declare a buffer or a variable that no statement defines."""
+        with self.line(n):
+            if isinstance(n, Buffer):
+                self.out.write(self.declare(n) + " = T.Buffer(")
+                self.buffer_arguments(n)
+                self.out.write(")")
+            else:
+                name = self.names.define(n, n.name)
+                text = handle_text(n)
+                self.out.write(f"{name} = {text}" if text.endswith(")") else f"{name} = {text}()")
+
+    def declare(self, buffer: Buffer) -> str:
+        """Name a buffer; what nobody else defined is from now on a field of it."""
+        owns_data = self.names.get(buffer.data) is None
+        name = self.names.define(buffer, buffer.name)
+        if owns_data:
+            self.names.alias(buffer.data, f"{name}.data")
+        for index, stride in enumerate(buffer.strides):
+            if isinstance(stride, Var):
+                self.names.alias(stride, f"{name}.strides[{index}]")
+        if isinstance(buffer.elem_offset, Var):
+            self.names.alias(buffer.elem_offset, f"{name}.elem_offset")
+        return name
+
+    def buffer_arguments(self, n: Buffer) -> None:
+        """Write shape, type and layout of a buffer, as far as they are not the usual ones."""
+        self.shape(n.shape)
+        if n.dtype != "float32":
+            self.out.write(f', "{n.dtype}"')
+        owner = self.names.get(n.data)
+        if owner is not None and owner != f"{self.names.get(n)}.data":
+            self.out.write(f", data={owner}")
+        if n.strides:
+            self.out.write(", strides=(")
+            for index, stride in enumerate(n.strides):
+                self.out.write(", " if index else "")
+                if self.names.get(stride) == f"{self.names.get(n)}.strides[{index}]":
+                    self.out.write(string_text(stride.name))  # type: ignore[attr-defined]
+                else:
+                    self.expr(stride)
+            self.out.write(",)" if len(n.strides) == 1 else ")")
+        offset = isinstance(n.elem_offset, Var)
+        if not offset and not is_const_int(n.elem_offset, 0):
+            self.out.write(", elem_offset=")
+            self.expr(n.elem_offset)
+        if n.scope not in ("", "global"):
+            self.out.write(f', scope="{n.scope}"')
+        if n.data_alignment not in (-1, 64):
+            self.out.write(f", align={n.data_alignment}")
+        if offset or n.offset_factor > 1:
+            self.out.write(f", offset_factor={n.offset_factor}")
+
+    # loops and branches
+
+    def visit_For(self, n: For, last: bool) -> None:
+        nest = self._grid(n)
+        with self.names.scope():
+            with self.line(n):
+                if len(nest) > 1:
+                    self._grid_header(nest)
+                else:
+                    name = self.names.define(n.loop_var, n.loop_var.name)
+                    self.out.write(f"for {name} in ")
+                    self._loop_header(n)
+                self.out.write(":")
+            with self.out.indented():
+                self.body(nest[-1].body, True)
+
+    def _grid(self, n: For) -> list[For]:
+        """Return the nest of loops from ``n`` on that one ``T.grid`` can stand for."""
+        nest = [n]
+        while _plain(nest[-1]):
+            inner = nest[-1].body
+            if not isinstance(inner, For) or not _plain(inner) or inner in self._definitions.before:
+                break
+            outer = {loop.loop_var for loop in nest}
+            if not isinstance(inner.extent, IntImm) and uses_var(inner.extent, lambda v, outer=outer: v in outer):  # type: ignore[misc]
+                break
+            nest.append(inner)
+        return nest
+
+    def _grid_header(self, nest: list[For]) -> None:
+        self.out.write("for ")
+        for index, loop in enumerate(nest):
+            self.out.write(", " if index else "")
+            with self.out.at(loop):
+                self.out.write(self.names.define(loop.loop_var, loop.loop_var.name))
+        self.out.write(" in T.grid(")
+        for index, loop in enumerate(nest):
+            self.out.write(", " if index else "")
+            with self.out.at(loop):
+                self.expr(loop.extent)
+        self.out.write(")")
+
+    def _loop_header(self, n: For) -> None:
+        plain = n.kind is ForKind.SERIAL and not n.annotations
+        self.out.write(("range" if plain else _LOOPS[n.kind]) + "(")
+        if not is_const_int(n.min, 0):
+            self.expr(n.min)
+            self.out.write(", ")
+        self.range_end(n.min, n.extent)
+        if n.thread_binding is not None:
+            self.out.write(f', thread="{n.thread_binding.thread_tag}"')
+        self._annotations(n.annotations)
+        self.out.write(")")
+
+    def _annotations(self, annotations: Mapping[str, Any]) -> None:
+        if annotations:
+            self.out.write(", annotations=")
+            self.value(annotations)
+
+    def visit_While(self, n: While, last: bool) -> None:
+        with self.line(n):
+            self.out.write("while ")
+            self.expr(n.condition)
+            self.out.write(":")
+        self.block(n.body)
+
+    def visit_IfThenElse(self, n: IfThenElse, last: bool) -> None:
+        with self.line(n):
+            self.out.write("if ")
+            self.expr(n.condition)
+            self.out.write(":")
+        self.block(n.then_case)
+        if n.else_case is not None:
+            with self.line(n):
+                self.out.write("else:")
+            self.block(n.else_case)
+
+    # stores and effects
+
+    def visit_BufferStore(self, n: BufferStore, last: bool) -> None:
+        self._store(n, n.buffer)
+
+    def visit_ProducerStore(self, n: ProducerStore, last: bool) -> None:
+        self._store(n, n.producer)
+
+    def _store(self, n: BufferStore | ProducerStore, target: Any) -> None:
+        with self.line(n):
+            self.element(target, n.indices)
+            self.out.write(" = ")
+            self.expr(n.value)
+
+    def visit_Evaluate(self, n: Evaluate, last: bool) -> None:
+        with self.line(n):
+            if type(n.value).__name__ == "Call":
+                self.expr(n.value)
+            else:
+                self._call("T.evaluate", n.value)
+
+    def visit_Prefetch(self, n: Prefetch, last: bool) -> None:
+        with self.line(n):
+            self.out.write(f"T.prefetch({self.name_of(n.buffer)}, [")
+            self.sequence(n.bounds)
+            self.out.write("])")
+
+    # statements that hold for a body
+
+    def _holding(self, n: Stmt, body: Stmt, last: bool, define: Any = None) -> Any:
+        """Return the context in which to write the header ``define = …`` or ``with … as define:``."""
+        return _Holding(self, n, body, last, define)
+
+    def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
+        if last:
+            with self.line(n):
+                self.out.write(f"{self.names.define(n.var, n.var.name)}: {handle_text(n.var)} = ")
+                self.expr(n.value)
+            self.body(n.body, True)
+            return
+        with self._holding(n, n.body, last, n.var):
+            self._call("T.LetStmt", n.value)
+
+    def visit_Allocate(self, n: Allocate, last: bool) -> None:
+        with self._holding(n, n.body, last, n.buffer_var):
+            kind = n.buffer_var.type_annotation
+            scope = getattr(kind, "storage_scope", "") or "global"
+            self.out.write("T.allocate([")
+            self.sequence(n.extents)
+            self.out.write(f'], "{n.dtype}", "{scope}"')
+            if not is_const_int(n.condition, 1):
+                self.out.write(", condition=")
+                self.expr(n.condition)
+            self._annotations(n.annotations)
+            self.out.write(")")
+
+    def visit_AttrStmt(self, n: AttrStmt, last: bool) -> None:
+        subject = n.node
+        if isinstance(subject, IterVar) and n.attr_key == "thread_extent":
+            with self._holding(n, n.body, last, subject.var):
+                self._call("T.launch_thread", string_text(subject.thread_tag), n.value)
+            return
+        if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
+            self.names.define(subject.var, subject.var.name)
+        with self._holding(n, n.body, last):
+            self.out.write("T.attr(")
+            self.value(subject)
+            self.out.write(f", {string_text(n.attr_key)}, ")
+            self.value(n.value)
+            self.out.write(")")
+
+    def visit_AssertStmt(self, n: AssertStmt, last: bool) -> None:
+        if last:
+            with self.line(n):
+                self.out.write("assert ")
+                self.expr(n.condition)
+                self.out.write(", ")
+                self.expr(n.message)
+            self.body(n.body, True)
+            return
+        with self._holding(n, n.body, last):
+            self._call("T.Assert", n.condition, n.message)
+
+    def visit_BufferRealize(self, n: BufferRealize, last: bool) -> None:
+        with self._holding(n, n.body, last):
+            self._realize("T.realize(", n.buffer, n)
+
+    def visit_ProducerRealize(self, n: ProducerRealize, last: bool) -> None:
+        with self._holding(n, n.body, last):
+            self._realize("T.ProducerRealize(", n.producer, n)
+
+    def _realize(self, function: str, target: Any, n: BufferRealize | ProducerRealize) -> None:
+        self.out.write(function)
+        self.region(target, n.bounds)
+        if not is_const_int(n.condition, 1):
+            self.out.write(", condition=")
+            self.expr(n.condition)
+        self.out.write(")")
+
+    def visit_DeclBuffer(self, n: DeclBuffer, last: bool) -> None:
+        with self._holding(n, n.body, last, n.buffer):
+            self.out.write("T.decl_buffer(")
+            self.buffer_arguments(n.buffer)
+            self.out.write(")")
+
+
+class _Holding:
+    """Writes the header of a statement that holds for a body, then the body."""
+
+    __slots__ = ("_at", "_body", "_define", "_last", "_n", "_printer")
+
+    def __init__(self, printer: StmtPrinter, n: Stmt, body: Stmt, last: bool, define: Any) -> None:
+        self._printer, self._n, self._body, self._last, self._define = printer, n, body, last, define
+
+    def __enter__(self) -> None:
+        p = self._printer
+        self._at = p.out.at(self._n)
+        self._at.__enter__()
+        if self._last:
+            if self._define is not None:
+                p.out.write(f"{p.names.define(self._define, self._define.name)} = ")
+        else:
+            p.out.write("with ")
+
+    def __exit__(self, kind: Any, exc: Any, tb: Any) -> None:
+        p = self._printer
+        if kind is not None:
+            self._at.__exit__(kind, exc, tb)
+            return
+        if self._last:
+            self._at.__exit__(None, None, None)
+            p.out.newline()
+            p.body(self._body, True)
+            return
+        with p.names.scope():
+            if self._define is not None:
+                p.out.write(f" as {p.names.define(self._define, self._define.name)}")
+            p.out.write(":")
+            self._at.__exit__(None, None, None)
+            p.out.newline()
+            with p.out.indented():
+                p.body(self._body, True)
+
+
+def _plain(loop: For) -> bool:
+    return loop.kind is ForKind.SERIAL and not loop.annotations and is_const_int(loop.min, 0)

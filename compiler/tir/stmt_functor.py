@@ -1,0 +1,181 @@
+"""Visiting and transforming loop IR with plain functions, under TVM's names.
+
+Passes of this package subclass the visitors of ``compiler.ir.functor``; a user's pass hands functions to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Var, convert
+from compiler.ir.substitute import post_order_visit as _post_order_visit
+from compiler.ir.substitute import substitute as _substitute
+from compiler.tir.stmt import Stmt
+
+__all__ = ["StmtMutator", "StmtVisitor", "ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
+
+
+class StmtVisitor(Visitor):
+    """Walks statements and the expressions in them; override ``visit_<Class>``."""
+
+
+class StmtMutator(Mutator):
+    """Rebuilds statements and the expressions in them; override ``visit_<Class>``."""
+
+
+def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
+    """Call ``fvisit`` on every node of ``stmt``, each one after its children.
+
+    Parameters
+    ----------
+    stmt : Stmt or PrimExpr
+    fvisit : callable
+        Its result is ignored.
+    """
+    _check_ir("post_order_visit", stmt)
+    _post_order_visit(stmt, fvisit)
+
+
+def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
+    """Call ``fvisit`` on every node of ``stmt``, each one before its children.
+
+    Parameters
+    ----------
+    stmt : Stmt or PrimExpr
+    fvisit : callable
+        Returns whether to go on to the children.
+    """
+    _check_ir("pre_order_visit", stmt)
+    seen: set[Node] = set()
+
+    def walk(item: Any) -> None:
+        if isinstance(item, tuple):
+            for part in item:
+                walk(part)
+        elif isinstance(item, Node) and item not in seen:
+            seen.add(item)
+            if fvisit(item):
+                for name in item.children:
+                    walk(getattr(item, name))
+
+    walk(stmt)
+
+
+def ir_transform(
+    stmt: Stmt,
+    preorder: Callable[[Any], Any] | None,
+    postorder: Callable[[Any], Any] | None,
+    only_enable: Sequence[str] | None = None,
+) -> Stmt:
+    """Rebuild a statement, with functions that may replace its nodes.
+
+    Parameters
+    ----------
+    stmt : Stmt
+    preorder : callable or None
+        Called on a node before its children; what it returns, unless that is None, stands instead of the node, and
+        neither the children nor ``postorder`` are visited.
+    postorder : callable or None
+        Called on a node whose children are transformed; what it returns, unless that is None, replaces the node.
+    only_enable : sequence of str, optional
+        Classes of the nodes that the functions are called on, e.g. ``["tir.For"]``; all when left out.
+
+    Returns
+    -------
+    Stmt
+        The very same object if nothing was replaced.
+
+    Raises
+    ------
+    ArgumentError
+        If ``only_enable`` names an unknown class, or a function returns what cannot stand there.
+    """
+    _check_ir("ir_transform", stmt)
+    classes = None if only_enable is None else frozenset(_class_named(name) for name in only_enable)
+    return _Transform(preorder, postorder, classes).visit(stmt)  # type: ignore[no-any-return]
+
+
+class _Transform(Mutator):
+    def __init__(
+        self,
+        preorder: Callable[[Any], Any] | None,
+        postorder: Callable[[Any], Any] | None,
+        classes: frozenset[str] | None,
+    ) -> None:
+        self._pre = preorder
+        self._post = postorder
+        self._classes = classes
+
+    def visit_Node(self, n: Node) -> Any:
+        wanted = self._classes is None or type(n).__name__ in self._classes
+        if wanted and self._pre is not None:
+            replaced = self._pre(n)
+            if replaced is not None:
+                return _same_sort(n, replaced)
+        result = Mutator.visit_Node(self, n)
+        if wanted and self._post is not None:
+            replaced = self._post(result)
+            if replaced is not None:
+                return _same_sort(n, replaced)
+        return result
+
+
+def _same_sort(before: Node, after: Any) -> Any:
+    """Check that ``after`` can stand where ``before`` did: a statement for one, an expression for one."""
+    if isinstance(before, PrimExpr):
+        return convert(after)
+    if isinstance(before, Stmt) and not isinstance(after, Stmt):
+        kind = type(before).__name__
+        raise ArgumentError(f"ir_transform: a {kind} can be replaced by a statement only, got {show(after)}")
+    return after
+
+
+def _class_named(name: str) -> str:
+    """Return the class that ``tir.For`` names."""
+    short = name.rpartition(".")[2]
+    if short not in _node_classes():
+        raise ArgumentError(f"ir_transform: only_enable names classes such as 'tir.For', got {show(name)}")
+    return short
+
+
+def _node_classes() -> set[str]:
+    found, todo = set(), [Node]
+    while todo:
+        cls = todo.pop()
+        found.add(cls.__name__)
+        todo.extend(cls.__subclasses__())
+    return found
+
+
+def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
+    """Replace variables by expressions.
+
+    Parameters
+    ----------
+    node : Stmt or PrimExpr
+    vmap : mapping of Var or IterVar to expression
+        Numbers become constants of the variable's type.
+    """
+    _check_ir("substitute", node)
+    return _substitute(node, {_variable(key): _replacement(_variable(key), value) for key, value in vmap.items()})
+
+
+def _variable(key: Any) -> Var:
+    var = key.var if isinstance(key, IterVar) else key
+    if not isinstance(var, Var):
+        raise ArgumentError(f"substitute: vmap maps variables, got {type(key).__name__} {show(key)}")
+    return var
+
+
+def _replacement(var: Var, value: ExprLike) -> PrimExpr:
+    e = convert(value)
+    return e if isinstance(value, PrimExpr) else e.astype(var.dtype)
+
+
+def _check_ir(operation: str, n: Any) -> None:
+    if not isinstance(n, (Stmt, PrimExpr)):
+        raise ArgumentError(f"{operation}: expected a statement or an expression, got {type(n).__name__} {show(n)}")
