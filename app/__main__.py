@@ -41,7 +41,12 @@ def main() -> None:
         config = Config.read(given)
         app = create_app(config)
         server = create_server(
-            app, host=config.host, port=config.port, threads=THREADS, max_request_body_size=config.body_bytes + 1
+            app,
+            host=config.host,
+            port=config.port,
+            threads=THREADS,
+            ident=None,
+            max_request_body_size=config.body_bytes + 1,
         )
     except (ConfigurationError, OSError) as error:
         sys.exit(f"strata: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -9,7 +10,9 @@ import msgspec
 from app.artifacts import Answer, Console, Event, Listing, Message, Problem, Snapshot, listing_key
 from app.errors import Superseded, Unavailable
 from app.sandbox import Job, Outcome
+from app.sandbox.handler import EXIT_RAISED
 
+log = logging.getLogger(__name__)
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
 Tell = Callable[[Outcome, int | None], Problem]
@@ -33,6 +36,10 @@ def _output(outcome: Outcome, line: int | None) -> Problem:
 
 
 def _crash(outcome: Outcome, line: int | None) -> Problem:
+    if outcome.exit_code == EXIT_RAISED:
+        log.error("the recorder failed: %s", outcome.console)
+        last = outcome.console.strip().rpartition("\n")[2]
+        return Problem(kind="InternalError", message=f"the explorer itself failed on this script: {last}", line=line)
     where = f" in the native code that line {line} ran" if line else ""
     return Problem(kind="Crash", message=f"the script's process ended{where}: {outcome.detail}", line=line)
 
@@ -109,7 +116,7 @@ class AnswerReader:
         if outcome.status == "setup":
             raise Unavailable(f"the sandbox could not be set up: {outcome.detail}", retry_after=5)
         answer = self._last
-        if outcome.console:
+        if outcome.console and outcome.exit_code != EXIT_RAISED:
             console = [*answer.console, Console("stdout", outcome.console)]
             answer = msgspec.structs.replace(answer, console=console)
         if self._forged is not None:

@@ -13,7 +13,7 @@ from app.artifacts import Answer, Mode, Request, Workspace
 from app.cache import AnswerCache, content_key
 from app.clients import Client
 from app.config import Config
-from app.errors import InvalidBody, Superseded, Unavailable
+from app.errors import InvalidBody, Superseded, TooLarge, Unavailable
 from app.queue import Turn, Turns
 from app.sandbox import Job, Limits, Runner, SandboxError
 
@@ -63,10 +63,16 @@ class Starter:
         Raises
         ------
         InvalidBody
-            If the attached files cannot lie side by side in a directory, or are too large.
+            If the attached files cannot lie side by side in a directory.
+        TooLarge
+            If they are too large.
         Unavailable
             If no process can be had.
         """
+        size = sum(len(content) for content in workspace.files.values())
+        if size > self._files_bytes:
+            limit = f"at most {self._files_bytes:,} bytes"
+            raise TooLarge(f"the attached files have {size:,} bytes together", field="$.files", expected=limit)
         budget = self._seconds[mode]
         request = Request(mode=mode, script=workspace.script, options=workspace.options, budget_seconds=budget)
         limits = Limits(

@@ -88,6 +88,16 @@ def test_a_job_that_says_nothing_still_has_an_answer(services: Services, runner:
     assert answer.console == [Console("stdout", "native words")]
 
 
+def test_a_failure_of_the_explorer_itself_shows_no_traceback(services: Services, runner: ScriptedRunner) -> None:
+    traceback = 'Traceback (most recent call last):\n  File "/srv/strata/app/recorder/x.py"\nKeyError: 1'
+    runner.scripts["s"] = Script([snapshot(2, listing())], Outcome(status="crash", exit_code=70, console=traceback))
+    answer = compile_(services, "s")
+    assert answer.console == []
+    [problem] = answer.problems
+    assert (problem.kind, problem.line) == ("InternalError", 2)
+    assert problem.message.endswith("failed on this script: KeyError: 1")
+
+
 def test_walls_that_cannot_be_built(services: Services, runner: ScriptedRunner) -> None:
     runner.scripts["s"] = Script([], Outcome(status="setup", detail="seccomp: EINVAL"))
     with pytest.raises(Unavailable):

@@ -1,0 +1,29 @@
+"""Every example of the gallery runs, in the real sandbox, and shows itself from its loops to its assembly."""
+
+from __future__ import annotations
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.gallery import Example, load_gallery
+
+EVERY_LEVEL = {"loop", "llvm", "asm"}
+SHOWN = {"gpu-threads": {"loop"}}
+"""What examples show that do not go all the way: there is no code generation for GPUs."""
+
+
+@pytest.mark.parametrize("example", load_gallery(), ids=lambda example: str(example.name))
+def test_an_example_runs(explorer: FlaskClient, example: Example) -> None:
+    response = explorer.post("/api/compile", json={"script": example.script})
+    assert response.status_code == 200, response.text
+    answer = response.get_json()
+    problems = [problem for problem in answer["problems"] if problem["severity"] == "error"]
+    assert (answer["status"], problems) == ("ok", [])
+    assert answer["units"], "an example shows at least one function"
+    levels = {listing["level"] for listing in answer["listings"].values()}
+    assert levels == SHOWN.get(example.name, EVERY_LEVEL)
+    unit = answer["units"][-1]
+    assert {step["listing"] for step in unit["steps"] if step["listing"]} <= set(answer["listings"])
+    lines = {row["line"] for row in answer["origins"] if row["level"] == "source"}
+    assert lines <= set(range(1, example.script.count("\n") + 2))
+    assert lines, "the user's lines are where everything comes from"
