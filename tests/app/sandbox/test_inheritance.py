@@ -53,7 +53,16 @@ def test_the_environment_is_made_of_what_it_needs(monkeypatch: pytest.MonkeyPatc
     assert "STRATA_DATABASE" in json.loads(seen)
     with Sandbox(f"{HANDLERS}:run_script", readable=[TESTS]) as sandbox:
         (seen,) = sandbox.start(VARIABLES).messages()
-    allowed = {"LANG", "LC_CTYPE", "MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONHASHSEED", "PYTHONPATH"}
+    allowed = {
+        "KMP_DUPLICATE_LIB_OK",
+        "LANG",
+        "LC_CTYPE",
+        "MALLOC_ARENA_MAX",
+        "OPENBLAS_NUM_THREADS",
+        "PATH",
+        "PYTHONHASHSEED",
+        "PYTHONPATH",
+    }
     assert set(json.loads(seen)) <= allowed
 
 
