@@ -13,6 +13,7 @@ from app.artifacts import Answer, Mode, Request, Workspace
 from app.cache import AnswerCache, content_key
 from app.clients import Client
 from app.config import Config
+from app.cores import Cores
 from app.errors import InvalidBody, Superseded, TooLarge, Unavailable
 from app.queue import Turn, Turns
 from app.sandbox import Job, Limits, Runner, SandboxError
@@ -46,10 +47,13 @@ class Starter:
     ----------
     runner : Runner
     config : Config
+    cores : Cores
+        Where they run.
     """
 
-    def __init__(self, runner: Runner, config: Config) -> None:
+    def __init__(self, runner: Runner, config: Config, cores: Cores) -> None:
         self._runner = runner
+        self._cores = cores
         self._seconds: dict[Mode, float] = {
             "compile": config.compile_seconds,
             "run": config.run_seconds,
@@ -75,9 +79,11 @@ class Starter:
             raise TooLarge(f"the attached files have {size:,} bytes together", field="$.files", expected=limit)
         budget = self._seconds[mode]
         request = Request(mode=mode, script=workspace.script, options=workspace.options, budget_seconds=budget)
+        threads = workspace.options.threads
         limits = Limits(
+            cpus=self._cores.choose(mode, threads),
             wall_seconds=budget + WALL_MARGIN_SECONDS,
-            cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, workspace.options.threads),
+            cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
         )
         try:
             return self._runner.start(msgspec.json.encode(request), workspace.files, limits)

@@ -10,6 +10,7 @@ import compiler
 from app.cache import AnswerCache
 from app.compile_service import Compiler, Starter
 from app.config import Config
+from app.cores import Cores
 from app.gallery import Gallery, load_gallery
 from app.ladders import Ladders
 from app.queue import Turns
@@ -38,7 +39,7 @@ def build_services(config: Config, runner: Runner) -> Services:
     queue = {"waiting": config.waiting, "waiting_per_client": config.waiting_per_client}
     compiling = Turns(config.compiling, **queue)
     measuring = Turns(1, **queue, typical_seconds=15.0)
-    starter = Starter(runner, config)
+    starter = Starter(runner, config, Cores(measuring))
     return Services(
         config=config,
         runner=runner,
