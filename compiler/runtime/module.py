@@ -1,0 +1,275 @@
+"""Built functions: checked calls, measurement, sources, export."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir import events
+from compiler.ir.error import ArgumentError, TVMError, expected, show
+from compiler.runtime.arguments import Binder
+from compiler.runtime.device import Device
+from compiler.runtime.native_code import NativeCode
+from compiler.runtime.signature import Signature
+from compiler.runtime.threads import num_threads
+
+Thunk = Callable[[], None]
+
+
+class Function:
+    """One function of a module; call it with NDArrays, NumPy arrays and numbers."""
+
+    def __init__(self, module: Module, signature: Signature, code: Callable[[], NativeCode]) -> None:
+        self._module = module
+        self._code = code
+        self._binder = Binder(signature)
+        self._entry: Any = None
+        self.signature = signature
+        self.name = signature.name
+
+    def __call__(self, *args: Any) -> None:
+        """Run the function.
+
+        Raises
+        ------
+        ArgumentError
+            If the arguments do not fit; machine code has not run then.
+        TVMError
+            If an assertion of the function fails.
+        """
+        run = self.prepare(args)
+        if not events.observers:
+            run()
+            return
+        events.notify("before_call", self._module, self.name, args)
+        started = time.perf_counter()
+        run()
+        events.notify("after_call", self._module, self.name, time.perf_counter() - started)
+
+    def prepare(self, args: tuple[Any, ...]) -> Thunk:
+        """Check arguments and return what runs the function on them."""
+        values = self._binder.bind(args)
+        if self.signature.threads:
+            values.append(num_threads())
+        entry = self._native()
+        messages = self.signature.messages
+
+        def run() -> None:
+            status = entry(*values)
+            if status:
+                raise TVMError(f"{self.name}: {messages[status - 1]}")
+
+        return run
+
+    def _native(self) -> Any:
+        if self._entry is None:
+            types = self._binder.c_types + ([ctypes.c_int32] if self.signature.threads else [])
+            address = self._code().address(self.signature.symbol)
+            self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
+        return self._entry
+
+    def __repr__(self) -> str:
+        return f"Function({self.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkResult:
+    """Seconds a call, one value for each repeat."""
+
+    results: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """Average, in seconds."""
+        return statistics.fmean(self.results)
+
+    @property
+    def median(self) -> float:
+        """Median, in seconds."""
+        return statistics.median(self.results)
+
+    @property
+    def min(self) -> float:
+        """Fastest repeat, in seconds."""
+        return min(self.results)
+
+    @property
+    def max(self) -> float:
+        """Slowest repeat, in seconds."""
+        return max(self.results)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation, in seconds."""
+        return statistics.pstdev(self.results)
+
+    def __str__(self) -> str:
+        names = ("mean", "median", "max", "min", "std")
+        head = " ".join(f"{name + ' (ms)':^12}" for name in names)
+        row = " ".join(f"{getattr(self, name) * 1e3:^12.4f}" for name in names)
+        return f"Execution time summary:\n {head}\n {row}"
+
+
+class Module:
+    """Machine code for some functions, with their signatures.
+
+    Parameters
+    ----------
+    signatures : sequence of Signature
+        The first one is the entry.
+    code : callable
+        Makes the machine code callable, when a function is first called.
+    sources : mapping of str to callable
+        What :meth:`get_source` answers by format: ``ll``, ``asm``, …
+    exporter : callable, optional
+        Writes the module to a path, for :meth:`export_library`.
+    target : object
+        What the code was made for.
+    """
+
+    def __init__(
+        self,
+        signatures: Sequence[Signature],
+        code: Callable[[], NativeCode],
+        sources: Mapping[str, Callable[[], str]] | None = None,
+        exporter: Callable[[str], None] | None = None,
+        target: Any = None,
+    ) -> None:
+        self._code = code
+        self._loaded: NativeCode | None = None
+        self._sources = dict(sources or {})
+        self._exporter = exporter
+        self.target = target
+        self._functions = {s.name: Function(self, s, self._native) for s in signatures}
+        self.entry_name = signatures[0].name
+
+    def _native(self) -> NativeCode:
+        if self._loaded is None:
+            self._loaded = self._code()
+        return self._loaded
+
+    @property
+    def type_key(self) -> str:
+        """The kind of module, as TVM names it."""
+        return "llvm"
+
+    @property
+    def entry_func(self) -> Function:
+        """The function that calling the module runs."""
+        return self._functions[self.entry_name]
+
+    def get_function(self, name: str, query_imports: bool = False) -> Function:
+        """Return a function by name.
+
+        Raises
+        ------
+        ArgumentError
+            If the module has no such function.
+        """
+        found = self._functions.get(name)
+        if found is None:
+            names = ", ".join(repr(n) for n in self._functions)
+            raise ArgumentError(f"Module: no function is named {show(name)}; there are {names}")
+        return found
+
+    def __getitem__(self, name: str) -> Function:
+        return self.get_function(name)
+
+    def __call__(self, *args: Any) -> None:
+        """Run the entry function."""
+        self.entry_func(*args)
+
+    def get_source(self, fmt: str = "") -> str:
+        """Return the module as text: ``ll`` (LLVM IR, also the default) or ``asm``.
+
+        Raises
+        ------
+        ArgumentError
+            If the module has no such text.
+        """
+        make = self._sources.get(fmt or "ll")
+        if make is None:
+            formats = ", ".join(map(repr, self._sources)) or "nothing: a loaded module has no source"
+            expected("get_source", "fmt", f"one of {formats}", fmt)
+        return make()
+
+    def export_library(self, file_name: str, **options: Any) -> None:
+        """Write the machine code to a file that ``tvm.runtime.load_module`` reads."""
+        if self._exporter is None:
+            raise ArgumentError("export_library: this module was loaded from a file; copy that file")
+        self._exporter(str(file_name))
+
+    save = export_library
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Device,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        f_preproc: str = "",
+    ) -> Callable[..., BenchmarkResult]:
+        """Return a function of the kernel's arguments that measures it.
+
+        Parameters
+        ----------
+        dev : Device
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this long: ``number`` grows until it does.
+
+        Returns
+        -------
+        callable
+            Returns a :class:`BenchmarkResult` in seconds a call.
+        """
+        for name, value, least in (("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0)):
+            if not isinstance(value, int) or value < least:
+                expected("time_evaluator", name, f"an int of at least {least}", value)
+        if not isinstance(dev, Device):
+            expected("time_evaluator", "dev", "a device such as tvm.cpu(0)", type(dev).__name__)
+        dev.require("time_evaluator")
+        function = self.get_function(func_name)
+
+        def evaluate(*args: Any) -> BenchmarkResult:
+            run = function.prepare(args)
+            answer = events.ask("measure", self, function.name, number, repeat, args)
+            if answer is not None:
+                return BenchmarkResult(list(answer))
+            count, seconds = measure(run, number, repeat, min_repeat_ms / 1e3)
+            events.notify("measured", self, function.name, count, seconds)
+            return BenchmarkResult(seconds)
+
+        return evaluate
+
+    def __repr__(self) -> str:
+        return f"Module({', '.join(self._functions)})"
+
+
+def measure(run: Thunk, number: int, repeat: int, least: float) -> tuple[int, list[float]]:
+    """Time ``run`` after one call to warm up; return calls a repeat and seconds a call for each repeat."""
+    run()
+    results: list[float] = []
+    for _ in range(repeat):
+        while True:
+            started = time.perf_counter()
+            for _ in range(number):
+                run()
+            elapsed = time.perf_counter() - started
+            if elapsed >= least:
+                break
+            number = max(number + 1, math.ceil(number * min(least / max(elapsed, 1e-9), 10.0) * 1.1))
+        results.append(elapsed / number)
+    return number, results

@@ -1,0 +1,78 @@
+"""Machine code in memory: object code linked by LLVM's JIT, or a shared library opened by the system."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any, Protocol
+
+from llvmlite import binding
+
+from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.threads import openmp
+
+
+class NativeCode(Protocol):
+    """Machine code that can be called."""
+
+    def address(self, symbol: str) -> int:
+        """Return where a function starts."""
+
+
+@cache
+def _prepare() -> Any:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    runtime = openmp()
+    for symbol, address in (runtime.addresses if runtime is not None else {}).items():
+        binding.add_symbol(symbol, address)
+    return binding.Target.from_default_triple()
+
+
+def undefined_symbols(names: list[str]) -> list[str]:
+    """Return which of some C functions this process does not have."""
+    _prepare()
+    process = ctypes.CDLL(None)
+    return [n for n in names if not hasattr(process, n) and not binding.address_of_symbol(n)]
+
+
+class ObjectCode:
+    """Relocatable object code, linked into this process.
+
+    Parameters
+    ----------
+    code : bytes
+        An object file for this machine.
+    """
+
+    def __init__(self, code: bytes) -> None:
+        machine = _prepare().create_target_machine(jit=True)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        self._object = binding.ObjectFileRef.from_data(code)
+        self._engine.add_object_file(self._object)
+        self._engine.finalize_object()
+
+    def address(self, symbol: str) -> int:
+        """Return where a function starts."""
+        address = int(self._engine.get_function_address(symbol))
+        if not address:
+            raise BuildError(f"the machine code has no function {symbol!r}")
+        return address
+
+
+class SharedLibrary:
+    """A shared library, opened by the system's loader."""
+
+    def __init__(self, path: str) -> None:
+        openmp()  # its symbols are then global, and the library finds them
+        try:
+            self._library = ctypes.CDLL(path)
+        except OSError as exc:
+            raise ArgumentError(f"load_module: the system cannot load {path!r}: {exc}") from None
+
+    def address(self, symbol: str) -> int:
+        """Return where a function starts."""
+        try:
+            return ctypes.cast(getattr(self._library, symbol), ctypes.c_void_p).value or 0
+        except AttributeError:
+            raise ArgumentError(f"load_module: the library has no function {symbol!r}") from None

@@ -1,0 +1,127 @@
+"""What a compiled function takes: plain data, stored beside exported machine code.
+
+Sizes that are known only at run time are expressions over named variables: an int, the name of a variable, or
+``[operator, a, b]`` with the operators of loop IR.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from compiler.ir.error import ArgumentError, BuildError
+from compiler.ir.primexpr import Add, Cast, Div, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, PrimExpr, Sub, Var
+
+Size = int | str | list[Any]
+_OPERATORS = {kind.__name__: kind for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)}
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """One argument of a function.
+
+    Attributes
+    ----------
+    shape : list of Size or None
+        None for a scalar.
+    strides : list of Size
+        In elements; empty for rows without gaps.
+    alignment : int
+        Bytes that the address must be a multiple of.
+    written : bool
+        Whether the function writes to the array.
+    """
+
+    name: str
+    dtype: str
+    shape: list[Size] | None = None
+    strides: list[Size] = []
+    alignment: int = 1
+    written: bool = False
+
+
+class Signature(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of a function, in order, and how it is called.
+
+    Attributes
+    ----------
+    symbol : str
+        Name of the machine code, which returns 0, or ``n`` for failed assertion ``messages[n - 1]``.
+    sizes : dict
+        Variables that are found in the shapes and passed after the arguments, with their data types.
+    noalias : bool
+        Whether arrays that are written must not share memory with others.
+    threads : bool
+        Whether the number of threads is passed last.
+    """
+
+    name: str
+    symbol: str
+    parameters: list[Parameter]
+    sizes: dict[str, str] = {}
+    noalias: bool = True
+    threads: bool = False
+    messages: list[str] = []
+
+
+class SizeNames:
+    """Gives variables that may share a name different ones."""
+
+    def __init__(self) -> None:
+        self._names: dict[Var, str] = {}
+
+    def name(self, var: Var) -> str:
+        """Return the unique name of a variable."""
+        known = self._names.get(var)
+        if known is None:
+            known, taken = var.name, set(self._names.values())
+            while known in taken:
+                known += "_"
+            self._names[var] = known
+        return known
+
+    def size(self, e: PrimExpr) -> Size:
+        """Return an expression of a shape as data."""
+        if isinstance(e, IntImm):
+            return e.value
+        if isinstance(e, Var):
+            return self.name(e)
+        if isinstance(e, Cast):
+            return self.size(e.value)
+        if type(e).__name__ in _OPERATORS:
+            return [type(e).__name__, self.size(e.a), self.size(e.b)]  # type: ignore[attr-defined]
+        raise BuildError(f"build: a shape may be made of sums, products, quotients, min and max, got {e}")
+
+    def variables(self) -> dict[Var, str]:
+        """Return all variables that were named."""
+        return dict(self._names)
+
+
+def evaluate(size: Size, values: dict[str, int]) -> int | None:
+    """Return what a size is, or None where a variable is not known yet.
+
+    Raises
+    ------
+    ArgumentError
+        If it divides by zero.
+    """
+    if isinstance(size, int):
+        return size
+    if isinstance(size, str):
+        return values.get(size)
+    a, b = evaluate(size[1], values), evaluate(size[2], values)
+    if a is None or b is None:
+        return None
+    try:
+        return int(_OPERATORS[size[0]].evaluate(a, b))
+    except ZeroDivisionError:
+        raise ArgumentError(f"the size {show_size(size)} divides by zero") from None
+
+
+def show_size(size: Size) -> str:
+    """Return a size as text."""
+    if not isinstance(size, list):
+        return str(size)
+    symbol = _OPERATORS[size[0]].symbol
+    a, b = show_size(size[1]), show_size(size[2])
+    return f"({a} {symbol} {b})" if not symbol.isalpha() else f"{symbol}({a}, {b})"

@@ -1,0 +1,50 @@
+"""The targets whose assembly can be looked at side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.target.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class AssemblyTarget:
+    """A machine by a short key: how a selector shows it, and how a target string names it."""
+
+    key: str
+    name: str
+    triple: str = ""
+    cpu: str = ""
+    attrs: str = ""
+
+    @property
+    def target(self) -> Target:
+        """The target."""
+        options = {"mtriple": self.triple, "mcpu": self.cpu, "mattr": self.attrs}
+        return Target(" ".join(["llvm", *(f"-{key}={value}" for key, value in options.items() if value)]))
+
+
+_TABLE = (
+    AssemblyTarget("host", "This machine"),
+    AssemblyTarget("x86-64-sse2", "x86-64, SSE2 (128 bits)", "x86_64-unknown-linux-gnu", "x86-64"),
+    AssemblyTarget("x86-64-avx2", "x86-64, AVX2 and FMA (256 bits)", "x86_64-unknown-linux-gnu", "haswell"),
+    AssemblyTarget(
+        "x86-64-avx512",
+        "x86-64, AVX-512 (512 bits)",
+        "x86_64-unknown-linux-gnu",
+        "skylake-avx512",
+        "-prefer-256-bit",
+    ),
+    AssemblyTarget("aarch64-neon", "AArch64, NEON (128 bits)", "aarch64-unknown-linux-gnu", "cortex-a76", "+neon"),
+    AssemblyTarget(
+        "riscv64-v", "RISC-V, V (scalable)", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+v,+zvl256b"
+    ),
+    AssemblyTarget(
+        "wasm32-simd128", "WebAssembly, SIMD128", "wasm32-unknown-unknown", "generic", "+simd128,+relaxed-simd"
+    ),
+)
+
+
+def assembly_targets() -> dict[str, AssemblyTarget]:
+    """Return all targets of the selector by key, this machine first."""
+    return {row.key: row for row in _TABLE}

@@ -1,0 +1,85 @@
+"""Debug locations: each instruction names the place of its loop IR in the printed program.
+
+Line tables only, no types and no variables; ``.loc`` directives and ``!dbg`` attachments survive LLVM's optimiser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir.node import Node
+from compiler.target.codegen.llvm.types import I32
+
+Place = tuple[int, int]
+"""Line and column in the printed loop IR, both 1-based."""
+
+NOWHERE: Place = (0, 0)
+
+
+class DebugLocations:
+    """Writes debug metadata into one LLVM module.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+    positions : mapping of Node to (line, column)
+        Where each node was printed.
+    """
+
+    def __init__(self, module: ir.Module, positions: Mapping[Node, Place]) -> None:
+        self._module = module
+        self._positions = positions
+        self._known: dict[tuple[int, int, int], Any] = {}
+        self._file = module.add_debug_info("DIFile", {"filename": "main.tir", "directory": ""})
+        self._unit = module.add_debug_info(
+            "DICompileUnit",
+            {
+                "language": ir.DIToken("DW_LANG_C"),
+                "file": self._file,
+                "producer": "strata",
+                "runtimeVersion": 0,
+                "isOptimized": True,
+                "emissionKind": ir.DIToken("LineTablesOnly"),
+            },
+            is_distinct=True,
+        )
+        module.add_named_metadata("llvm.dbg.cu", self._unit)
+        flag = ir.Constant(I32, 2)
+        for name, value in (("Dwarf Version", 4), ("Debug Info Version", 3)):
+            module.add_named_metadata("llvm.module.flags", [flag, name, ir.Constant(I32, value)])
+
+    def subprogram(self, function: ir.Function) -> Any:
+        """Give a function the scope that its locations lie in, and return it."""
+        kind = self._module.add_debug_info("DISubroutineType", {"types": self._module.add_metadata([])})
+        scope = self._module.add_debug_info(
+            "DISubprogram",
+            {
+                "name": function.name,
+                "file": self._file,
+                "line": 1,
+                "type": kind,
+                "isLocal": False,
+                "isDefinition": True,
+                "isOptimized": True,
+                "unit": self._unit,
+            },
+            is_distinct=True,
+        )
+        function.set_metadata("dbg", scope)
+        return scope
+
+    def place(self, n: Node) -> Place:
+        """Return where a node was printed, or :data:`NOWHERE`."""
+        return self._positions.get(n, NOWHERE)
+
+    def location(self, scope: Any, place: Place) -> Any:
+        """Return the debug location for a place within a function."""
+        key = (id(scope), *place)
+        known = self._known.get(key)
+        if known is None:
+            fields = {"line": place[0], "column": place[1], "scope": scope}
+            known = self._known[key] = self._module.add_debug_info("DILocation", fields)
+        return known

@@ -1,0 +1,346 @@
+"""Expressions of loop IR as LLVM instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Functor
+from compiler.ir.op import Op
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    CmpOp,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Ramp,
+    Select,
+    Shuffle,
+    StringImm,
+    Sub,
+    Var,
+)
+from compiler.target.codegen.llvm.debug_locations import NOWHERE
+from compiler.target.codegen.llvm.intrinsics import INTRINSICS
+from compiler.target.codegen.llvm.memory import Memory, flat_index
+from compiler.target.codegen.llvm.speculation import is_speculatable
+from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.types import I1, I32, constant, lane_mask, lane_numbers, poison, register_type
+from compiler.tir.buffer import Buffer, BufferLoad
+
+CONTRACT = ("contract",)
+"""A multiplication and an addition may become one fused instruction; sums are never reordered."""
+
+
+class Expressions(Functor):
+    """Writes expressions into the current block of a function."""
+
+    def __init__(self, state: FunctionState) -> None:
+        self.state = state
+        self.memory = Memory(state, self.index)
+        self._indexing = 0
+        self._scope: Any = None
+        self._debug = state.shared.debug
+        if self._debug is not None:
+            self._scope = self._debug.subprogram(state.function)
+            self.at(NOWHERE)
+
+    # locations
+
+    def at(self, place: tuple[int, int]) -> Any:
+        """Let the next instructions come from ``place``; return the location that was set before."""
+        before = self.state.builder.debug_metadata
+        if self._debug is not None:
+            self.state.builder.debug_metadata = self._debug.location(self._scope, place)
+        return before
+
+    def begin_statement(self, n: Any) -> None:
+        """Let the next instructions come from the statement ``n``."""
+        if self._debug is not None:
+            place = self._debug.place(n)
+            self.state.line = place[0]
+            self.at(place)
+
+    def visit(self, n: PrimExpr, *args: Any) -> ir.Value:
+        """Return the value of an expression."""
+        rule = self._table.get(type(n)) or self._resolve(type(n))
+        if self._debug is None:
+            return rule(self, n)
+        place = self._debug.place(n)
+        # A node that several lines share was printed first elsewhere; then the statement's place is nearer the truth.
+        if place[0] != self.state.line or place == NOWHERE:
+            return rule(self, n)
+        before = self.at(place)
+        value = rule(self, n)
+        self.state.builder.debug_metadata = before
+        return value
+
+    def index(self, n: PrimExpr) -> ir.Value:
+        """Return the value of an expression that counts elements: it cannot overflow."""
+        self._indexing += 1
+        value = self.visit(n)
+        self._indexing -= 1
+        return value
+
+    # leaves
+
+    def visit_Var(self, n: Var) -> ir.Value:
+        value = self.state.values.get(n)
+        if value is None:
+            raise BuildError(f"LLVM code generation: variable {n.name} is used where it has no value")
+        return value
+
+    def visit_IntImm(self, n: IntImm) -> ir.Value:
+        value = n.value
+        if dt.is_uint(n.dtype) and value >= 1 << (dt.bits(n.dtype) - 1):
+            value -= 1 << dt.bits(n.dtype)
+        return constant(register_type(n.dtype), value)
+
+    def visit_FloatImm(self, n: FloatImm) -> ir.Value:
+        return constant(register_type(n.dtype), n.value)
+
+    def visit_StringImm(self, n: StringImm) -> ir.Value:
+        raise BuildError(f"LLVM code generation: the string {n.value!r} has no value in machine code")
+
+    def visit_Node(self, n: PrimExpr) -> ir.Value:
+        raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code is made")
+
+    # arithmetic
+
+    def visit_Add(self, n: Add) -> ir.Value:
+        return self._arithmetic(n, self.state.builder.add, self.state.builder.fadd)
+
+    def visit_Sub(self, n: Sub) -> ir.Value:
+        return self._arithmetic(n, self.state.builder.sub, self.state.builder.fsub)
+
+    def visit_Mul(self, n: Mul) -> ir.Value:
+        return self._arithmetic(n, self.state.builder.mul, self.state.builder.fmul)
+
+    def _arithmetic(self, n: BinaryOp, integer: Callable[..., Any], floating: Callable[..., Any]) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        if dt.is_float(n.dtype):
+            return floating(a, b, flags=CONTRACT)
+        return integer(a, b, flags=("nsw",) if self._indexing and dt.is_int(n.dtype) else ())
+
+    def visit_Div(self, n: Div | FloorDiv) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        builder = self.state.builder
+        if dt.is_float(n.dtype):
+            return builder.fdiv(a, b, flags=CONTRACT)
+        return builder.sdiv(a, b) if dt.is_int(n.dtype) else builder.udiv(a, b)
+
+    def visit_Mod(self, n: Mod | FloorMod) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        builder = self.state.builder
+        if dt.is_float(n.dtype):
+            return builder.frem(a, b)
+        return builder.srem(a, b) if dt.is_int(n.dtype) else builder.urem(a, b)
+
+    def visit_FloorDiv(self, n: FloorDiv) -> ir.Value:
+        if not dt.is_int(n.dtype):
+            return self.visit_Div(n)
+        builder = self.state.builder
+        shift = _power_of_two(n.b)
+        if shift is not None:
+            a = self.visit(n.a)
+            return builder.ashr(a, constant(a.type, shift)) if shift else a
+        a, b = self.visit(n.a), self.visit(n.b)
+        quotient = builder.sdiv(a, b)
+        below = self._rounds_down(builder.sub(a, builder.mul(quotient, b)), b)
+        return builder.add(quotient, builder.sext(below, quotient.type))
+
+    def visit_FloorMod(self, n: FloorMod) -> ir.Value:
+        if not dt.is_int(n.dtype):
+            return self.visit_Mod(n)
+        builder = self.state.builder
+        shift = _power_of_two(n.b)
+        if shift is not None:
+            a = self.visit(n.a)
+            return builder.and_(a, constant(a.type, (1 << shift) - 1))
+        a, b = self.visit(n.a), self.visit(n.b)
+        rest = builder.srem(a, b)
+        return builder.select(self._rounds_down(rest, b), builder.add(rest, b), rest)
+
+    def _rounds_down(self, rest: ir.Value, divisor: ir.Value) -> ir.Value:
+        """Return whether division rounded towards zero is one above the floor."""
+        builder = self.state.builder
+        zero = constant(rest.type, 0)
+        uneven = builder.icmp_signed("!=", rest, zero)
+        return builder.and_(uneven, builder.icmp_signed("<", builder.xor(rest, divisor), zero))
+
+    def visit_Min(self, n: Min) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        return self.state.builder.select(self._compare("<", a, b, n.a.dtype), a, b)
+
+    def visit_Max(self, n: Max) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        return self.state.builder.select(self._compare(">", a, b, n.a.dtype), a, b)
+
+    # truth
+
+    def visit_CmpOp(self, n: CmpOp) -> ir.Value:
+        return self._compare(_PREDICATES[type(n)], self.visit(n.a), self.visit(n.b), n.a.dtype)
+
+    def _compare(self, predicate: str, a: ir.Value, b: ir.Value, dtype: str) -> ir.Value:
+        builder = self.state.builder
+        if dt.is_float(dtype):
+            # Of all comparisons only != holds for a NaN.
+            compare = builder.fcmp_unordered if predicate == "!=" else builder.fcmp_ordered
+            return compare(predicate, a, b)
+        if dt.is_int(dtype):
+            return builder.icmp_signed(predicate, a, b)
+        return builder.icmp_unsigned(predicate, a, b)
+
+    def visit_And(self, n: And) -> ir.Value:
+        if dt.lanes(n.dtype) > 1 or is_speculatable(n.b):
+            return self.state.builder.and_(self.visit(n.a), self.visit(n.b))
+        return self.branch(n.a, lambda: self.visit(n.b), lambda: constant(I1, 0))
+
+    def visit_Or(self, n: Or) -> ir.Value:
+        if dt.lanes(n.dtype) > 1 or is_speculatable(n.b):
+            return self.state.builder.or_(self.visit(n.a), self.visit(n.b))
+        return self.branch(n.a, lambda: constant(I1, 1), lambda: self.visit(n.b))
+
+    def visit_Not(self, n: Not) -> ir.Value:
+        value = self.visit(n.a)
+        return self.state.builder.xor(value, constant(value.type, 1))
+
+    def visit_Select(self, n: Select) -> ir.Value:
+        condition = self.visit(n.condition)
+        return self.state.builder.select(condition, self.visit(n.true_value), self.visit(n.false_value))
+
+    def branch(self, condition: PrimExpr, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
+        """Return ``then()`` where ``condition`` holds, else ``other()``; only that one is evaluated."""
+        state, builder = self.state, self.state.builder
+        test = self.visit(condition)
+        yes, no, after = state.block("if.then"), state.block("if.else"), state.block("if.end")
+        builder.cbranch(test, yes, no)
+        arrived = []
+        for start, value_of in ((yes, then), (no, other)):
+            builder.position_at_end(start)
+            arrived.append((value_of(), builder.block))
+            builder.branch(after)
+        builder.position_at_end(after)
+        phi = builder.phi(arrived[0][0].type)
+        for value, block in arrived:
+            phi.add_incoming(value, block)
+        return phi
+
+    # vectors
+
+    def visit_Ramp(self, n: Ramp) -> ir.Value:
+        builder = self.state.builder
+        typ = register_type(n.dtype)
+        flags = ("nsw",) if self._indexing and dt.is_int(n.dtype) else ()
+        steps = lane_numbers(typ)
+        if not (isinstance(n.stride, IntImm) and n.stride.value == 1):
+            steps = builder.mul(steps, self.state.splat(self.visit(n.stride), n.lanes), flags=flags)
+        return builder.add(self.state.splat(self.visit(n.base), n.lanes), steps, flags=flags)
+
+    def visit_Broadcast(self, n: Broadcast) -> ir.Value:
+        if isinstance(n.value, (IntImm, FloatImm)):
+            return constant(register_type(n.dtype), n.value.value)
+        value = self.visit(n.value)
+        width = dt.lanes(n.value.dtype)
+        if width == 1:
+            return self.state.splat(value, n.lanes)
+        return self.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(width)) * n.lanes))
+
+    def visit_Shuffle(self, n: Shuffle) -> ir.Value:
+        builder = self.state.builder
+        lanes: list[tuple[ir.Value, int | None]] = []
+        for vector in n.vectors:
+            value, count = self.visit(vector), dt.lanes(vector.dtype)
+            lanes += [(value, None)] if count == 1 else [(value, lane) for lane in range(count)]
+        picked = []
+        for index in n.indices:
+            if not isinstance(index, IntImm) or not 0 <= index.value < len(lanes):
+                raise BuildError(f"LLVM code generation: a shuffle picks lanes by constants, got {index}")
+            value, lane = lanes[index.value]
+            picked.append(value if lane is None else builder.extract_element(value, ir.Constant(I32, lane)))
+        if len(picked) == 1:
+            return picked[0]
+        result = poison(register_type(n.dtype))
+        for number, one in enumerate(picked):
+            result = builder.insert_element(result, one, ir.Constant(I32, number))
+        return result
+
+    # memory, bindings, calls
+
+    def visit_BufferLoad(self, n: BufferLoad) -> ir.Value:
+        return self.memory.load(n.buffer, n.indices)
+
+    def address(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> ir.Value:
+        """Return a pointer to an element."""
+        return self.memory.address(buffer, flat_index(buffer, indices))
+
+    def visit_Let(self, n: Let) -> ir.Value:
+        self.state.values[n.var] = self.visit(n.value)
+        return self.visit(n.body)
+
+    def visit_Cast(self, n: Cast) -> ir.Value:
+        return self.convert(self.visit(n.value), n.value.dtype, n.dtype)
+
+    def convert(self, value: ir.Value, source: str, target: str) -> ir.Value:
+        """Return a value converted as in C; a float that does not fit an integer gives some value."""
+        builder, typ = self.state.builder, register_type(target)
+        if source == target:
+            return value
+        if dt.is_bool(target):
+            zero = constant(value.type, 0)
+            return self._compare("!=", value, zero, source)
+        if dt.is_float(source):
+            if dt.is_float(target):
+                return builder.fpext(value, typ) if dt.bits(target) > dt.bits(source) else builder.fptrunc(value, typ)
+            return builder.fptosi(value, typ) if dt.is_int(target) else builder.fptoui(value, typ)
+        if dt.is_float(target):
+            return builder.sitofp(value, typ) if dt.is_int(source) else builder.uitofp(value, typ)
+        if dt.bits(target) < dt.bits(source):
+            return builder.trunc(value, typ)
+        if dt.bits(target) == dt.bits(source):
+            return value
+        return builder.sext(value, typ) if dt.is_int(source) else builder.zext(value, typ)
+
+    def visit_Call(self, n: Call) -> ir.Value:
+        handler = INTRINSICS.get(n.op.name) if isinstance(n.op, Op) else None
+        if handler is None:
+            name = n.op.name if isinstance(n.op, Op) else getattr(n.op, "name_hint", type(n.op).__name__)
+            raise BuildError(f"LLVM code generation: no code is known for a call of {name}")
+        return handler(self, n)
+
+
+_PREDICATES: dict[type, str] = {EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">="}
+
+
+def _power_of_two(e: PrimExpr) -> int | None:
+    """Return k if ``e`` is the constant 2 ** k (in each lane)."""
+    if isinstance(e, Broadcast):
+        e = e.value
+    if isinstance(e, IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
+        return e.value.bit_length() - 1
+    return None

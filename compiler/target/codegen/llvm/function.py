@@ -1,0 +1,128 @@
+"""A function of loop IR as an LLVM function, and the signature that callers check arguments against."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import Call, Var, is_const_int
+from compiler.runtime.signature import Parameter, Signature, SizeNames
+from compiler.target.codegen.llvm.state import FunctionState, ModuleState
+from compiler.target.codegen.llvm.statements import Statements
+from compiler.target.codegen.llvm.types import I32, register_type
+from compiler.tir import builtin
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import BufferStore, For, ForKind
+
+
+def write_function(shared: ModuleState, name: str, func: PrimFunc) -> Signature:
+    """Write one function into the module and return how it is called."""
+    facts = _Facts()
+    facts.visit(func.body)
+    sizes = SizeNames()
+    for param in func.params:
+        sizes.name(param)
+    parameters = [_parameter(p, func.buffer_map.get(p), sizes, facts) for p in func.params]
+    hidden = [v for v in sizes.variables() if v not in func.params]
+    noalias = bool(func.attrs.get("tir.noalias", False))
+    threads = facts.parallel and shared.parallel
+
+    variables = [*func.params, *hidden]
+    types = [register_type(v.dtype) for v in variables] + ([I32] if threads else [])
+    function = ir.Function(shared.module, ir.FunctionType(I32, types), symbol_name(name))
+    function.attributes.add("nounwind")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    state = FunctionState(shared, function, builder, threads=function.args[-1] if threads else None)
+    for var, argument in zip(variables, function.args, strict=False):
+        argument.name = var.name
+        state.values[var] = argument
+    for param, argument, described in zip(func.params, function.args, parameters, strict=False):
+        if described.shape is not None:
+            _array_argument(state, param, func.buffer_map.get(param), argument, described, noalias)
+    if threads:
+        function.args[-1].name = "threads"
+    Statements(state).visit(func.body)
+    builder.ret(ir.Constant(I32, 0))
+    return Signature(
+        name=name,
+        symbol=function.name,
+        parameters=parameters,
+        sizes={text: v.dtype for v, text in sizes.variables().items() if v not in func.params},
+        noalias=noalias,
+        threads=threads,
+    )
+
+
+def _array_argument(
+    state: FunctionState, param: Var, buffer: Buffer | None, argument: ir.Argument, described: Parameter, noalias: bool
+) -> None:
+    data = buffer.data if buffer is not None else param
+    state.values[data] = argument
+    state.alignments[data] = described.alignment
+    if noalias:
+        argument.add_attribute("noalias")
+        state.distinct.add(data)
+    argument.attributes.align = described.alignment
+
+
+def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: _Facts) -> Parameter:
+    if buffer is None:
+        if param.dtype == "handle":
+            return Parameter(name=param.name, dtype="handle", shape=[], written=param in facts.written)
+        return Parameter(name=param.name, dtype=param.dtype)
+    if not is_const_int(buffer.elem_offset):
+        for_offset = [v for v in (buffer.elem_offset,) if isinstance(v, Var)]
+        for var in for_offset:
+            sizes.name(var)
+    return Parameter(
+        name=buffer.name,
+        dtype=buffer.dtype,
+        shape=[sizes.size(e) for e in buffer.shape],
+        strides=[sizes.size(e) for e in buffer.strides],
+        alignment=max(buffer.data_alignment, dt.storage_bytes(dt.element(buffer.dtype))),
+        written=buffer.data in facts.written,
+    )
+
+
+def symbol_name(name: str) -> str:
+    """Return a name for machine code that no function of the C library has, which LLVM would take it for."""
+    clean = re.sub(r"[^A-Za-z0-9_.]", "_", name) or "_"
+    if not clean[0].isalpha() and clean[0] != "_":
+        clean = "_" + clean
+    process = ctypes.CDLL(None)
+    taken = clean.startswith("llvm.") or (clean.isidentifier() and hasattr(process, clean))
+    return f"{clean}.kernel" if taken else clean
+
+
+class _Facts(Visitor):
+    """Which memory a body writes, and whether it has parallel loops."""
+
+    def __init__(self) -> None:
+        self.written: set[Var] = set()
+        self.parallel = False
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.written.add(n.buffer.data)
+        self.visit_Node(n)
+
+    def visit_For(self, n: For) -> None:
+        self.parallel |= n.kind is ForKind.PARALLEL
+        self.visit_Node(n)
+
+    def visit_Call(self, n: Call) -> None:
+        """Whoever gets a pointer may write through it."""
+        for arg in n.args:
+            if isinstance(arg, Var):
+                self.written.add(arg)
+            elif n.op is builtin.ADDRESS_OF and isinstance(arg, BufferLoad):
+                self.written.add(arg.buffer.data)
+        self.visit_Node(n)
+
+    def visit_Var(self, n: Node) -> None:
+        """Nothing below."""

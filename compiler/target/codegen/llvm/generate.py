@@ -1,0 +1,120 @@
+"""From a lowered module to LLVM IR, optimised LLVM IR, assembly and machine code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+from llvmlite import ir
+
+from compiler.ir import events
+from compiler.ir.error import BuildError
+from compiler.ir.module import IRModule
+from compiler.runtime.signature import Signature
+from compiler.runtime.threads import openmp
+from compiler.target.codegen.llvm import pipeline
+from compiler.target.codegen.llvm.debug_locations import DebugLocations
+from compiler.target.codegen.llvm.function import write_function
+from compiler.target.codegen.llvm.state import ModuleState
+from compiler.target.target import Target
+from compiler.tir.function import PrimFunc
+
+T = TypeVar("T")
+
+
+class Generated:
+    """What code generation made of a module; texts and machine code are made when they are first asked for.
+
+    Attributes
+    ----------
+    target : Target
+    signatures : list of Signature
+        One for each function.
+    emitted : str
+        LLVM IR as code generation wrote it.
+    """
+
+    def __init__(self, target: Target, signatures: list[Signature], emitted: str) -> None:
+        self.target = target
+        self.signatures = signatures
+        self.emitted = emitted
+        self._module = pipeline.parse(emitted)
+        pipeline.optimise(self._module, target)
+        self._optimised: str | None = None
+        self._assembly: str | None = None
+        self._object: bytes | None = None
+
+    @property
+    def optimised(self) -> str:
+        """LLVM IR after LLVM's pipeline."""
+        if self._optimised is None:
+            self._optimised = str(self._module)
+        return self._optimised
+
+    @property
+    def assembly(self) -> str:
+        """Assembly for the target."""
+        if self._assembly is None:
+            self._assembly = pipeline.assembly(self._module, self.target)
+        return self._assembly
+
+    @property
+    def object_code(self) -> bytes:
+        """Relocatable machine code."""
+        if self._object is None:
+            self._object = pipeline.object_code(self._module, self.target)
+        return self._object
+
+
+def codegen(module: IRModule, target: Target) -> Generated:
+    """Make machine code of a lowered module.
+
+    Whoever watches is told each text as it is made; only then does the code carry debug locations, which name lines and
+    columns of the printed module.
+
+    Raises
+    ------
+    BuildError
+        If the module contains what this target cannot do.
+    """
+    functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
+    if not functions:
+        raise BuildError("build: the module contains no function of loop IR")
+    observed = bool(events.observers)
+    started = time.perf_counter()
+    signatures, emitted = emit(functions, module, target, observed)
+    milliseconds = (time.perf_counter() - started) * 1e3
+    if observed:
+        events.notify("stage_text", "emitted", "llvm", emitted, milliseconds)
+    generated, milliseconds = _timed(lambda: Generated(target, signatures, emitted))
+    if observed:
+        events.notify("stage_text", "optimised", "llvm", generated.optimised, milliseconds)
+        text, milliseconds = _timed(lambda: generated.assembly)
+        events.notify("stage_text", "assembly", "gas", text, milliseconds)
+    return generated
+
+
+def emit(
+    functions: list[tuple[str, PrimFunc]], module: IRModule, target: Target, with_locations: bool
+) -> tuple[list[Signature], str]:
+    """Return the signatures of functions and the LLVM IR that is written for them."""
+    llvm = ir.Module("strata")
+    llvm.triple = target.triple
+    llvm.data_layout = str(pipeline.machine_of(target).target_data)
+    debug = None
+    if with_locations:
+        from compiler.tir import printer
+
+        debug = DebugLocations(llvm, printer.script(module).positions)
+    shared = ModuleState(llvm, debug, parallel=openmp() is not None or not target.is_host)
+    signatures = [write_function(shared, str(f.attrs.get("global_symbol", name)), f) for name, f in functions]
+    signatures = [msgspec.structs.replace(s, messages=shared.messages) for s in signatures]
+    return signatures, str(llvm)
+
+
+def _timed(make: Callable[[], T]) -> tuple[T, float]:
+    started = time.perf_counter()
+    result = make()
+    return result, (time.perf_counter() - started) * 1e3

@@ -1,0 +1,297 @@
+"""What each operator that a call can name becomes in LLVM: one table from its name to what writes its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.target.codegen.llvm.speculation import is_speculatable
+from compiler.target.codegen.llvm.state import Emitter
+from compiler.target.codegen.llvm.types import (
+    I1,
+    I8,
+    I32,
+    POINTER,
+    VOID,
+    constant,
+    lane_mask,
+    lanes_of,
+    memory_type,
+    null,
+    poison,
+    register_type,
+    scalar_of,
+    with_lanes,
+)
+from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS, Lanes
+from compiler.tir.buffer import BufferLoad
+
+Handler = Callable[[Emitter, Call], ir.Value]
+Compute = Callable[[Emitter, list[ir.Value]], ir.Value]
+
+
+def _in_single(compute: Compute, e: Emitter, n: Call) -> ir.Value:
+    """Evaluate the arguments and compute; half precision computes in single, as NumPy does."""
+    values = [e.visit(a) for a in n.args]
+    if dt.bits(n.args[0].dtype) != 16:
+        return compute(e, values)
+    single = with_lanes(ir.FloatType(), lanes_of(values[0].type))
+    half = values[0].type
+    values = [e.state.builder.fpext(v, single) if v.type == half else v for v in values]
+    return e.state.builder.fptrunc(compute(e, values), half)
+
+
+def _llvm(name: str) -> Handler:
+    """Call an intrinsic that is overloaded on one floating-point type."""
+    return partial(_in_single, lambda e, values: e.state.call_intrinsic(name, values))
+
+
+def _libm(name: str) -> Handler:
+    """Call a function of the C library, lane by lane."""
+
+    def compute(e: Emitter, values: list[ir.Value]) -> ir.Value:
+        scalar = scalar_of(values[0].type)
+        symbol = name if isinstance(scalar, ir.DoubleType) else name + "f"
+        function = e.state.shared.declare(symbol, scalar, [scalar_of(v.type) for v in values])
+        return e.state.lanewise(function, values, scalar)
+
+    return partial(_in_single, compute)
+
+
+def _vector(name: str) -> Handler:
+    write = VECTOR_FUNCTIONS[name]
+    return partial(_in_single, lambda e, values: write(Lanes(e.state, values[0].type), values[0]))
+
+
+def _rsqrt(e: Emitter, values: list[ir.Value]) -> ir.Value:
+    root = e.state.call_intrinsic("llvm.sqrt", values)
+    return e.state.builder.fdiv(constant(root.type, 1.0), root)
+
+
+def _ldexp(e: Emitter, n: Call) -> ir.Value:
+    value, exponent = e.visit(n.args[0]), e.visit(n.args[1])
+    count = dt.lanes(n.dtype)
+    exponent = e.convert(exponent, n.args[1].dtype, dt.with_lanes("int32", count))
+    single = value.type if dt.bits(n.dtype) != 16 else with_lanes(ir.FloatType(), count)
+    wide = e.state.builder.fpext(value, single)
+    types = [single, exponent.type]
+    function = e.state.shared.intrinsic("llvm.ldexp", single, types, types)
+    return e.state.builder.fptrunc(e.state.builder.call(function, [wide, exponent]), value.type)
+
+
+def _isnan(e: Emitter, n: Call) -> ir.Value:
+    value = e.visit(n.args[0])
+    return e.state.builder.fcmp_unordered("uno", value, value)
+
+
+def _if_then_else(e: Emitter, n: Call) -> ir.Value:
+    condition, then, other = n.args
+    if is_speculatable(then) and is_speculatable(other):
+        return e.state.builder.select(e.visit(condition), e.visit(then), e.visit(other))
+    return e.branch(condition, lambda: e.visit(then), lambda: e.visit(other))
+
+
+def _bitwise(signed: str, unsigned: str) -> Handler:
+    def handle(e: Emitter, n: Call) -> ir.Value:
+        write = getattr(e.state.builder, signed if dt.is_int(n.dtype) else unsigned)
+        return write(*[e.visit(a) for a in n.args])
+
+    return handle
+
+
+def _not(e: Emitter, n: Call) -> ir.Value:
+    value = e.visit(n.args[0])
+    return e.state.builder.xor(value, constant(value.type, -1 if dt.bits(n.dtype) > 1 else 1))
+
+
+def _popcount(e: Emitter, n: Call) -> ir.Value:
+    return e.state.call_intrinsic("llvm.ctpop", [e.visit(n.args[0])])
+
+
+def _clz(e: Emitter, n: Call) -> ir.Value:
+    value = e.visit(n.args[0])
+    function = e.state.shared.intrinsic("llvm.ctlz", value.type, [value.type, I1], [value.type])
+    count = e.state.builder.call(function, [value, ir.Constant(I1, 0)])
+    unsigned = dt.with_lanes(f"uint{dt.bits(n.args[0].dtype)}", dt.lanes(n.dtype))
+    return e.convert(count, unsigned, n.dtype)
+
+
+def _reinterpret(e: Emitter, n: Call) -> ir.Value:
+    return e.state.builder.bitcast(e.visit(n.args[0]), register_type(n.dtype))
+
+
+def _half_of(upper: bool) -> Handler:
+    def handle(e: Emitter, n: Call) -> ir.Value:
+        value, count = e.visit(n.args[0]), dt.lanes(n.dtype)
+        start = count if upper else 0
+        return e.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(start, start + count))))
+
+    return handle
+
+
+def _combine(e: Emitter, n: Call) -> ir.Value:
+    return e.state.builder.shuffle_vector(
+        e.visit(n.args[0]), e.visit(n.args[1]), lane_mask(list(range(dt.lanes(n.dtype))))
+    )
+
+
+def _isnullptr(e: Emitter, n: Call) -> ir.Value:
+    return e.state.builder.icmp_unsigned("==", e.visit(n.args[0]), null())
+
+
+def _address_of(e: Emitter, n: Call) -> ir.Value:
+    element = n.args[0]
+    if not isinstance(element, BufferLoad):
+        raise BuildError(f"LLVM code generation: address_of takes an element of a buffer, got {element}")
+    return e.address(element.buffer, element.indices)
+
+
+def _access_ptr(e: Emitter, n: Call) -> ir.Value:
+    kind, data, offset = n.args[:3]
+    return e.state.builder.gep(e.visit(data), [e.visit(offset)], inbounds=True, source_etype=memory_type(kind.dtype))
+
+
+def _assume(e: Emitter, n: Call) -> ir.Value:
+    e.state.builder.call(e.state.shared.declare("llvm.assume", VOID, [I1]), [e.visit(n.args[0])])
+    return ir.Constant(I1, 1)
+
+
+def _prefetch(e: Emitter, n: Call) -> ir.Value:
+    address = e.visit(n.args[0])
+    hints = [e.visit(a) for a in n.args[1:]] or [constant(I32, v) for v in (0, 3, 1)]
+    function = e.state.shared.declare("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
+    return e.state.builder.call(function, [address, *hints])
+
+
+def _undef(e: Emitter, n: Call) -> ir.Value:
+    return constant(register_type(n.dtype), 0)
+
+
+def _name_of(n: Call) -> str:
+    name = n.args[0]
+    if not isinstance(name, StringImm):
+        raise BuildError(f"LLVM code generation: {n.op} takes the name of a function first, got {name}")
+    return name.value
+
+
+def _extern(e: Emitter, n: Call) -> ir.Value:
+    name = _name_of(n)
+    values = [_c_argument(e, a) for a in n.args[1:]]
+    result = register_type(n.dtype)
+    if name in e.state.shared.module.globals and e.state.shared.module.globals[name].blocks:
+        raise BuildError(f"call_extern: {name!r} is a function of this module, not a C function")
+    if isinstance(result, ir.VectorType):
+        function = e.state.shared.declare(name, scalar_of(result), [scalar_of(v.type) for v in values])
+        return e.state.lanewise(function, values, result)
+    function = e.state.shared.declare(name, result, [v.type for v in values])
+    if list(function.function_type.args) != [v.type for v in values] or function.function_type.return_type != result:
+        raise BuildError(f"call_extern: {name!r} is called with arguments of different types")
+    return e.state.builder.call(function, values)
+
+
+def _c_argument(e: Emitter, a: PrimExpr) -> ir.Value:
+    if not isinstance(a, StringImm):
+        return e.visit(a)
+    data = bytearray(a.value.encode() + b"\0")
+    text = ir.Constant(ir.ArrayType(I8, len(data)), data)
+    module = e.state.shared.module
+    variable = ir.GlobalVariable(module, text.type, module.get_unique_name("text"))
+    variable.initializer, variable.global_constant, variable.linkage = text, True, "private"
+    return variable
+
+
+_WITHOUT_OVERLOADS = ("llvm.x86.", "llvm.aarch64.", "llvm.arm.", "llvm.riscv.", "llvm.wasm.")
+
+
+def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
+    name = _name_of(n)
+    if not name.startswith("llvm."):
+        raise BuildError(f"call_llvm_intrin: expected the name of an intrinsic such as 'llvm.fma', got {name!r}")
+    # TVM puts the number of arguments of the signature first.
+    counted = len(n.args) > 1 and isinstance(n.args[1], IntImm) and dt.is_uint(n.args[1].dtype)
+    args = n.args[2:] if counted else n.args[1:]
+    values = [e.visit(a) for a in args]
+    result = register_type(n.dtype)
+    overloads: Sequence[ir.Type] = () if name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name) else (result,)
+    function = e.state.shared.intrinsic(name, result, [v.type for v in values], overloads)
+    return e.state.builder.call(function, values)
+
+
+def _has_suffix(name: str) -> bool:
+    last = name.rsplit(".", 1)[-1]
+    return last[:1] in "vifp" and last[-1:].isdigit()
+
+
+_LLVM = (
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "exp2",
+    "exp10",
+    "log2",
+    "log10",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "nearbyint",
+    "fabs",
+    "fma",
+    "copysign",
+    "pow",
+    "atan2",
+)
+_LIBM = (
+    "log1p",
+    "asinh",
+    "acosh",
+    "atanh",
+    "hypot",
+    "fmod",
+    "nextafter",
+)
+
+INTRINSICS: dict[str, Handler] = {
+    **{f"tir.{name}": _llvm(f"llvm.{name}") for name in _LLVM},
+    **{f"tir.{name}": _libm(name) for name in _LIBM},
+    **{name: _vector(name) for name in VECTOR_FUNCTIONS},
+    "tir.rsqrt": partial(_in_single, _rsqrt),
+    "tir.ldexp": _ldexp,
+    "tir.isnan": _isnan,
+    "tir.if_then_else": _if_then_else,
+    "tir.likely": lambda e, n: e.visit(n.args[0]),
+    "tir.bitwise_and": _bitwise("and_", "and_"),
+    "tir.bitwise_or": _bitwise("or_", "or_"),
+    "tir.bitwise_xor": _bitwise("xor", "xor"),
+    "tir.bitwise_not": _not,
+    "tir.shift_left": _bitwise("shl", "shl"),
+    "tir.shift_right": _bitwise("ashr", "lshr"),
+    "tir.popcount": _popcount,
+    "tir.clz": _clz,
+    "tir.reinterpret": _reinterpret,
+    "tir.vectorlow": _half_of(False),
+    "tir.vectorhigh": _half_of(True),
+    "tir.vectorcombine": _combine,
+    "tir.isnullptr": _isnullptr,
+    "tir.address_of": _address_of,
+    "tir.tvm_access_ptr": _access_ptr,
+    "tir.assume": _assume,
+    "tir.prefetch": _prefetch,
+    "tir.undef": _undef,
+    "tir.call_extern": _extern,
+    "tir.call_pure_extern": _extern,
+    "tir.call_llvm_intrin": _llvm_intrinsic,
+    "tir.call_llvm_pure_intrin": _llvm_intrinsic,
+}
+"""How the call of each operator is written."""

@@ -1,0 +1,177 @@
+"""Addresses of buffer elements, and the loads and stores of scalars and vectors at them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, is_const_int
+from compiler.runtime.ndarray import ALIGNMENT
+from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.types import I1, I32, I64, lane_mask, lanes_of, memory_type, poison
+from compiler.tir.buffer import Buffer
+
+Emit = Callable[[PrimExpr], ir.Value]
+_MOST_ALIGNED = 1 << 16
+
+
+class Memory:
+    """Reads and writes elements.
+
+    Parameters
+    ----------
+    state : FunctionState
+    emit : callable
+        Writes the instructions of an expression and returns its value.
+    """
+
+    def __init__(self, state: FunctionState, emit: Emit) -> None:
+        self._state = state
+        self._emit = emit
+
+    def load(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> ir.Value:
+        """Return the elements at ``indices``: one, or as many as the last index has lanes."""
+        index = flat_index(buffer, indices)
+        count = dt.lanes(index.dtype)
+        if count == 1:
+            value = self._load_at(buffer, index, buffer.dtype)
+        elif dt.lanes(buffer.dtype) != 1:
+            raise BuildError(f"LLVM code generation: vector index into {buffer.name}, whose elements are vectors")
+        elif isinstance(index, Broadcast):
+            value = self._state.splat(self._load_at(buffer, index.value, buffer.dtype), count)
+        elif isinstance(index, Ramp) and is_const_int(index.stride, 1):
+            value = self._load_at(buffer, index.base, dt.with_lanes(buffer.dtype, count))
+        elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
+            first = index.base - (count - 1)
+            value = self._reversed(self._load_at(buffer, first, dt.with_lanes(buffer.dtype, count)))
+        else:
+            value = self._gather(buffer, index)
+        return self._to_register(value, buffer.dtype)
+
+    def store(self, buffer: Buffer, indices: tuple[PrimExpr, ...], value: ir.Value) -> None:
+        """Write ``value`` at ``indices``."""
+        index = flat_index(buffer, indices)
+        count = dt.lanes(index.dtype)
+        value = self._to_memory(value, buffer.dtype)
+        if count == 1 or (isinstance(index, Ramp) and is_const_int(index.stride, 1)):
+            base = index.base if isinstance(index, Ramp) else index
+            align = self._alignment(buffer, base)
+            self._state.builder.store(value, self.address(buffer, base), align=align)
+        elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
+            first = index.base - (count - 1)
+            align = self._alignment(buffer, first)
+            self._state.builder.store(self._reversed(value), self.address(buffer, first), align=align)
+        else:
+            self._scatter(buffer, index, value)
+
+    def address(self, buffer: Buffer, index: PrimExpr) -> ir.Value:
+        """Return a pointer to the element at a flat index."""
+        pointer = self._pointer(buffer)
+        if is_const_int(index, 0):
+            return pointer
+        return self._element(pointer, buffer, self._emit(index), dt.is_uint(index.dtype))
+
+    def _pointer(self, buffer: Buffer) -> ir.Value:
+        pointer = self._state.values.get(buffer.data)
+        if pointer is None:
+            raise BuildError(f"LLVM code generation: buffer {buffer.name} is used where it does not exist")
+        return pointer
+
+    def _element(self, pointer: ir.Value, buffer: Buffer, index: ir.Value, unsigned: bool) -> ir.Value:
+        builder = self._state.builder
+        if unsigned and index.type.width < 64:
+            index = builder.zext(index, I64)
+        lanes = dt.lanes(buffer.dtype)
+        if lanes > 1:
+            index = builder.mul(index, ir.Constant(index.type, lanes))
+        scalar = memory_type(dt.element(buffer.dtype))
+        return builder.gep(pointer, [index], inbounds=True, source_etype=scalar)
+
+    def _load_at(self, buffer: Buffer, index: PrimExpr, dtype: str) -> ir.Value:
+        align = self._alignment(buffer, index)
+        return self._state.builder.load(self.address(buffer, index), align=align, typ=memory_type(dtype))
+
+    def _alignment(self, buffer: Buffer, index: PrimExpr) -> int:
+        """Return the largest power of two that surely divides the element's address."""
+        known = self._state.alignments.get(buffer.data, dt.storage_bytes(dt.element(buffer.dtype)))
+        step = divisor(index) * dt.storage_bytes(buffer.dtype)
+        return min(math.gcd(known, step & -step), ALIGNMENT)
+
+    def _lane_addresses(self, buffer: Buffer, index: PrimExpr) -> list[ir.Value]:
+        pointer, builder = self._pointer(buffer), self._state.builder
+        unsigned = dt.is_uint(index.dtype)
+        if isinstance(index, Ramp):
+            return [self.address(buffer, index.base + index.stride * lane) for lane in range(index.lanes)]
+        lanes = self._emit(index)
+        return [
+            self._element(pointer, buffer, builder.extract_element(lanes, ir.Constant(I32, lane)), unsigned)
+            for lane in range(lanes.type.count)
+        ]
+
+    def _gather(self, buffer: Buffer, index: PrimExpr) -> ir.Value:
+        """Load lane by lane; LLVM has no better code for it on most CPUs."""
+        scalar, align = memory_type(buffer.dtype), dt.storage_bytes(buffer.dtype)
+        vector = poison(ir.VectorType(scalar, dt.lanes(index.dtype)))
+        for lane, pointer in enumerate(self._lane_addresses(buffer, index)):
+            one = self._state.builder.load(pointer, align=align, typ=scalar)
+            vector = self._state.builder.insert_element(vector, one, ir.Constant(I32, lane))
+        return vector
+
+    def _scatter(self, buffer: Buffer, index: PrimExpr, value: ir.Value) -> None:
+        align = dt.storage_bytes(buffer.dtype)
+        for lane, pointer in enumerate(self._lane_addresses(buffer, index)):
+            one = self._state.builder.extract_element(value, ir.Constant(I32, lane))
+            self._state.builder.store(one, pointer, align=align)
+
+    def _reversed(self, vector: ir.Value) -> ir.Value:
+        mask = lane_mask(list(reversed(range(vector.type.count))))
+        return self._state.builder.shuffle_vector(vector, poison(vector.type), mask)
+
+    def _to_register(self, value: ir.Value, dtype: str) -> ir.Value:
+        if not dt.is_bool(dtype):
+            return value
+        count = lanes_of(value.type)
+        return self._state.builder.trunc(value, I1 if count == 1 else ir.VectorType(I1, count))
+
+    def _to_memory(self, value: ir.Value, dtype: str) -> ir.Value:
+        if not dt.is_bool(dtype):
+            return value
+        return self._state.builder.zext(value, memory_type(dt.with_lanes("bool", lanes_of(value.type))))
+
+
+def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
+    """Return the offset of an element from the buffer's first one, in elements."""
+    if len(indices) == 1 and not buffer.strides and is_const_int(buffer.elem_offset, 0):
+        return indices[0]
+    strides = buffer.strides or compact_strides(buffer.shape)
+    offset = buffer.elem_offset
+    for index, stride in zip(indices, strides, strict=True):
+        offset = offset + index * stride
+    return offset
+
+
+def compact_strides(shape: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+    """Return the strides of rows without gaps, in elements."""
+    strides: list[PrimExpr] = []
+    step: PrimExpr = IntImm(shape[0].dtype if shape else "int32", 1)
+    for extent in reversed(shape):
+        strides.append(step)
+        step = step * extent
+    return tuple(reversed(strides))
+
+
+def divisor(e: PrimExpr) -> int:
+    """Return a number that surely divides ``e``; a large power of two for 0."""
+    if isinstance(e, IntImm):
+        return abs(e.value) or _MOST_ALIGNED
+    if isinstance(e, Mul):
+        return min(divisor(e.a) * divisor(e.b), 1 << 40)
+    if isinstance(e, (Add, Sub)):
+        return math.gcd(divisor(e.a), divisor(e.b))
+    if isinstance(e, Cast) and dt.is_integral(e.value.dtype):
+        return divisor(e.value)
+    return 1

@@ -1,0 +1,189 @@
+"""Parallel loops: the body becomes a function of its own, which an OpenMP runtime calls on every thread.
+
+Two functions are written for a loop.  ``<name>.parallel`` runs the iterations from its first to its second argument;
+what it captures are parameters, so that pointers keep the promise not to alias.  ``<name>.thread`` is what OpenMP
+calls: it unpacks the captures and takes the thread's share, in equal contiguous chunks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import Var
+from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.types import I32, POINTER, VOID
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.stmt import Allocate, AssertStmt, BufferStore, For
+
+
+class Outlined:
+    """The functions of one parallel loop."""
+
+    def __init__(self, state: FunctionState, loop: For) -> None:
+        self._state = state
+        self._loop = loop
+        self._captured = captured_variables(loop, state)
+        self._fails = _MayFail.found_in(loop.body)
+        self.first: ir.Value = None
+        self.last: ir.Value = None
+        self._body: Any = None
+
+    def begin(self) -> FunctionState:
+        """Start the function of the iterations and return where they are to be written."""
+        state, shared = self._state, self._state.shared
+        types = [state.values[v].type for v in self._captured]
+        index = _index_type(self._loop)
+        result = I32 if self._fails else VOID
+        name = shared.module.get_unique_name(f"{state.function.name}.parallel")
+        body = self._body = ir.Function(shared.module, ir.FunctionType(result, [index, index, *types]), name)
+        body.linkage = "internal"
+        body.attributes.add("nounwind")
+        self.first, self.last, *values = body.args
+        self.first.name, self.last.name = "first", "last"
+        builder = ir.IRBuilder(body.append_basic_block("entry"))
+        inner = FunctionState(shared, body, builder, in_parallel=True)
+        for var, value in zip(self._captured, values, strict=True):
+            value.name = var.name
+            inner.values[var] = value
+            if var in state.alignments:
+                inner.alignments[var] = state.alignments[var]
+            if var in state.distinct:
+                inner.distinct.add(var)
+                value.add_attribute("noalias")
+        return inner
+
+    def finish(self, writer: Any) -> None:
+        """End the function of the iterations."""
+        builder = writer.state.builder
+        if self._fails:
+            builder.ret(ir.Constant(I32, 0))
+        else:
+            builder.ret_void()
+
+    def call(self, begin: ir.Value, extent: ir.Value) -> ir.Value | None:
+        """Run the loop on all threads; return what a failed iteration returned, None if none can fail."""
+        state, builder = self._state, self._state.builder
+        state.shared.uses_threads = True
+        values = [begin, extent, *(state.values[v] for v in self._captured)]
+        types = [v.type for v in values] + ([I32] if self._fails else [])
+        closure_type = ir.LiteralStructType(types)
+        closure = state.alloca(closure_type, 8, "closure")
+        stored = values + ([ir.Constant(I32, 0)] if self._fails else [])
+        for number, value in enumerate(stored):
+            builder.store(value, _field(builder, closure, closure_type, number))
+        thread = self._thread_function(closure_type)
+        start = state.shared.declare("GOMP_parallel", VOID, [POINTER, POINTER, I32, I32])
+        builder.call(start, [thread, closure, state.threads, ir.Constant(I32, 0)])
+        if not self._fails:
+            return None
+        return builder.load(_field(builder, closure, closure_type, len(values)), typ=I32)
+
+    def _thread_function(self, closure_type: ir.LiteralStructType) -> ir.Function:
+        shared = self._state.shared
+        name = shared.module.get_unique_name(f"{self._state.function.name}.thread")
+        function = ir.Function(shared.module, ir.FunctionType(VOID, [POINTER]), name)
+        function.linkage = "internal"
+        closure = function.args[0]
+        closure.name = "closure"
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        if shared.debug is not None:
+            place = shared.debug.place(self._loop)
+            builder.debug_metadata = shared.debug.location(shared.debug.subprogram(function), place)
+        count = len(closure_type.elements) - (1 if self._fails else 0)
+        fields = [_field(builder, closure, closure_type, i) for i in range(count)]
+        begin, extent, *captured = (builder.load(f, typ=closure_type.elements[i]) for i, f in enumerate(fields))
+        first, last = self._share(builder, begin, extent)
+        status = builder.call(self._body, [first, last, *captured])
+        if self._fails:
+            failed, done = function.append_basic_block("failed"), function.append_basic_block("done")
+            builder.cbranch(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), failed, done)
+            builder.position_at_end(failed)
+            builder.store_atomic(status, _field(builder, closure, closure_type, count), "monotonic", 4)
+            builder.branch(done)
+            builder.position_at_end(done)
+        builder.ret_void()
+        return function
+
+    def _share(self, builder: ir.IRBuilder, begin: ir.Value, extent: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Return the first and last iteration of this thread: as equal parts as there can be."""
+        shared, typ = self._state.shared, extent.type
+        number = builder.call(shared.declare("omp_get_thread_num", I32, []), [])
+        count = builder.call(shared.declare("omp_get_num_threads", I32, []), [])
+        number, count = builder.sext(number, typ), builder.sext(count, typ)
+        part, rest = builder.udiv(extent, count), builder.urem(extent, count)
+        one_more = builder.icmp_unsigned("<", number, rest)
+        start = builder.add(builder.mul(number, part), builder.select(one_more, number, rest))
+        size = builder.add(part, builder.zext(one_more, typ))
+        first = builder.add(begin, start, flags=("nsw",))
+        return first, builder.add(first, size, flags=("nsw",))
+
+
+def _index_type(loop: For) -> ir.Type:
+    """Return the type of a loop's variable."""
+    return ir.IntType(dt.bits(loop.loop_var.dtype))
+
+
+def _field(builder: ir.IRBuilder, closure: ir.Value, typ: ir.Type, number: int) -> ir.Value:
+    indices = [ir.Constant(I32, 0), ir.Constant(I32, number)]
+    return builder.gep(closure, indices, inbounds=True, source_etype=typ)
+
+
+class _Variables(Visitor):
+    """Collects the variables that a piece of loop IR uses and those that it defines."""
+
+    def __init__(self) -> None:
+        self.used: dict[Var, None] = {}
+        self.defined: set[Any] = set()
+
+    def visit_Var(self, n: Var) -> None:
+        self.used[n] = None
+
+    def visit_Node(self, n: Node) -> None:
+        for name in n.defines:
+            value = getattr(n, name)
+            self.defined.update(value if isinstance(value, tuple) else (value,))
+        Visitor.visit_Node(self, n)
+
+    def _buffer(self, buffer: Buffer) -> None:
+        self.used[buffer.data] = None
+        for e in (*buffer.strides, buffer.elem_offset, *buffer.shape):
+            self.visit(e)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._buffer(n.buffer)
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._buffer(n.buffer)
+        self.visit_Node(n)
+
+
+def captured_variables(loop: For, state: FunctionState) -> list[Var]:
+    """Return the variables of the function that a loop's body uses."""
+    variables = _Variables()
+    variables.visit(loop.body)
+    return [v for v in variables.used if v in state.values and v not in variables.defined and v is not loop.loop_var]
+
+
+class _MayFail(Visitor):
+    def __init__(self) -> None:
+        self.found = False
+
+    @classmethod
+    def found_in(cls, n: Node) -> bool:
+        """Return whether a statement can end the function early."""
+        search = cls()
+        search.visit(n)
+        return search.found
+
+    def visit_AssertStmt(self, n: AssertStmt) -> None:
+        self.found = True
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        # Whether it fits the stack is decided where it is written; an unused status costs one comparison.
+        self.found = True

@@ -1,0 +1,21 @@
+"""A module of machine code that can be called, from what code generation made."""
+
+from __future__ import annotations
+
+from compiler.ir.error import BuildError
+from compiler.runtime.module import Module
+from compiler.runtime.native_code import NativeCode, ObjectCode
+from compiler.target.codegen.llvm.generate import Generated
+
+
+def runtime_module(generated: Generated) -> Module:
+    """Return the runtime module; machine code is made when it is first called."""
+
+    def code() -> NativeCode:
+        if not generated.target.is_host:
+            triple = generated.target.triple
+            raise BuildError(f"code for {triple} cannot run on this machine; get_source shows it")
+        return ObjectCode(generated.object_code)
+
+    sources = {"ll": lambda: generated.optimised, "asm": lambda: generated.assembly}
+    return Module(generated.signatures, code, sources, None, generated.target)

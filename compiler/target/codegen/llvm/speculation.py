@@ -1,0 +1,43 @@
+"""Which expressions may be evaluated although their value may not be wanted."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
+from compiler.ir.op import CallEffect, Op
+from compiler.ir.primexpr import BinaryOp, Broadcast, Call, FloatImm, IntImm, PrimExpr
+
+
+class _Speculation(Functor):
+    def visit_Node(self, n: Node) -> bool:
+        for name in n.children:
+            child = getattr(n, name)
+            for item in child if isinstance(child, tuple) else (child,):
+                if isinstance(item, PrimExpr) and not self.visit(item):
+                    return False
+        return True
+
+    def visit_BufferLoad(self, n: Node) -> bool:
+        return False
+
+    def _division(self, n: BinaryOp) -> bool:
+        if dt.is_float(n.dtype):
+            return bool(self.visit_Node(n))
+        divisor = n.b.value if isinstance(n.b, Broadcast) else n.b
+        constant = isinstance(divisor, (IntImm, FloatImm)) and divisor.value not in (0, -1)
+        return constant and bool(self.visit(n.a))
+
+    visit_Div = visit_Mod = visit_FloorDiv = visit_FloorMod = _division
+
+    def visit_Call(self, n: Call) -> bool:
+        pure = isinstance(n.op, Op) and n.op.effect in (CallEffect.PURE, CallEffect.EXPR_ANNOTATION)
+        return pure and bool(self.visit_Node(n))
+
+
+_SPECULATION = _Speculation()
+
+
+def is_speculatable(e: PrimExpr) -> bool:
+    """Return whether evaluating ``e`` can neither fail nor touch memory."""
+    return bool(_SPECULATION.visit(e))

@@ -1,0 +1,158 @@
+"""What is known while one LLVM function is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from llvmlite import ir
+
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.target.codegen.llvm.debug_locations import DebugLocations
+from compiler.target.codegen.llvm.types import I32, POINTER, lane_mask, lanes_of, poison, scalar_of
+from compiler.tir.buffer import Buffer
+
+
+@dataclass(slots=True)
+class ModuleState:
+    """What the functions of one LLVM module share.
+
+    Attributes
+    ----------
+    messages : list of str
+        Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
+    parallel : bool
+        Whether parallel loops call an OpenMP runtime; otherwise they are written as serial ones.
+    uses_threads : bool
+        Whether any loop does.
+    """
+
+    module: ir.Module
+    debug: DebugLocations | None
+    parallel: bool
+    messages: list[str] = field(default_factory=list)
+    uses_threads: bool = False
+
+    def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
+        """Return the external function of that name, declared at its first use."""
+        known = self.module.globals.get(name)
+        if known is not None:
+            return known
+        function = ir.Function(self.module, ir.FunctionType(result, args), name)
+        function.attributes.add("nounwind")
+        return function
+
+    def intrinsic(
+        self, name: str, result: ir.Type, args: Sequence[ir.Type], overloads: Sequence[ir.Type]
+    ) -> ir.Function:
+        """Return an intrinsic of LLVM, e.g. ``llvm.fabs`` overloaded on ``<8 x float>``."""
+        return self.declare(".".join([name, *(suffix(t) for t in overloads)]), result, args)
+
+    def message(self, text: str) -> int:
+        """Return the number that a function returns to fail with ``text``."""
+        if text not in self.messages:
+            self.messages.append(text)
+        return self.messages.index(text) + 1
+
+
+def suffix(typ: ir.Type) -> str:
+    """Return how the name of an overloaded intrinsic spells a type."""
+    scalar = scalar_of(typ)
+    if isinstance(scalar, ir.IntType):
+        text = f"i{scalar.width}"
+    elif isinstance(scalar, ir.PointerType):
+        text = "p0"
+    else:
+        text = {"half": "f16", "float": "f32", "double": "f64"}[str(scalar)]
+    return f"v{typ.count}{text}" if isinstance(typ, ir.VectorType) else text
+
+
+@dataclass(slots=True)
+class FunctionState:
+    """One LLVM function and where in it the next instruction goes.
+
+    Attributes
+    ----------
+    values : dict
+        What each variable in scope is.
+    alignments : dict
+        Alignment in bytes of what a pointer variable points to.
+    distinct : set
+        Pointer variables whose memory no other pointer reaches.
+    cleanups : list
+        Pointers of heap memory that must be freed before the function returns, innermost last.
+    in_parallel : bool
+        Whether this function is the body of a parallel loop.
+    line : int
+        Line of the statement being written.
+    """
+
+    shared: ModuleState
+    function: ir.Function
+    builder: ir.IRBuilder
+    threads: ir.Value | None = None
+    values: dict[Var, ir.Value] = field(default_factory=dict)
+    alignments: dict[Var, int] = field(default_factory=dict)
+    cleanups: list[ir.Value] = field(default_factory=list)
+    distinct: set[Var] = field(default_factory=set)
+    in_parallel: bool = False
+    line: int = 0
+
+    def splat(self, scalar: ir.Value, count: int) -> ir.Value:
+        """Return a vector with ``scalar`` in each lane."""
+        typ = ir.VectorType(scalar.type, count)
+        single = self.builder.insert_element(poison(typ), scalar, ir.Constant(I32, 0))
+        return self.builder.shuffle_vector(single, poison(typ), lane_mask([0] * count))
+
+    def call_intrinsic(self, name: str, args: Sequence[ir.Value], flags: Sequence[str] = ()) -> ir.Value:
+        """Call an intrinsic that is overloaded on the type of its first argument and returns that type."""
+        typ = args[0].type
+        callee = self.shared.intrinsic(name, typ, [a.type for a in args], [typ])
+        return self.builder.call(callee, args, fastmath=flags)
+
+    def alloca(self, typ: ir.Type, align: int, name: str = "") -> ir.Value:
+        """Reserve memory on the stack, once for each call of the function."""
+        entry = self.function.entry_basic_block
+        here = self.builder.block
+        self.builder.position_at_start(entry)
+        saved, self.builder.debug_metadata = self.builder.debug_metadata, None
+        pointer = self.builder.alloca(typ, name=name)
+        pointer.type, pointer.align = POINTER, align
+        self.builder.debug_metadata = saved
+        self.builder.position_at_end(here)
+        return pointer
+
+    def block(self, name: str) -> ir.Block:
+        """Append a basic block."""
+        return self.function.append_basic_block(name)
+
+    def lanewise(self, function: Any, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+        """Call a scalar function for each lane of its arguments."""
+        count = lanes_of(args[0].type)
+        if count == 1:
+            return self.builder.call(function, args)
+        vector = poison(ir.VectorType(scalar_of(result), count))
+        for lane in range(count):
+            index = ir.Constant(I32, lane)
+            one = self.builder.call(function, [self.builder.extract_element(a, index) for a in args])
+            vector = self.builder.insert_element(vector, one, index)
+        return vector
+
+
+class Emitter(Protocol):
+    """What an intrinsic's code is written through."""
+
+    state: FunctionState
+
+    def visit(self, n: PrimExpr, *args: Any) -> ir.Value:
+        """Return the value of an expression."""
+
+    def convert(self, value: ir.Value, source: str, target: str) -> ir.Value:
+        """Return a value converted to another data type."""
+
+    def branch(self, condition: PrimExpr, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
+        """Return one of two values; only that one is evaluated."""
+
+    def address(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> ir.Value:
+        """Return a pointer to an element."""

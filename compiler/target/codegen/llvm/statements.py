@@ -1,0 +1,240 @@
+"""Statements of loop IR as LLVM basic blocks."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Functor
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, StringImm
+from compiler.runtime.ndarray import ALIGNMENT
+from compiler.target.codegen.llvm.expressions import Expressions
+from compiler.target.codegen.llvm.parallel import Outlined
+from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, memory_type, null
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    SeqStmt,
+    Stmt,
+    While,
+)
+
+MOST_ON_STACK = 64 << 10
+"""Bytes of the largest allocation that lies on the stack, where LLVM can turn it into registers."""
+
+
+class Statements(Functor):
+    """Writes statements at the end of a function."""
+
+    def __init__(self, state: FunctionState) -> None:
+        self.state = state
+        self.expressions = Expressions(state)
+
+    def visit(self, n: Stmt, *args: object) -> None:
+        """Write a statement."""
+        self.expressions.begin_statement(n)
+        rule = self._table.get(type(n)) or self._resolve(type(n))
+        rule(self, n)
+
+    def visit_Node(self, n: Stmt) -> None:
+        raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code is made")
+
+    def visit_SeqStmt(self, n: SeqStmt) -> None:
+        for item in n.seq:
+            self.visit(item)
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        if not isinstance(n.value, (IntImm, StringImm)):
+            self.expressions.visit(n.value)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self.state.values[n.var] = self.expressions.visit(n.value)
+        self.visit(n.body)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+        self.visit(n.body)
+
+    def visit_Prefetch(self, n: Prefetch) -> None:
+        """A hint for memory that has no address yet: nothing to do."""
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key in ("thread_extent", "virtual_thread"):
+            axis = n.node.var.name if isinstance(n.node, IterVar) else str(n.node)
+            raise BuildError(_THREADS.format(axis))
+        self.visit(n.body)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        value = self.expressions.visit(n.value)
+        self.expressions.memory.store(n.buffer, n.indices, value)
+
+    # control
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        state, builder = self.state, self.state.builder
+        condition = self.expressions.visit(n.condition)
+        then, after = state.block("if.then"), state.block("if.end")
+        other = state.block("if.else") if n.else_case is not None else after
+        builder.cbranch(condition, then, other)
+        builder.position_at_end(then)
+        self.visit(n.then_case)
+        builder.branch(after)
+        if n.else_case is not None:
+            builder.position_at_end(other)
+            self.visit(n.else_case)
+            builder.branch(after)
+        builder.position_at_end(after)
+
+    def visit_AssertStmt(self, n: AssertStmt) -> None:
+        text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
+        self.require(self.expressions.visit(n.condition), self.state.shared.message(text))
+        self.visit(n.body)
+
+    def require(self, condition: ir.Value, code: int | ir.Value) -> None:
+        """Return ``code`` from the function unless ``condition`` holds."""
+        state, builder = self.state, self.state.builder
+        passed, failed = state.block("passed"), state.block("failed")
+        builder.cbranch(condition, passed, failed)
+        builder.position_at_end(failed)
+        for pointer in reversed(state.cleanups):
+            self._free(pointer)
+        builder.ret(code if isinstance(code, ir.Value) else ir.Constant(I32, code))
+        builder.position_at_end(passed)
+
+    def visit_While(self, n: While) -> None:
+        state, builder = self.state, self.state.builder
+        test, body, after = state.block("while.test"), state.block("while.body"), state.block("while.end")
+        builder.branch(test)
+        builder.position_at_end(test)
+        builder.cbranch(self.expressions.visit(n.condition), body, after)
+        builder.position_at_end(body)
+        self.visit(n.body)
+        builder.branch(test)
+        builder.position_at_end(after)
+
+    def visit_For(self, n: For) -> None:
+        if n.kind is ForKind.THREAD_BINDING:
+            raise BuildError(_THREADS.format(n.loop_var.name))
+        if n.kind is ForKind.PARALLEL and self.state.shared.parallel and not self.state.in_parallel:
+            self._parallel(n)
+            return
+        begin = self.expressions.index(n.min)
+        if isinstance(n.extent, IntImm) and n.extent.value == 1:
+            self.state.values[n.loop_var] = begin
+            self.visit(n.body)
+            return
+        end = self.expressions.index(n.extent if _is_zero(n.min) else n.min + n.extent)
+        if isinstance(n.extent, IntImm):
+            if n.extent.value > 0:
+                self.loop(n, begin, end, may_be_empty=False)
+        else:
+            self.loop(n, begin, end, may_be_empty=True)
+
+    def loop(self, n: For, begin: ir.Value, end: ir.Value, may_be_empty: bool) -> None:
+        """Write the iterations of a loop from ``begin`` to before ``end``; the test stands at the bottom."""
+        state, builder = self.state, self.state.builder
+        name = f"for.{n.loop_var.name}"
+        body, after = state.block(name), state.block(f"{name}.end")
+        before = builder.block
+        if may_be_empty:
+            builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
+        else:
+            builder.branch(body)
+        builder.position_at_end(body)
+        counter = builder.phi(begin.type, name=n.loop_var.name)
+        counter.add_incoming(begin, before)
+        state.values[n.loop_var] = counter
+        self.visit(n.body)
+        self.expressions.begin_statement(n)
+        following = builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
+        counter.add_incoming(following, builder.block)
+        back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+        if n.kind is ForKind.UNROLLED:
+            back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.full"))
+        builder.position_at_end(after)
+
+    def _parallel(self, n: For) -> None:
+        outlined = Outlined(self.state, n)
+        inner = outlined.begin()
+        writer = Statements(inner)
+        writer.expressions.begin_statement(n)
+        writer.loop(n, outlined.first, outlined.last, may_be_empty=True)
+        outlined.finish(writer)
+        begin = self.expressions.index(n.min)
+        extent = self.expressions.index(n.extent)
+        status = outlined.call(begin, extent)
+        if status is not None:
+            passed = self.state.builder.icmp_signed("==", status, ir.Constant(I32, 0))
+            self.require(passed, status)
+
+    # allocations
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        state = self.state
+        state.alignments[n.buffer_var] = ALIGNMENT
+        state.distinct.add(n.buffer_var)
+        count = constant_count(n)
+        if count is not None and count * dt.storage_bytes(n.dtype) <= MOST_ON_STACK:
+            typ = ir.ArrayType(memory_type(dt.element(n.dtype)), count * dt.lanes(n.dtype))
+            state.values[n.buffer_var] = state.alloca(typ, ALIGNMENT, n.buffer_var.name)
+            self.visit(n.body)
+            return
+        pointer = self._malloc(n)
+        state.values[n.buffer_var] = pointer
+        state.cleanups.append(pointer)
+        self.visit(n.body)
+        self._free(state.cleanups.pop())
+
+    def _malloc(self, n: Allocate) -> ir.Value:
+        state, builder = self.state, self.state.builder
+        size: ir.Value = ir.Constant(I64, dt.storage_bytes(n.dtype))
+        for extent in n.extents:
+            value = self.expressions.index(extent)
+            size = builder.mul(size, builder.sext(value, I64), flags=("nsw",))
+        padded = builder.and_(builder.add(size, constant(I64, ALIGNMENT - 1)), constant(I64, -ALIGNMENT))
+        allocate = state.shared.declare("aligned_alloc", POINTER, [I64, I64])
+        pointer = builder.call(allocate, [constant(I64, ALIGNMENT), padded], name=n.buffer_var.name)
+        enough = builder.icmp_unsigned("!=", pointer, null())
+        self.require(enough, state.shared.message(f"not enough memory for {n.buffer_var.name}"))
+        return pointer
+
+    def _free(self, pointer: ir.Value) -> None:
+        release = self.state.shared.declare("free", VOID, [POINTER])
+        self.state.builder.call(release, [pointer])
+
+
+_THREADS = (
+    "build: the loop over {} is bound to a thread axis, and a CPU has none; "
+    "bind is for GPU targets, on a CPU use parallel or vectorize"
+)
+
+
+def constant_count(n: Allocate) -> int | None:
+    """Return the number of elements that are allocated, None where it is known only at run time."""
+    count = 1
+    for extent in n.extents:
+        if not isinstance(extent, IntImm):
+            return None
+        count *= extent.value
+    return count
+
+
+def _is_zero(e: PrimExpr) -> bool:
+    return isinstance(e, IntImm) and e.value == 0
+
+
+def _loop_hints(module: ir.Module, *hints: str) -> ir.MDValue:
+    """Return a loop's identity: a node that names itself first, then the hints."""
+    loop = ir.MDValue(module, [], name=str(len(module.metadata)))
+    loop.operands = (loop, *(module.add_metadata([hint]) for hint in hints))
+    return loop

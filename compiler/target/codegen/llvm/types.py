@@ -1,0 +1,137 @@
+"""LLVM types and constants for TVM's data types.
+
+Truth values are ``i1`` in registers and ``i8`` in memory, as NumPy stores them.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER = ir.PointerType()
+VOID = ir.VoidType()
+_FLOATS = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
+
+
+@cache
+def register_type(dtype: str) -> ir.Type:
+    """Return the type that values of ``dtype`` have in registers.
+
+    Raises
+    ------
+    BuildError
+        If code generation has no such type.
+    """
+    d = dt.parse(dtype)
+    if d.code == "handle":
+        scalar: ir.Type = POINTER
+    elif d.code == "void":
+        scalar = VOID
+    elif d.code == "float":
+        scalar = _FLOATS[d.bits]
+    elif d.code in ("int", "uint", "bool"):
+        scalar = ir.IntType(d.bits)
+    else:
+        raise BuildError(f"LLVM code generation: no code is made for values of type {dtype}")
+    return scalar if d.lanes == 1 else ir.VectorType(scalar, d.lanes)
+
+
+@cache
+def memory_type(dtype: str) -> ir.Type:
+    """Return the type that values of ``dtype`` have in memory."""
+    return register_type(dt.with_lanes("uint8", dt.lanes(dtype)) if dt.is_bool(dtype) else dtype)
+
+
+def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
+    """Return a vector of ``count`` such scalars, or the scalar for 1."""
+    return scalar if count == 1 else ir.VectorType(scalar, count)
+
+
+def scalar_of(typ: ir.Type) -> ir.Type:
+    """Return the element type of a vector type, any other type itself."""
+    return typ.element if isinstance(typ, ir.VectorType) else typ
+
+
+def lanes_of(typ: ir.Type) -> int:
+    """Return the number of lanes of a type, 1 for a scalar."""
+    return typ.count if isinstance(typ, ir.VectorType) else 1
+
+
+class Literal(ir.Constant):  # type: ignore[misc]
+    """A constant in LLVM's own notation, which has a short form for vectors of equal lanes."""
+
+    constant = ()
+
+    def __init__(self, typ: ir.Type, text: str) -> None:
+        self.type = typ
+        self._text = text
+
+    def _get_reference(self) -> str:
+        return self._text
+
+
+def constant(typ: ir.Type, value: int | float) -> ir.Value:
+    """Return a constant, in each lane where ``typ`` is a vector."""
+    scalar = scalar_of(typ)
+    literal = _integer(scalar, int(value)) if isinstance(scalar, ir.IntType) else float_literal(scalar, float(value))
+    if scalar is typ:
+        return Literal(typ, literal)
+    return Literal(typ, f"splat ({scalar} {literal})")
+
+
+def _integer(typ: ir.IntType, value: int) -> str:
+    if typ.width == 1:
+        return "true" if value else "false"
+    return str(value)
+
+
+def float_literal(typ: ir.Type, value: float) -> str:
+    """Return a constant as LLVM spells it exactly: the bits of a double, or of a half."""
+    if isinstance(typ, ir.HalfType):
+        return f"0xH{struct.unpack('<H', _half(value))[0]:04X}"
+    if isinstance(typ, ir.FloatType):
+        value = _single(value)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016x}"
+
+
+def _half(value: float) -> bytes:
+    try:
+        return struct.pack("<e", value)
+    except OverflowError:
+        return struct.pack("<e", math.copysign(math.inf, value))
+
+
+def _single(value: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def lane_numbers(typ: ir.VectorType) -> ir.Value:
+    """Return the constant vector ``0, 1, 2, …``."""
+    return ir.Constant(typ, list(range(typ.count)))
+
+
+def lane_mask(indices: list[int]) -> ir.Value:
+    """Return the constant that a shuffle takes its lanes from."""
+    typ = ir.VectorType(I32, len(indices))
+    return ir.Constant(typ, indices) if any(indices) else Literal(typ, "zeroinitializer")
+
+
+def poison(typ: ir.Type) -> ir.Value:
+    """Return a value that is never looked at."""
+    return Literal(typ, "poison")
+
+
+def null() -> Any:
+    """Return the null pointer."""
+    return ir.Constant(POINTER, None)

@@ -1,0 +1,113 @@
+"""The largest rate of fused multiply-adds that this machine reaches, measured."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+
+from compiler.ir.error import ArgumentError
+from compiler.runtime.native_code import ObjectCode
+from compiler.target.codegen.llvm import pipeline
+from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, register_type
+from compiler.target.target import Target
+
+_BITS = {"float32": 32, "float64": 64}
+_CHAINS = 12
+"""Independent sums: more than latency times the number of FMA units of any CPU, fewer than its registers."""
+_SECONDS = 0.03
+_REPEATS = 5
+
+
+def vector_bits(target: Target) -> int:
+    """Return the width of the vectors that code for a target uses."""
+    features = target.features.split(",")
+    if "+avx512f" in features and "+prefer-256-bit" not in features:
+        return 512
+    return 256 if "+avx" in features or "+avx2" in features else 128
+
+
+@cache
+def _kernel(dtype: str) -> tuple[ObjectCode, Any, int]:
+    """Return code that runs ``n`` rounds of independent fused multiply-adds, and its operations a round."""
+    target = Target("llvm")
+    lanes = vector_bits(target) // _BITS[dtype]
+    module = ir.Module("peak")
+    module.triple = target.triple
+    function = ir.Function(module, ir.FunctionType(VOID, [POINTER, I64]), "strata_peak")
+    result, rounds = function.args
+    typ = register_type(f"{dtype}x{lanes}")
+    entry, body, end = (function.append_basic_block(name) for name in ("entry", "body", "end"))
+    builder = ir.IRBuilder(entry)
+    factor = builder.load(result, typ=typ, align=4)
+    builder.branch(body)
+    builder.position_at_end(body)
+    count = builder.phi(I64)
+    count.add_incoming(constant(I64, 0), entry)
+    sums = [builder.phi(typ) for _ in range(_CHAINS)]
+    for number, total in enumerate(sums):
+        total.add_incoming(constant(typ, float(number)), entry)
+        product = builder.fmul(total, factor, flags=("contract",))
+        total.add_incoming(builder.fadd(product, factor, flags=("contract",)), body)
+    following = builder.add(count, constant(I64, 1))
+    count.add_incoming(following, body)
+    builder.cbranch(builder.icmp_unsigned("<", following, rounds), body, end)
+    builder.position_at_end(end)
+    for number, total in enumerate(sums):
+        place = builder.gep(result, [ir.Constant(I32, number)], source_etype=typ)
+        builder.store(total.incomings[1][0], place, align=4)
+    builder.ret_void()
+    parsed = pipeline.parse(str(module))
+    pipeline.optimise(parsed, target)
+    code = ObjectCode(pipeline.object_code(parsed, target))
+    entry_point = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.address("strata_peak"))
+    return code, entry_point, 2 * _CHAINS * lanes
+
+
+def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
+    """Measure the peak of fused multiply-adds from registers, in GFLOP/s of all threads together.
+
+    Parameters
+    ----------
+    dtype : str
+        ``float32`` or ``float64``.
+    threads : int
+
+    Raises
+    ------
+    ArgumentError
+        If ``dtype`` is another one, or ``threads`` is not positive.
+    """
+    if dtype not in _BITS:
+        raise ArgumentError(f"measure_peak: dtype must be one of {', '.join(_BITS)}, got {dtype!r}")
+    if threads < 1:
+        raise ArgumentError(f"measure_peak: threads must be positive, got {threads}")
+    _, run, operations = _kernel(dtype)
+    rounds = 1 << 16
+    elapsed = _timed(run, rounds, 1)
+    rounds = max(1 << 16, int(rounds * _SECONDS / max(elapsed, 1e-6)))
+    best = min(_timed(run, rounds, threads) for _ in range(_REPEATS))
+    return operations * rounds * threads / best / 1e9
+
+
+def _timed(run: Any, rounds: int, threads: int) -> float:
+    """Return the seconds that all threads take, each running all rounds."""
+    gate = threading.Barrier(threads + 1)
+
+    def work() -> None:
+        memory = (ctypes.c_char * 4096)()
+        gate.wait()
+        run(ctypes.addressof(memory), rounds)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    gate.wait()
+    started = time.perf_counter()
+    for worker in workers:
+        worker.join()
+    return time.perf_counter() - started

@@ -1,0 +1,229 @@
+"""Targets: what machine code is made for, as TVM spells it: ``llvm -mcpu=cascadelake -mattr=+avx2``."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from functools import cache
+from typing import Any
+
+from llvmlite import binding
+
+from compiler.ir.error import TargetError, show
+
+KINDS = {
+    "llvm": "machine code through LLVM",
+    "cuda": "NVIDIA GPUs",
+    "opencl": "GPUs through OpenCL",
+    "vulkan": "GPUs through Vulkan",
+    "metal": "Apple GPUs",
+    "rocm": "AMD GPUs",
+    "c": "C source code",
+}
+"""Names that a target string may begin with."""
+
+OPTIONS: dict[str, type] = {
+    "mcpu": str,
+    "mattr": str,
+    "mtriple": str,
+    "mabi": str,
+    "mfloat-abi": str,
+    "opt-level": int,
+    "num-cores": int,
+    "device": str,
+    "keys": str,
+    "libs": str,
+    "model": str,
+    "tag": str,
+    "arch": str,
+    "max_num_threads": int,
+    "thread_warp_size": int,
+    "system-lib": int,
+    "runtime": str,
+}
+"""Options that may follow, with the type of their values."""
+
+_WIDE = "+avx512f"
+
+
+class Target:
+    """What machine code is made for.
+
+    Parameters
+    ----------
+    target : str, dict or Target
+        A kind and its options.  ``llvm`` alone, or with ``-mcpu=native``, is this machine.
+    host : optional
+        The target that launches a device's kernels.
+
+    Raises
+    ------
+    TargetError
+        If the string names an unknown kind or option, or a CPU that LLVM does not know.
+    """
+
+    _stack: list[Target] = []
+
+    def __init__(self, target: Any, host: Any = None) -> None:
+        self.kind, self.attrs = _parse(target)
+        self.host = Target(host) if host is not None else None
+        self.triple = str(self.attrs.get("mtriple", "")) or default_triple()
+        cpu = str(self.attrs.get("mcpu", ""))
+        extra = [f for f in str(self.attrs.get("mattr", "")).split(",") if f]
+        if self.kind != "llvm":
+            self.cpu, self.features = "", ""
+        elif self.triple == default_triple() and cpu in ("", "native"):
+            self.cpu, self.features = host_cpu(), ",".join([*host_features(), *extra])
+        else:
+            if cpu == "native":
+                raise TargetError(f"Target: -mcpu=native is this machine, which is not a {self.triple}")
+            self.cpu, self.features = cpu, ",".join(extra)
+        for feature in extra:
+            if feature[0] not in "+-" or len(feature) == 1:
+                raise TargetError(f"Target: -mattr takes features such as +avx2 or -avx512f, got {show(feature)}")
+
+    @property
+    def opt_level(self) -> int:
+        """LLVM's optimisation level, 0 to 3."""
+        return int(self.attrs.get("opt-level", 3))
+
+    @property
+    def is_host(self) -> bool:
+        """Whether code for this target can run in this process."""
+        return self.kind == "llvm" and _architecture(self.triple) == _architecture(default_triple())
+
+    @property
+    def keys(self) -> list[str]:
+        """Groups of targets that this one belongs to, as TVM names them."""
+        return ["cpu"] if self.kind in ("llvm", "c") else [self.kind, "gpu"]
+
+    @property
+    def mcpu(self) -> str:
+        """The CPU as the target string names it."""
+        return str(self.attrs.get("mcpu", ""))
+
+    @property
+    def mattr(self) -> list[str]:
+        """Features as the target string names them."""
+        return [f for f in str(self.attrs.get("mattr", "")).split(",") if f]
+
+    @property
+    def num_cores(self) -> int:
+        """Cores that schedules may count on, 0 where the target does not tell."""
+        return int(self.attrs.get("num-cores", 0))
+
+    def export(self) -> dict[str, Any]:
+        """Return the target as a dictionary that the constructor takes."""
+        return {"kind": self.kind, "keys": self.keys, **self.attrs}
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """Return the innermost target of the ``with`` blocks around.
+
+        Raises
+        ------
+        TargetError
+            If there is none and ``allow_none`` is False.
+        """
+        if Target._stack:
+            return Target._stack[-1]
+        if allow_none:
+            return None
+        raise TargetError('Target.current: there is no target around; use `with tvm.target.Target("llvm"):`')
+
+    def __enter__(self) -> Target:
+        Target._stack.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        Target._stack.pop()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return " ".join([self.kind, *(f"-{key}={value}" for key, value in self.attrs.items())])
+
+    __repr__ = __str__
+
+
+def _parse(target: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(target, Target):
+        return target.kind, dict(target.attrs)
+    if isinstance(target, dict):
+        options = {k: v for k, v in target.items() if k not in ("kind", "keys")}
+        options = {k: ",".join(v) if isinstance(v, (list, tuple)) else v for k, v in options.items()}
+        return _kind(str(target.get("kind", ""))), {k: _option(k, str(v)) for k, v in options.items()}
+    if not isinstance(target, str):
+        raise TargetError(f"Target: expected a string such as 'llvm -mcpu=native', got {show(target)}")
+    try:
+        kind, *words = shlex.split(target) or [""]
+    except ValueError as exc:
+        raise TargetError(f"Target: {show(target)} is not well-formed: {exc}") from None
+    return _kind(kind), dict(_words(words, target))
+
+
+def _words(words: list[str], target: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if not word.startswith("-"):
+            raise TargetError(f"Target: options begin with '-', got {show(word)} in {show(target)}")
+        key, has_value, value = word.lstrip("-").partition("=")
+        if not has_value:
+            if key in OPTIONS and waiting and not waiting[0].startswith("-"):
+                value = waiting.pop(0)
+            elif OPTIONS.get(key) is int:
+                value = "1"
+        found.append((key, _option(key, value)))
+    return found
+
+
+def _kind(name: str) -> str:
+    if name not in KINDS:
+        near = difflib.get_close_matches(name, KINDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KINDS)}"
+        raise TargetError(f"Target: unknown kind {show(name)}; {hint}")
+    return name
+
+
+def _option(key: str, value: str) -> Any:
+    kind = OPTIONS.get(key)
+    if kind is None:
+        near = difflib.get_close_matches(key, OPTIONS, n=1)
+        hint = f"did you mean -{near[0]}?" if near else f"there are {', '.join('-' + o for o in OPTIONS)}"
+        raise TargetError(f"Target: unknown option -{key}; {hint}")
+    if kind is not int:
+        return value
+    if not value.isdigit() or (key == "opt-level" and int(value) > 3):
+        raise TargetError(f"Target: -{key} must be {'0 to 3' if key == 'opt-level' else 'a number'}, got {show(value)}")
+    return int(value)
+
+
+def _architecture(triple: str) -> str:
+    return triple.split("-")[0]
+
+
+@cache
+def default_triple() -> str:
+    """Return the triple of this machine."""
+    return str(binding.get_process_triple())
+
+
+@cache
+def host_cpu() -> str:
+    """Return LLVM's name for this machine's CPU."""
+    return str(binding.get_host_cpu_name())
+
+
+@cache
+def host_features() -> tuple[str, ...]:
+    """Return what this machine's CPU can do and cannot; one with 512-bit vectors is to use them."""
+    features = binding.get_host_cpu_features()
+    names = [f"{'+' if on else '-'}{name}" for name, on in sorted(features.items())]
+    # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.
+    return (*names, "-prefer-256-bit") if _WIDE in names else tuple(names)
