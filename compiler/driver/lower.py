@@ -13,9 +13,7 @@ from compiler.ir.transform import PassContext
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.function import PrimFunc
-
-SIMPLE_MODE = "simple_mode"
-"""Attribute of a module that ``str`` shows in the loop notation."""
+from compiler.tir.printer_loops import SIMPLE_MODE
 
 
 def lower(

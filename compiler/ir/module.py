@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from compiler.ir.error import ArgumentError
@@ -78,17 +78,23 @@ class IRModule:
 
     def script(self) -> str:
         """Return the module as TVMScript."""
-        return module_text(self)
+        return _script_of[0](self) if _script_of else repr(self)
+
+    def show(self) -> None:
+        """Print the module as TVMScript."""
+        print(self.script())
 
 
-_text_of: list[Any] = []
+_text_of: list[Callable[[IRModule], str]] = []
+_script_of: list[Callable[[IRModule], str]] = []
 
 
 def module_text(module: IRModule) -> str:
     """Return the module as its printer writes it."""
-    return str(_text_of[0](module)) if _text_of else repr(module)
+    return _text_of[0](module) if _text_of else repr(module)
 
 
-def set_module_printer(printer: Any) -> None:
-    """Install the printer that ``str(module)`` uses; printers live on higher floors."""
-    _text_of[:] = [printer]
+def set_module_printer(text: Callable[[IRModule], str], script: Callable[[IRModule], str]) -> None:
+    """Install the printers that ``str(module)`` and ``module.script()`` use; printers live on higher floors."""
+    _text_of[:] = [text]
+    _script_of[:] = [script]

@@ -50,6 +50,10 @@ class PrimFunc(BaseFunc):
         """Return the function as TVMScript."""
         return function_text(self)
 
+    def show(self) -> None:
+        """Print the function as TVMScript."""
+        print(function_text(self))
+
     def __str__(self) -> str:
         return function_text(self)
 

@@ -13,6 +13,7 @@ from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc, set_function_printer
 from compiler.tir.printer_expr import ExprPrinter, handle_text
+from compiler.tir.printer_loops import SIMPLE_MODE, loops
 from compiler.tir.printer_scope import Definitions
 from compiler.tir.printer_stmt import StmtPrinter
 from compiler.tir.stmt import Stmt, set_statement_printer
@@ -51,6 +52,11 @@ def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
     else:
         raise ArgumentError(f"script: expected a module, function, statement or expression, got {show(n)}")
     return out
+
+
+def module_text(mod: IRModule) -> str:
+    """Return a module as ``str`` shows it: in loop notation if it was lowered in simple mode, else as TVMScript."""
+    return loops(mod).text() if mod.attrs.get(SIMPLE_MODE) else script(mod).text()
 
 
 def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
@@ -139,7 +145,7 @@ def _attributes(printer: StmtPrinter, func: PrimFunc, name: str) -> None:
         printer.out.newline()
 
 
-set_module_printer(text)
+set_module_printer(module_text, text)
 set_function_printer(text)
 set_statement_printer(text)
 set_expression_printer(text)

@@ -59,7 +59,7 @@ from compiler.tir.printer_scope import Names
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 """Levels of precedence, loosest first, as in Python."""
 
-_PRECEDENCE: dict[type[BinaryOp], int] = {
+PRECEDENCE: dict[type[BinaryOp], int] = {
     Or: OR,
     And: AND,
     **dict.fromkeys((EQ, NE, LT, LE, GT, GE), COMPARE),
@@ -143,21 +143,21 @@ class ExprPrinter(Functor):
 
     def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
         kind = type(n)
-        precedence = _PRECEDENCE.get(kind)
+        precedence = PRECEDENCE.get(kind)
         function = _FUNCTIONS.get(kind)
         if function is not None or precedence is None:
             self._call(function or f"T.{kind.__name__}", n.a, n.b)
         elif _needs_function(n):
             self._call(f"T.{kind.__name__}", n.a, n.b)  # Python would evaluate the operator, or divide otherwise
         else:
-            self._infix(n, kind.symbol, precedence, level)
+            self._infix(n, f" {kind.symbol} ", precedence, level)
 
     def _infix(self, n: BinaryOp, symbol: str, own: int, level: int) -> None:
         if own < level:
             self.out.write("(")
         # Comparisons do not chain as Python's do.
         self.expr(n.a, own + (own == COMPARE))
-        self.out.write(f" {symbol} ")
+        self.out.write(symbol)
         self.expr(n.b, own if own in (AND, OR) and type(n.b) is not type(n) else own + 1)
         if own < level:
             self.out.write(")")
