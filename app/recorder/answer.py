@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from app.artifacts import Answer, Listing, Measurement, Options, Step, Unit
+from app.artifacts import Answer, Group, Listing, Measurement, Options, Step, Unit
 from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
 from app.recorder.origins import OriginRows
 from app.recorder.schedule_tree import schedule_stages
@@ -189,12 +189,12 @@ class AnswerBuilder:
             if known is None:
                 known = self._texts[id(text)] = (text, self._text_listing(text, record, final))
             listing = self._keep(known[1])
-            group = "llvm" if text.stage in LLVM_STEPS else "assembly"
+            group: Group = "llvm" if text.stage in LLVM_STEPS else "assembly"
             size = listing.summary.get("instructions", len(listing.lines))
             steps.append(
                 Step(
                     group=group,
-                    name=LLVM_STEPS.get(text.stage, text.stage),  # type: ignore[arg-type]
+                    name=LLVM_STEPS.get(text.stage, text.stage),
                     listing=listing.key,
                     milliseconds=round(text.milliseconds, 3),
                     delta={"instructions": int(size)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Ladder:
             self._guarded(1, total, "peak", None, self._peak)
             for step in range(count + 1):
                 label = self._schedule.primitives[step - 1].label if step else "default"
-                self._guarded(step + 2, total, label, step, lambda step=step, label=label: self._rung(step, label))
+                self._guarded(step + 2, total, label, step, partial(self._rung, step, label))
         self._emit(Progress(done=total, total=total, label="done"))
 
     def _guarded(

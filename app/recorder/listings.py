@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from app.artifacts import Line, Listing, Region, listing_key
+from app.artifacts import Level, Line, Listing, Region, listing_key
 from app.recorder.origins import OriginRows
 from compiler.ir.text import TextBuilder
 
@@ -16,7 +16,7 @@ Place = tuple[int, int]
 
 
 def make_listing(
-    level: str, name: str, language: str, lines: list[Line], summary: dict[str, int | float | str]
+    level: Level, name: str, language: str, lines: list[Line], summary: dict[str, int | float | str]
 ) -> Listing:
     """Return a listing with its content hash and the share of its lines that are linked."""
     substantial = [line for line in lines if line.text.strip()]
@@ -82,7 +82,7 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-_ATTACHED = re.compile(r", !dbg !(\d+)")
+_ATTACHED = re.compile(r",? !dbg !(\d+)")
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?")
 _DEBUG_METADATA = re.compile(r"^!(\d+) = (?:distinct )?!DI\w+\(")
 _INSTRUCTION = re.compile(r"^  \S")
@@ -143,8 +143,14 @@ def from_assembly(text: str, name: str, final: FinalListing | None, summary: dic
         elif _DIRECTIVE.match(line) or line.lstrip().startswith(("#", "//", ";")) or not line.strip():
             continue
         else:
-            lines.append(_linked(line.expandtabs(4), place, final))
+            lines.append(_linked(_aligned(line), place, final))
     return make_listing("asm", name, "gas", lines, summary)
+
+
+def _aligned(line: str) -> str:
+    """Return an instruction with its operands in one column; ``vfmadd231ps`` is as long as mnemonics commonly get."""
+    mnemonic, _, operands = line.strip().partition("\t")
+    return f"    {mnemonic:<11} {operands}".rstrip()
 
 
 def _before_debug_sections(raw: list[str]) -> list[str]:

@@ -88,8 +88,10 @@ def compare(actual: Sequence[Array], wanted: Sequence[Array]) -> Check:
             continue
         if np.issubdtype(a.dtype, np.floating):
             wide_a, wide_w = a.astype(np.float64), w.astype(np.float64)
-            difference = np.where(np.isnan(wide_a) & np.isnan(wide_w), 0.0, np.abs(wide_a - wide_w))
-            error = float(np.nanmax(difference)) if not np.isnan(difference).all() else math.inf
+            same = (wide_a == wide_w) | (np.isnan(wide_a) & np.isnan(wide_w))
+            with np.errstate(invalid="ignore"):
+                difference = np.where(same, 0.0, np.abs(wide_a - wide_w))
+            error = float(np.max(np.nan_to_num(difference, nan=np.inf, posinf=np.inf)))
             scale = float(np.nanmax(np.abs(np.where(np.isfinite(wide_w), wide_w, 0.0))))
             ok &= bool(np.all(difference <= _RELATIVE[a.dtype.itemsize] * max(scale, 1e-30)))
         else:

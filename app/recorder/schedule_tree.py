@@ -1,0 +1,91 @@
+"""The schedule pane: every stage as a nest of the loops that its primitives made."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.artifacts import Loop, Stage
+from compiler.ir.error import TVMError
+from compiler.ir.origin import NO_SPAN
+from compiler.ir.primexpr import IterVar, Range
+from compiler.te import stage as te
+from compiler.te.bounds import infer_bound
+from compiler.te.operation import ComputeOp
+from compiler.te.relations import IterVarAttr
+from compiler.te.schedule import Schedule
+
+_ANNOTATIONS = {IterVar.Unrolled: "unroll", IterVar.Vectorized: "vectorize", IterVar.Parallelized: "parallel"}
+
+
+def schedule_stages(schedule: Schedule) -> list[Stage]:
+    """Return the computed stages of a schedule in the order in which they are computed.
+
+    Where the schedule is illegal, extents stay unknown: the error itself is told by lowering.
+    """
+    try:
+        extents = {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
+    except TVMError:
+        extents = {axis: domain.extent for axis, domain in _declared(schedule).items()}
+    return [
+        Stage(
+            name=stage.op.name,
+            placement=_placement(stage),
+            loops=[_loop(axis, depth, stage, str(extents.get(axis, "?"))) for depth, axis in enumerate(_loops(stage))],
+            body=_body(stage.op),
+            origins=sorted(stage.op.span),
+        )
+        for stage in schedule.stages
+        if isinstance(stage.op, ComputeOp)
+    ]
+
+
+def _declared(schedule: Schedule) -> dict[IterVar, Range]:
+    axes = [axis for stage in schedule.stages for axis in stage.op.root_iter_vars]
+    return {axis: axis.dom for axis in axes if axis.dom is not None}
+
+
+def _loops(stage: te.Stage) -> list[IterVar]:
+    return [] if stage.attach_type is te.AttachType.INLINE else stage.leaf_iter_vars
+
+
+def _placement(stage: te.Stage) -> str:
+    if stage.attach_type is te.AttachType.INLINE:
+        return "inlined"
+    if stage.attach_type is te.AttachType.SCOPE and stage.attach_stage is not None and stage.attach_ivar is not None:
+        return f"at {stage.attach_stage.op.name}, {stage.attach_ivar.var.name}"
+    return "root"
+
+
+def _loop(axis: IterVar, depth: int, stage: te.Stage, extent: str) -> Loop:
+    attr = stage.iter_var_attrs.get(axis)
+    return Loop(
+        name=axis.var.name,
+        extent=extent,
+        kind=_kind(axis, attr),
+        annotation=_annotation(attr),
+        origins=sorted(axis.span | (attr.span if attr else NO_SPAN)),
+        depth=depth,
+    )
+
+
+def _kind(axis: IterVar, attr: IterVarAttr | None) -> Literal["spatial", "reduce", "thread"]:
+    if axis.iter_type == IterVar.ThreadIndex or (attr is not None and attr.bind_thread is not None):
+        return "thread"
+    return "reduce" if axis.iter_type == IterVar.CommReduce else "spatial"
+
+
+def _annotation(attr: IterVarAttr | None) -> str:
+    if attr is None:
+        return ""
+    words = [_ANNOTATIONS[attr.iter_type]] if attr.iter_type is not None else []
+    if attr.bind_thread is not None:
+        words.append(attr.bind_thread.thread_tag or attr.bind_thread.var.name)
+    words += [f"{key}={value}" for key, value in attr.pragmas]
+    if attr.dim_align is not None:
+        words.append(f"align {attr.dim_align[0]}+{attr.dim_align[1]}")
+    return ", ".join(words)
+
+
+def _body(op: ComputeOp) -> str:
+    indices = ", ".join(axis.var.name for axis in op.axis)
+    return f"{op.name}[{indices}] = {op.body[0]}"

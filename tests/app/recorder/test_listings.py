@@ -1,0 +1,119 @@
+"""LLVM IR and assembly are linked to the loop IR that they came from, and shown without the links themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
+from app.recorder.origins import OriginRows
+from compiler.ir.origin import OriginTable, derived_from
+from compiler.ir.primexpr import Add, Var
+from compiler.ir.text import TextBuilder
+
+
+@pytest.fixture
+def printed() -> tuple[TextBuilder, OriginTable]:
+    """Return the text ``y = (a + b)`` on line 2, its sum with an origin."""
+    table = OriginTable()
+    a, b = Var("a", "int32"), Var("b", "int32")
+    with derived_from(table.mint("source", "sum", None, frozenset())):
+        total = Add(a, b)
+    out = TextBuilder()
+    out.line("begin")
+    out.write("y = ")
+    with out.at(total):
+        out.write("(a + b)")
+    out.newline()
+    return out, table
+
+
+@pytest.fixture
+def final(printed: tuple[TextBuilder, OriginTable]) -> tuple[FinalListing, OriginRows]:
+    out, table = printed
+    rows = OriginRows(table)
+    return FinalListing(out, "f", rows, {}), rows
+
+
+def test_a_printed_node_is_a_region_with_the_users_origin(printed: tuple[TextBuilder, OriginTable]) -> None:
+    listing = from_builder(printed[0], "f", {})
+    assert [line.text for line in listing.lines] == ["begin", "y = (a + b)"]
+    assert listing.lines[1].origins == [0]
+    (region,) = listing.lines[1].regions
+    assert (region.start, region.end, region.origins) == (4, 11, [0])
+    assert listing.linked == 0.5
+
+
+def test_each_node_of_the_final_listing_has_a_row_that_names_its_place(
+    final: tuple[FinalListing, OriginRows],
+) -> None:
+    listing, rows = final
+    row = listing.row_at((2, 5))
+    (minted,) = [r for r in rows.rows() if r.level == "loop"]
+    assert minted.id == row
+    assert (minted.label, minted.line, minted.column, minted.parents) == ("(a + b)", 2, 5, [0])
+    assert listing.row_at((2, 99)) == row, "an unknown column falls back to the line"
+    assert listing.row_at((1, 1)) is None
+
+
+LLVM = """\
+; ModuleID = "f"
+source_filename = "<string>"
+define i32 @f(i32 %a, i32 %b) !dbg !4 {
+entry:
+  %sum = add i32 %a, %b, !dbg !5
+  ret i32 %sum
+}
+
+
+!llvm.dbg.cu = !{!1}
+!4 = distinct !DISubprogram(name: "f", unit: !1)
+!5 = !DILocation(line: 2, column: 5, scope: !4)
+"""
+
+
+def test_llvm_instructions_name_the_node_and_lose_their_metadata(final: tuple[FinalListing, OriginRows]) -> None:
+    listing = from_llvm(LLVM, "f", final[0])
+    texts = [line.text for line in listing.lines]
+    assert "  %sum = add i32 %a, %b" in texts
+    assert not any("!dbg" in text or "DILocation" in text or "ModuleID" in text for text in texts)
+    linked = {line.text: line.origins for line in listing.lines if line.origins}
+    assert linked == {"  %sum = add i32 %a, %b": [final[0].row_at((2, 5))]}
+    assert listing.summary["instructions"] == 2
+
+
+ASSEMBLY = """\
+\t.text
+\t.file\t"f"
+\t.globl\tf
+f:
+.Lfunc_begin0:
+\t.cfi_startproc
+\t.loc\t1 2 5 prologue_end
+\tleal\t(%rdi,%rsi), %eax
+.LBB0_1:
+\t.loc\t1 0 0
+\tjne\t.LBB0_1
+\tretq
+.Lfunc_end0:
+\t.section\t.debug_line,"",@progbits
+\t.byte\t7
+"""
+
+
+def test_assembly_follows_loc_and_keeps_only_labels_that_are_jumped_to(
+    final: tuple[FinalListing, OriginRows],
+) -> None:
+    listing = from_assembly(ASSEMBLY, "f", final[0], {})
+    assert [line.text.strip() for line in listing.lines] == [
+        "f:",
+        "leal        (%rdi,%rsi), %eax",
+        ".LBB0_1:",
+        "jne         .LBB0_1",
+        "retq",
+    ]
+    assert [bool(line.origins) for line in listing.lines] == [False, True, False, False, False]
+
+
+def test_equal_listings_have_equal_keys_and_others_do_not(final: tuple[FinalListing, OriginRows]) -> None:
+    assert from_llvm(LLVM, "f", None).key == from_llvm(LLVM, "f", None).key
+    assert from_llvm(LLVM, "f", None).key != from_llvm(LLVM.replace("add", "sub"), "f", None).key
