@@ -1,0 +1,23 @@
+"""Tensor expressions: what is computed, and schedules of how."""
+
+from compiler.te.operation import compute, placeholder, reduce_axis, size_var, thread_axis, var
+from compiler.te.schedule import Schedule, create_schedule
+from compiler.te.stage import Stage
+from compiler.te.tensor import Tensor, TensorSlice
+from compiler.tir.op import *  # noqa: F403
+from compiler.tir.op import __all__ as _expression_names
+
+__all__ = [
+    "Schedule",
+    "Stage",
+    "Tensor",
+    "TensorSlice",
+    "compute",
+    "create_schedule",
+    "placeholder",
+    "reduce_axis",
+    "size_var",
+    "thread_axis",
+    "var",
+    *_expression_names,
+]

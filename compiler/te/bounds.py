@@ -1,0 +1,274 @@
+"""Bound inference: which elements of every stage are needed, given where the stage is computed.
+
+Stages are visited from the outputs backwards.  What a stage must provide is the union of what each of its consumers
+reads there, with the consumers' loops outside of the place of the stage fixed and those inside run over in full.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.arith import Analyzer, IntSet, eval_set, union
+from compiler.arith.int_set import IntervalSet
+from compiler.ir.error import ScheduleError
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Var, const
+from compiler.ir.substitute import post_order_visit
+from compiler.te.message import Domains, pass_down_domain
+from compiler.te.operation import ComputeOp, Operation, PlaceholderOp, domain
+from compiler.te.relations import Fuse, Rebase, Split, position
+from compiler.te.stage import AttachType, Stage
+from compiler.te.storage import relaxed_by_scope
+from compiler.te.tensor import Tensor
+
+Sets = dict[IterVar, IntervalSet]
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What bound inference found.
+
+    Attributes
+    ----------
+    domains : dict of IterVar to Range
+        For the axes of all stages, their loops included.
+    analyzer : Analyzer
+        Knows the ranges of all loops.
+    attach_path : dict of Operation to list of IterVar
+        The loops that a stage is computed in, innermost first.
+    """
+
+    domains: Domains = field(default_factory=dict)
+    analyzer: Analyzer = field(default_factory=Analyzer)
+    attach_path: dict[Operation, list[IterVar]] = field(default_factory=dict)
+
+
+def infer_bound(schedule: Any) -> Bounds:
+    """Infer the domains of all axes of a normalized schedule.
+
+    Raises
+    ------
+    ScheduleError
+        If a stage is computed where some of its consumers cannot see it.
+    """
+    bounds = Bounds()
+    readers: dict[Operation, list[Stage]] = defaultdict(list)
+    for stage in schedule.stages:
+        bounds.attach_path[stage.op] = attach_path(stage)
+        for op in dict.fromkeys(t.op for t in stage.op.input_tensors):
+            readers[op].append(stage)
+    for stage in reversed(schedule.stages):
+        _infer_root(stage, readers[stage.op], bounds)
+        pass_down_domain(stage, bounds.domains, bounds.analyzer)
+        for axis in stage.all_iter_vars:
+            bounds.analyzer.bind(axis.var, bounds.domains[axis])
+    return bounds
+
+
+def attach_path(stage: Stage) -> list[IterVar]:
+    """Return the loops of other stages that a stage is computed in, innermost first."""
+    path: list[IterVar] = []
+    at: Stage = stage
+    while at.attach_type is AttachType.SCOPE:
+        assert at.attach_stage is not None
+        parent = at.attach_stage
+        place = position(parent.leaf_iter_vars, at.attach_ivar)
+        path += reversed(parent.leaf_iter_vars[: place + 1])
+        at = parent
+        if at is stage:
+            raise ScheduleError(f"compute_at: stage {stage.op.name!r} would be computed inside of itself")
+    return path
+
+
+def _infer_root(stage: Stage, consumers: list[Stage], bounds: Bounds) -> None:
+    """Find the domains of a stage's own axes."""
+    op = stage.op
+    for axis in op.reduce_axis:
+        bounds.domains[axis] = domain(axis)
+    if isinstance(op, PlaceholderOp):
+        return
+    if stage.attach_type is AttachType.ROOT and (stage.is_output or not consumers):
+        for axis in op.axis:
+            bounds.domains[axis] = domain(axis)
+        return
+    assert isinstance(op, ComputeOp)
+    needed: list[list[IntervalSet]] = [[] for _ in op.axis]
+    for consumer in consumers:
+        _check_visible(stage, consumer, bounds)
+        _needed_by(consumer, stage, bounds, needed)
+    for axis, sets in zip(op.axis, needed, strict=True):
+        found = union(sets, bounds.analyzer).cover_range(domain(axis), bounds.analyzer)
+        bounds.domains[axis] = _same_dtype(found, axis)
+
+
+def _same_dtype(r: Range, axis: IterVar) -> Range:
+    dtype = axis.var.dtype
+    if r.min.dtype == dtype and r.extent.dtype == dtype:
+        return r
+    return Range.from_fields(r.min.astype(dtype), r.extent.astype(dtype))
+
+
+def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
+    if stage.attach_type is not AttachType.SCOPE:
+        return
+    around = bounds.attach_path[consumer.op]
+    if consumer is stage.attach_stage or position(around, stage.attach_ivar) >= 0:
+        return
+    assert stage.attach_stage is not None
+    assert stage.attach_ivar is not None
+    raise ScheduleError(
+        f"compute_at: stage {stage.op.name!r} is computed at axis {stage.attach_ivar.var.name!r} of stage "
+        f"{stage.attach_stage.op.name!r}, outside of its consumer {consumer.op.name!r}; "
+        f"compute {consumer.op.name!r} inside of that loop as well, or {stage.op.name!r} at a place that encloses both"
+    )
+
+
+def _needed_by(consumer: Stage, stage: Stage, bounds: Bounds, needed: list[list[IntervalSet]]) -> None:
+    """Add what ``consumer`` reads of ``stage`` in one iteration of the loops around the stage."""
+    loops: Sets = {}
+    relaxed: dict[Var, IntervalSet] = {}
+    found = False
+    for axis in reversed(consumer.leaf_iter_vars):
+        found = found or (consumer is stage.attach_stage and axis is stage.attach_ivar)
+        dom = bounds.domains[axis]
+        if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
+            loops[axis] = IntSet.single_point(dom.min)
+        elif _runs_over(axis, consumer, stage, found):
+            loops[axis] = IntSet.from_range(dom)
+        else:
+            thread = _thread(consumer, axis)
+            loops[axis] = IntSet.single_point(axis.var if thread is None else thread.var.astype(axis.var.dtype))
+    outer = consumer
+    while outer.attach_type is AttachType.SCOPE:
+        assert outer.attach_stage is not None
+        parent = outer.attach_stage
+        place = position(parent.leaf_iter_vars, outer.attach_ivar)
+        for axis in reversed(parent.leaf_iter_vars[: place + 1]):
+            found = found or (parent is stage.attach_stage and axis is stage.attach_ivar)
+            if _runs_over(axis, parent, stage, found):
+                thread = _thread(parent, axis)
+                relaxed[axis.var if thread is None else thread.var] = IntSet.from_range(bounds.domains[axis])
+        outer = parent
+    _pass_up(consumer, bounds, loops)
+    sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
+    _reads_of(consumer.op, stage.op, sets, bounds.analyzer, needed)
+
+
+def _runs_over(axis: IterVar, owner: Stage, stage: Stage, inside_attach: bool) -> bool:
+    """Return whether a loop is run over in full, rather than fixed, while the stage is computed once."""
+    thread = _thread(owner, axis)
+    if thread is None or thread.thread_tag in ("", "vthread"):
+        return not inside_attach
+    return relaxed_by_scope(stage, thread, inside_attach)
+
+
+def _thread(owner: Stage, axis: IterVar) -> IterVar | None:
+    attr = owner.iter_var_attrs.get(axis)
+    return attr.bind_thread if attr is not None else None
+
+
+def _cover(axis: IterVar, loops: Sets, relaxed: dict[Var, IntervalSet], bounds: Bounds) -> IntervalSet:
+    found = loops.get(axis)
+    covered = bounds.domains[axis] if found is None else found.cover_range(domain(axis), bounds.analyzer)
+    if relaxed:
+        return eval_set(covered, relaxed, bounds.analyzer)
+    return IntSet.from_range(covered)
+
+
+def _reads_of(
+    consumer: Operation,
+    producer: Operation,
+    sets: dict[Var, IntervalSet],
+    analyzer: Analyzer,
+    needed: list[list[IntervalSet]],
+) -> None:
+    """Add the elements of ``producer`` that ``consumer`` reads while its axes run over ``sets``."""
+    assert isinstance(consumer, ComputeOp)
+
+    def look(n: Any) -> None:
+        if isinstance(n, ProducerLoad) and n.producer.op is producer:
+            tensor: Tensor = n.producer
+            for d, index in enumerate(n.indices):
+                needed[d].append(_clamped(eval_set(index, sets, analyzer), tensor.shape[d], analyzer))
+
+    for e in consumer.body:
+        post_order_visit(e, look)
+
+
+def _clamped(found: IntervalSet, extent: PrimExpr, analyzer: Analyzer) -> IntervalSet:
+    """Cut a set that is known to reach beyond both ends of a dimension: such reads are guarded, or never happen.
+
+    One end alone stays as it is, lest the other one be known to lie before it in some iteration only.
+    """
+    zero, last = const(0, extent.dtype), extent - 1
+    low, high = found.min_value, found.max_value
+    from_below = not found.has_lower_bound() or analyzer.can_prove(low <= zero)
+    if from_below and (not found.has_upper_bound() or analyzer.can_prove(high >= last)):
+        return IntSet.interval(zero, analyzer.simplify(last))
+    if not found.is_bounded():
+        low = low if found.has_lower_bound() else zero
+        high = high if found.has_upper_bound() else analyzer.simplify(last)
+        return IntSet.interval(low, high)
+    return found
+
+
+def _pass_up(stage: Stage, bounds: Bounds, sets: Sets) -> None:
+    """Add the sets of all axes that loops with a set come from."""
+    domains, analyzer = bounds.domains, bounds.analyzer
+    for r in reversed(stage.relations):
+        if isinstance(r, Split):
+            if _whole(sets[r.outer], domains[r.outer]) and _whole(sets[r.inner], domains[r.inner]):
+                sets[r.parent] = IntSet.from_range(domains[r.parent])
+            else:
+                value = r.outer.var * domains[r.inner].extent + r.inner.var + domains[r.parent].min
+                sets[r.parent] = eval_set(value, {a.var: sets[a] for a in (r.outer, r.inner)}, analyzer)
+        elif isinstance(r, Fuse):
+            _pass_up_fuse(r, bounds, sets)
+        elif isinstance(r, Rebase):
+            if _whole(sets[r.rebased], domains[r.rebased]):
+                sets[r.parent] = IntSet.from_range(domains[r.parent])
+            else:
+                value = r.rebased.var + domains[r.parent].min
+                sets[r.parent] = eval_set(value, {r.rebased.var: sets[r.rebased]}, analyzer)
+
+
+def _pass_up_fuse(r: Fuse, bounds: Bounds, sets: Sets) -> None:
+    """A piece of a fused loop covers some rows, and a part of a row only if it never runs over a row's end."""
+    domains, simplify = bounds.domains, bounds.analyzer.simplify
+    fused, outer, inner = sets[r.fused], domains[r.outer], domains[r.inner]
+    width = inner.extent
+    if _whole(fused, domains[r.fused]):
+        sets[r.outer], sets[r.inner] = IntSet.from_range(outer), IntSet.from_range(inner)
+        return
+    low, high = fused.min_value, fused.max_value
+    if fused.is_single_point():
+        sets[r.outer] = IntSet.single_point(simplify(low // width + outer.min))
+        sets[r.inner] = IntSet.single_point(simplify(low % width + inner.min))
+        return
+    sets[r.outer] = IntSet.interval(simplify(low // width + outer.min), simplify(high // width + outer.min))
+    length = simplify(high - low + 1)
+    aligned = isinstance(length, IntImm) and _zero(simplify(width % length)) and _zero(simplify(low % length))
+    if aligned:
+        sets[r.inner] = IntSet.interval(simplify(low % width + inner.min), simplify(high % width + inner.min))
+    else:
+        sets[r.inner] = IntSet.from_range(inner)
+
+
+def _zero(e: PrimExpr) -> bool:
+    return isinstance(e, IntImm) and e.value == 0
+
+
+def _whole(found: IntervalSet, dom: Range) -> bool:
+    """Return whether a set is plainly all of a loop that starts at zero."""
+    if isinstance(found.min_value, IntImm) and isinstance(found.max_value, IntImm) and isinstance(dom.extent, IntImm):
+        return (
+            isinstance(dom.min, IntImm)
+            and found.min_value.value == dom.min.value
+            and found.max_value.value == dom.min.value + dom.extent.value - 1
+        )
+    whole = IntSet.from_range(dom)
+    same = Analyzer()
+    return same.can_prove_equal(found.min_value, whole.min_value) and same.can_prove_equal(
+        found.max_value, whole.max_value
+    )

@@ -1,0 +1,123 @@
+"""Stages that copy: a cache in front of a tensor's readers, and a cache that a tensor is computed into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
+from compiler.ir.substitute import substitute
+from compiler.te.dataflow import map_body, replace_dataflow, replace_inputs
+from compiler.te.operation import ComputeOp, Operation
+from compiler.te.relayout import Layout, layout_of
+from compiler.te.stage import Stage
+from compiler.te.tensor import Tensor
+from compiler.tir.builtin import if_then_else
+from compiler.tir.op import all as all_of
+
+
+def cache_read(schedule: Any, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+    """Insert a stage that copies ``tensor`` for some of its readers; see ``Schedule.cache_read``."""
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(f"cache_read: tensor must be a tensor, got {show(tensor)}")
+    _check_scope("cache_read", scope)
+    stage = schedule[tensor]
+    source = stage.op.output(tensor.value_index)
+    reader_stages = _reader_stages(schedule, source, readers)
+    cached = _copy_of(source, _free_name(schedule, source, scope)).output(0)
+    mapping: dict[Tensor, Tensor] = {}
+    for reader in reader_stages:
+        new = replace_inputs(reader.op, {source: cached})
+        mapping.update(zip(reader.op.outputs, new.outputs, strict=True))
+        reader.op = new
+    replace_dataflow(schedule.stages, mapping)
+    new_stage = schedule.add_stage(schedule.stages.index(stage) + 1, cached.op)
+    new_stage.scope = scope
+    return cached
+
+
+def _reader_stages(schedule: Any, source: Tensor, readers: Any) -> list[Stage]:
+    wanted = list(readers) if isinstance(readers, (list, tuple)) else [readers]
+    if not wanted:
+        raise ArgumentError(f"cache_read: readers must not be empty (tensor {source.name!r})")
+    stages = [schedule[r] for r in wanted]
+    for s in stages:
+        if not any(t is source for t in s.op.input_tensors):
+            raise ScheduleError(f"cache_read: readers must read {source.name!r}, and {s.op.name!r} does not")
+    return stages
+
+
+def _free_name(schedule: Any, source: Tensor, scope: str) -> str:
+    """Return ``A.local``, or ``A.d.local`` and so on where that is taken."""
+    base = source.op.name if source.op.num_outputs == 1 else source.name
+    taken = {stage.op.name for stage in schedule.stages}
+    while f"{base}.{scope}" in taken:
+        base += ".d"
+    return f"{base}.{scope}"
+
+
+def _copy_of(source: Tensor, name: str) -> ComputeOp:
+    axes = tuple(IterVar(Range(0, d), Var(f"ax{i}", d.dtype), IterVar.DataPar) for i, d in enumerate(source.shape))
+    return ComputeOp(name, "", {}, axes, (ProducerLoad(source, tuple(a.var for a in axes)),))
+
+
+def cache_write(schedule: Any, tensors: Any, scope: str) -> Any:
+    """Insert a stage that computes ``tensors``, of which they become copies; see ``Schedule.cache_write``.
+
+    Loops that were made before (by split, fuse, reorder) become the dimensions of the cache.
+    """
+    wanted = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    for t in wanted:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(f"cache_write: expected a tensor, got {show(t)}")
+    _check_scope("cache_write", scope)
+    stage = schedule[wanted[0]]
+    op = _whole_operation(schedule, stage, wanted, scope)
+    layout = layout_of(stage)
+    axes = tuple(
+        IterVar(dom, Var(f"{axis.var.name}.c", axis.var.dtype), IterVar.DataPar)
+        for axis, dom in zip(layout.axes, layout.domains, strict=True)
+    )
+    body = _body_in(op, layout, {old.var: new.var for old, new in zip(layout.axes, axes, strict=True)})
+    cached = ComputeOp(f"{op.name}.{scope}", op.tag, op.attrs, axes, body)
+    copies = tuple(ProducerLoad(t, layout.indices) for t in cached.outputs)
+    copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, copies)
+    mapping = dict(zip(op.outputs, copy.outputs, strict=True))
+    stage.set_op(copy)
+    replace_dataflow(schedule.stages, mapping)
+    schedule.add_stage(schedule.stages.index(stage), cached).scope = scope
+    return list(cached.outputs) if isinstance(tensors, (list, tuple)) else cached.output(0)
+
+
+def _body_in(op: ComputeOp, layout: Layout, renamed: dict[Var, PrimExpr]) -> tuple[PrimExpr, ...]:
+    """Return the body of ``op`` as a function of the layout's axes; zero or the identity outside of its domain."""
+    values = {axis.var: substitute(value, renamed) for axis, value in layout.values.items()}
+    guard = substitute(layout.guard, renamed) if layout.guard is not None else None
+    body = map_body(op.body, lambda e: substitute(e, values))
+    if guard is None:
+        return body
+    first = body[0]
+    if isinstance(first, Reduce):
+        condition = all_of(guard, first.condition)
+        return tuple(
+            Reduce(first.combiner, first.source, first.axis, condition, i, first.init) for i in range(len(body))
+        )
+    return tuple(if_then_else(guard, e, const(0, e.dtype)) for e in body)
+
+
+def _whole_operation(schedule: Any, stage: Stage, tensors: list[Tensor], scope: str) -> ComputeOp:
+    op: Operation = stage.op
+    if not isinstance(op, ComputeOp):
+        raise ScheduleError(f"cache_write: {op.name!r} is a placeholder, which is not computed")
+    if len(tensors) != op.num_outputs or any(schedule[t] is not stage for t in tensors):
+        raise ScheduleError(
+            f"cache_write: all {op.num_outputs} outputs of {op.name!r} must be given, got {len(tensors)}"
+        )
+    if any(s.op.name == f"{op.name}.{scope}" for s in schedule.stages):
+        raise ScheduleError(f"cache_write: {op.name!r} has a cache in scope {scope!r} already")
+    return op
+
+
+def _check_scope(primitive_name: str, scope: Any) -> None:
+    if not isinstance(scope, str):
+        raise ArgumentError(f"{primitive_name}: scope must be a string, got {show(scope)}")

@@ -1,0 +1,69 @@
+"""Conditions that keep a loop nest inside of the domains that it is meant to cover."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from compiler.arith import Analyzer
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range
+from compiler.te.message import Domains, Values, overshooting
+from compiler.te.operation import domain
+from compiler.tir.builtin import likely
+
+
+def bound_predicates(
+    stage: Any,
+    domains: Domains,
+    values: Values,
+    analyzer: Analyzer,
+    skip: Set[IterVar] = frozenset(),
+    skip_own_domain: bool = False,
+) -> list[PrimExpr]:
+    """Return what must hold for the point that ``values`` describes to be one that the stage computes.
+
+    Parameters
+    ----------
+    domains : dict of IterVar to Range
+        The domains that bound inference found; those of an operation's own axes can exceed the axes' declared ones.
+    values : dict of IterVar to PrimExpr
+        Every axis as a function of the loops.
+    analyzer : Analyzer
+        Knows the ranges of the loops.
+    skip : set of IterVar
+        Axes that are not looked at.
+    skip_own_domain : bool
+        Whether elements outside of the declared shape, but inside of the domain found, may be computed.
+    """
+    predicates: list[PrimExpr] = []
+    over = overshooting(stage, domains, analyzer)
+    for axis in stage.all_iter_vars:
+        if axis in over and axis not in skip:
+            value = values[axis] - domains[axis].min
+            _require_below(value, domains[axis].extent, analyzer, predicates)
+    for axis in stage.op.root_iter_vars:
+        own = domain(axis)
+        if axis in skip or skip_own_domain or _same(own, domains[axis]):
+            continue
+        value = values[axis] - own.min
+        if not _provable(value >= 0, analyzer):
+            predicates.append(likely(value >= 0))
+        _require_below(value, own.extent, analyzer, predicates)
+    return predicates
+
+
+def _require_below(value: PrimExpr, extent: PrimExpr, analyzer: Analyzer, predicates: list[PrimExpr]) -> None:
+    condition = value < extent
+    if not _provable(condition, analyzer):
+        predicates.append(likely(condition))
+
+
+def _provable(condition: PrimExpr, analyzer: Analyzer) -> bool:
+    return bool(condition) if isinstance(condition, IntImm) else analyzer.can_prove(condition)
+
+
+def _same(a: Range, b: Range) -> bool:
+    def equal(x: PrimExpr, y: PrimExpr) -> bool:
+        return x is y or (isinstance(x, IntImm) and isinstance(y, IntImm) and x.value == y.value)
+
+    return equal(a.min, b.min) and equal(a.extent, b.extent)

@@ -1,0 +1,258 @@
+"""The loops of one stage, with what stands in them: stores, guards, and stages computed inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ScheduleError
+from compiler.ir.node import rebuild
+from compiler.ir.origin import NO_SPAN, derived_from
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.substitute import post_order_visit, substitute
+from compiler.te.guards import bound_predicates
+from compiler.te.message import Domains, Values, comes_from, pass_up_index
+from compiler.te.operation import ComputeOp
+from compiler.te.relations import IterVarAttr
+from compiler.te.stage import Stage
+from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
+
+Inside = Callable[[IterVar, Stmt], Stmt]
+"""Wraps the body of a loop in the stages that are computed there."""
+
+_KIND = {
+    IterVar.Vectorized: ForKind.VECTORIZED,
+    IterVar.Unrolled: ForKind.UNROLLED,
+    IterVar.Parallelized: ForKind.PARALLEL,
+}
+
+
+@dataclass(slots=True)
+class LoopNest:
+    """Loops around a hole, outermost first, and the value that each axis has in the hole."""
+
+    wrappers: list[Callable[[Stmt], Stmt]] = field(default_factory=list)
+    values: Values = field(default_factory=dict)
+
+    def around(self, body: Stmt, begin: int = 0) -> Stmt:
+        """Return the loops from the position ``begin`` on around ``body``."""
+        for wrap in reversed(self.wrappers[begin:]):
+            body = wrap(body)
+        return body
+
+
+class ComputeNest:
+    """Builds the statement that computes a stage.
+
+    Parameters
+    ----------
+    domains : dict of IterVar to Range
+        What bound inference found, for the axes of all stages.
+    analyzer : Analyzer
+        Knows the ranges of all loops.
+    inside : callable
+        Puts other stages into the body of a loop.
+    store : callable
+        ``store(op, index, value, indices)`` is the statement that stores an element.
+    load : callable
+        ``load(op, index, indices)`` is the expression that reads an element of the stage itself.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        domains: Domains,
+        analyzer: Analyzer,
+        inside: Inside,
+        store: Callable[[ComputeOp, int, PrimExpr, tuple[PrimExpr, ...]], Stmt],
+        load: Callable[[ComputeOp, int, tuple[PrimExpr, ...]], PrimExpr],
+    ) -> None:
+        assert isinstance(stage.op, ComputeOp)
+        self.stage = stage
+        self.op: ComputeOp = stage.op
+        self.domains = domains
+        self.analyzer = analyzer
+        self.inside = inside
+        self.store = store
+        self.load = load
+
+    def build(self) -> Stmt:
+        """Return the loops that compute the stage."""
+        with derived_from(self.op.span):
+            nest = self._loops(self.stage.leaf_iter_vars)
+            pass_up_index(self.stage, self.domains, nest.values)
+            predicates = bound_predicates(self.stage, self.domains, nest.values, self.analyzer)
+            if isinstance(self.op.body[0], Reduce):
+                return self._reduction(self.op.body[0], nest, predicates)
+            indices = self._indices(nest.values)
+            replaced = _by_var(nest.values, self.op.root_iter_vars)
+            stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(self.op.body)]
+            return nest.around(guarded(seq(stores), predicates))
+
+    def _store(self, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:
+        with derived_from(self.op.span | value.span):
+            return self.store(self.op, index, value, indices)
+
+    def _indices(self, values: Values) -> tuple[PrimExpr, ...]:
+        return tuple(values[a] for a in self.op.axis)
+
+    # reductions
+
+    def _reduction(self, reduction: Reduce, nest: LoopNest, predicates: list[PrimExpr]) -> Stmt:
+        """Loops over elements stay outside; where reduction loops begin, initial values are stored first."""
+        leaves = self.stage.leaf_iter_vars
+        reducing = comes_from(self.stage, set(self.op.reduce_axis))
+        begin = next((i for i, a in enumerate(leaves) if a in reducing), len(leaves))
+        update = nest.around(guarded(self._update(reduction, nest.values), predicates), begin)
+        init = self._init(reduction, nest, begin, reducing)
+        return LoopNest(nest.wrappers[:begin]).around(seq([init, update]))
+
+    def _init(self, reduction: Reduce, nest: LoopNest, begin: int, reducing: Set[IterVar]) -> Stmt:
+        outer, rest = self.stage.leaf_iter_vars[:begin], self.stage.leaf_iter_vars[begin:]
+        inner = self._loops([a for a in rest if a not in reducing], suffix=".init")
+        values = {a: nest.values[a] for a in outer} | inner.values
+        pass_up_index(self.stage, self.domains, values)
+        starts = reduction.init or tuple(reduction.combiner.identity_element)
+        # A buffer of this stage's own has room for the whole domain; a start that is read from elsewhere may not.
+        roomy = not self.stage.is_output and not any(_reads(e) for e in starts)
+        skip = reducing | set(self.op.reduce_axis)
+        predicates = bound_predicates(self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=roomy)
+        replaced = _by_var(values, self.op.axis)
+        indices = self._indices(values)
+        stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(starts)]
+        return inner.around(guarded(seq(stores), predicates))
+
+    def _update(self, reduction: Reduce, values: Values) -> Stmt:
+        combiner = reduction.combiner
+        indices = self._indices(values)
+        replaced = _by_var(values, self.op.root_iter_vars)
+        operands: dict[Var, PrimExpr] = {}
+        for i, (left, right, source) in enumerate(zip(combiner.lhs, combiner.rhs, reduction.source, strict=True)):
+            operands[left] = self.load(self.op, i, indices)
+            operands[right] = substitute(source, replaced)
+        with derived_from(reduction.span):
+            results = [substitute(e, operands) for e in combiner.result]
+        body = self._simultaneous_stores(reduction, results, indices)
+        condition = substitute(reduction.condition, replaced)
+        return body if isinstance(condition, IntImm) and condition.value else IfThenElse(condition, body)
+
+    def _simultaneous_stores(
+        self, reduction: Reduce, results: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]
+    ) -> Stmt:
+        """Store all results; those that later ones would read overwritten are bound to variables first."""
+        combiner = reduction.combiner
+        early = [
+            any(_uses(combiner.result[later], combiner.lhs[i]) for later in range(i + 1, len(results)))
+            for i in range(len(results))
+        ]
+        if not any(early):
+            return seq([self._store(i, e, indices) for i, e in enumerate(results)])
+        if _last_can_go_first(combiner.result, combiner.lhs):
+            order = reversed(range(len(results)))
+            return seq([self._store(i, results[i], indices) for i in order])
+        held = [Var(f"{self.op.name}.v{i}.next", e.dtype) for i, e in enumerate(results)]
+        body = seq([self._store(i, v, indices) for i, v in enumerate(held)])
+        for v, e in zip(reversed(held), reversed(results), strict=True):
+            body = LetStmt(v, e, body)
+        return body
+
+    # loops
+
+    def _loops(self, axes: Sequence[IterVar], suffix: str = "") -> LoopNest:
+        nest = LoopNest()
+        for axis in axes:
+            attr = self.stage.iter_var_attrs.get(axis)
+            wrap, value = self._loop(axis, attr, suffix)
+            nest.wrappers.append(wrap)
+            nest.values[axis] = value
+        return nest
+
+    def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
+        """Return what wraps the body of a loop, and the value of its axis there."""
+        dom = self.domains[axis]
+        span = axis.span | (attr.span if attr is not None else NO_SPAN)
+        inside: Inside = (lambda _, body: body) if suffix else self.inside
+        thread = attr.bind_thread if attr is not None else None
+        if thread is not None:
+            return self._thread_loop(axis, thread, span, inside)
+        if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
+            return (lambda body: _pragmas(axis, attr, inside(axis, body))), dom.min
+        kind = self._kind(axis, attr)
+        var = Var(axis.var.name + suffix, axis.var.dtype) if suffix else axis.var
+        if suffix:
+            self.analyzer.bind(var, dom)
+
+        def wrap(body: Stmt) -> Stmt:
+            with derived_from(span):
+                return _pragmas(axis, attr, For(var, dom.min, dom.extent, kind, inside(axis, body)))
+
+        return wrap, var
+
+    def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
+        kind = ForKind.SERIAL if attr is None or attr.iter_type is None else _KIND[attr.iter_type]
+        if kind is ForKind.VECTORIZED and not isinstance(self.domains[axis].extent, IntImm):
+            raise ScheduleError(
+                f"vectorize: axis {axis.var.name!r} of stage {self.op.name!r} must have a constant extent, "
+                f"got {self.domains[axis].extent}; split it by a constant factor and vectorize the inner loop"
+            )
+        return kind
+
+    def _thread_loop(
+        self, axis: IterVar, thread: IterVar, span: Any, inside: Inside
+    ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
+        dom = self.domains[axis]
+        self.analyzer.bind(thread.var, dom)
+        key = "virtual_thread" if thread.thread_tag.startswith("vthread") else "thread_extent"
+
+        def wrap(body: Stmt) -> Stmt:
+            with derived_from(span | thread.span):
+                owner = thread if thread.dom is not None else rebuild(thread, {"dom": dom})
+                return AttrStmt(owner, key, dom.extent, inside(axis, body))
+
+        return wrap, thread.var.astype(axis.var.dtype) + dom.min
+
+
+def guarded(body: Stmt, predicates: Sequence[PrimExpr]) -> Stmt:
+    """Return ``body`` inside of one condition each, the first one outermost."""
+    for condition in reversed(predicates):
+        body = IfThenElse(condition, body)
+    return body
+
+
+def _pragmas(axis: IterVar, attr: IterVarAttr | None, loop: Stmt) -> Stmt:
+    if attr is not None:
+        for key, value in reversed(attr.pragmas):
+            loop = AttrStmt(axis, f"pragma_{key}", value, loop)
+    return loop
+
+
+def _by_var(values: Values, axes: Sequence[IterVar]) -> dict[Var, PrimExpr]:
+    return {a.var: values[a] for a in axes if values[a] is not a.var}
+
+
+def _reads(e: PrimExpr) -> bool:
+    found = False
+
+    def look(n: Any) -> None:
+        nonlocal found
+        found = found or isinstance(n, ProducerLoad)
+
+    post_order_visit(e, look)
+    return found
+
+
+def _uses(e: PrimExpr, var: Var) -> bool:
+    found = False
+
+    def look(n: Any) -> None:
+        nonlocal found
+        found = found or n is var
+
+    post_order_visit(e, look)
+    return found
+
+
+def _last_can_go_first(results: Sequence[PrimExpr], lhs: Sequence[Var]) -> bool:
+    return not any(_uses(results[i], lhs[later]) for i in range(len(results)) for later in range(i + 1, len(results)))

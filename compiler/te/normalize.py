@@ -1,0 +1,99 @@
+"""Bringing a schedule into the form that is lowered."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from compiler.ir.error import ScheduleError
+from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.substitute import substitute
+from compiler.te.dataflow import LoadMutator, map_body, replace_dataflow
+from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.relations import Fuse, Rebase, Split, position
+from compiler.te.stage import AttachType, Stage
+from compiler.te.tensor import Tensor
+
+S = TypeVar("S", bound="Any")
+
+
+def normalize(schedule: S) -> S:
+    """Return a copy of the schedule that is inlined, whose loops start at zero and whose places are loops."""
+    new: S = schedule.copy()
+    _inline(new)
+    for stage in new.stages:
+        _settle_attachment(stage)
+    _rebase(new)
+    return new
+
+
+def _inline(schedule: Any) -> None:
+    """Put the bodies of inlined stages into their readers, the last one first, and drop their stages."""
+    for i in range(len(schedule.stages) - 1, -1, -1):
+        stage = schedule.stages[i]
+        if stage.attach_type is not AttachType.INLINE:
+            continue
+        replaced: dict[Tensor, Tensor] = {}
+        for reader in schedule.stages[i + 1 :]:
+            if any(t.op is stage.op for t in reader.op.input_tensors):
+                new = _with_inlined(reader.op, stage.op)
+                replaced.update(zip(reader.op.outputs, new.outputs, strict=True))
+                reader.op = new
+        replace_dataflow(schedule.stages, replaced)
+    schedule.stages = [s for s in schedule.stages if s.attach_type is not AttachType.INLINE]
+    for stage in schedule.stages:
+        if stage.attach_stage is not None and stage.attach_stage.attach_type is AttachType.INLINE:
+            raise ScheduleError(
+                f"compute_at: stage {stage.op.name!r} is computed in stage {stage.attach_stage.op.name!r}, "
+                "which is inlined and has no loops"
+            )
+
+
+def _with_inlined(reader: ComputeOp, inlined: ComputeOp) -> ComputeOp:
+    axes = [a.var for a in inlined.axis]
+
+    def replace(tensor: Tensor, indices: tuple[PrimExpr, ...]) -> PrimExpr | None:
+        if tensor.op is not inlined:
+            return None
+        value: PrimExpr = inlined.body[tensor.value_index]
+        return substitute(value, dict(zip(axes, indices, strict=True)))
+
+    return reader.with_body(map_body(reader.body, LoadMutator(replace).visit))
+
+
+def _settle_attachment(stage: Stage) -> None:
+    """Follow an axis that was split or fused after a stage was put there."""
+    while stage.attach_type is AttachType.SCOPE:
+        assert stage.attach_stage is not None
+        if position(stage.attach_stage.leaf_iter_vars, stage.attach_ivar) >= 0:
+            return
+        for r in stage.attach_stage.relations:
+            if isinstance(r, Split) and r.parent is stage.attach_ivar:
+                stage.attach_ivar = r.inner
+                break
+            if isinstance(r, Fuse) and (r.outer is stage.attach_ivar or r.inner is stage.attach_ivar):
+                stage.attach_ivar = r.fused
+                break
+        else:
+            stage.attach_type = AttachType.ROOT
+
+
+def _rebase(schedule: Any) -> None:
+    """Give every loop over an operation's own axis a counter that starts at zero."""
+    moved: dict[IterVar, IterVar] = {}
+    for stage in schedule.stages:
+        if isinstance(stage.op, PlaceholderOp):
+            continue
+        for axis in stage.op.root_iter_vars:
+            at = position(stage.leaf_iter_vars, axis)
+            if at < 0:
+                continue
+            rebased = IterVar(None, Var(axis.var.name, axis.var.dtype), axis.iter_type, span=axis.span)
+            stage.relations.append(Rebase(axis, rebased))
+            stage.all_iter_vars.append(rebased)
+            stage.leaf_iter_vars[at] = rebased
+            if axis in stage.iter_var_attrs:
+                stage.iter_var_attrs[rebased] = stage.iter_var_attrs[axis]
+            moved[axis] = rebased
+    for stage in schedule.stages:
+        if stage.attach_ivar in moved:
+            stage.attach_ivar = moved[stage.attach_ivar]

@@ -1,0 +1,323 @@
+"""Operations: what holds or computes tensors, and the functions that declare them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, ClassVar
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.node import Node, node
+from compiler.ir.origin import derived_from, mint_source
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
+from compiler.ir.substitute import post_order_visit
+from compiler.te.access import check_accesses
+from compiler.te.tensor import Tensor
+
+
+@node
+class Operation(Node):
+    """Base of operations; the same one only if it is the same object."""
+
+    nominal: ClassVar[bool] = True
+
+    name: str
+    tag: str
+    attrs: Mapping[str, Any]
+    outputs: tuple[Tensor, ...] = field(init=False)
+
+    def output(self, index: int) -> Tensor:
+        """Return one of the tensors that the operation computes."""
+        return self.outputs[index]
+
+    @property
+    def num_outputs(self) -> int:
+        """How many tensors it computes."""
+        return len(self.outputs)
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads, in order of first use."""
+        return ()
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of its outputs."""
+        return ()
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes that it reduces over."""
+        return ()
+
+    @property
+    def root_iter_vars(self) -> tuple[IterVar, ...]:
+        """All axes, those of the outputs first."""
+        return self.axis + self.reduce_axis
+
+
+@node
+class PlaceholderOp(Operation):
+    """Holds a tensor that is given as an argument."""
+
+    shape: tuple[PrimExpr, ...]
+    dtype: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", (Tensor(self.name, self.shape, self.dtype, self, 0),))
+
+    def __repr__(self) -> str:
+        return f"placeholder({self.name}, {hex(id(self))})"
+
+    __str__ = __repr__
+
+
+@node
+class ComputeOp(Operation):
+    """Computes each element of its outputs by an expression of the axes.
+
+    Attributes
+    ----------
+    axes : tuple of IterVar
+        One for each dimension.
+    body : tuple of PrimExpr
+        One for each output; reductions of tuples differ in their ``value_index`` only.
+    """
+
+    axes: tuple[IterVar, ...]
+    body: tuple[PrimExpr, ...]
+    inputs: tuple[Tensor, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        shape = tuple(domain(a).extent for a in self.axes)
+        several = len(self.body) > 1
+        outputs = tuple(
+            Tensor(f"{self.name}.v{i}" if several else self.name, shape, e.dtype, self, i)
+            for i, e in enumerate(self.body)
+        )
+        object.__setattr__(self, "outputs", outputs)
+        object.__setattr__(self, "inputs", _tensors_read(self.body))
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        return self.inputs
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        return self.axes
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        first = self.body[0]
+        return first.axis if isinstance(first, Reduce) else ()
+
+    def with_body(self, body: tuple[PrimExpr, ...]) -> ComputeOp:
+        """Return an operation over the same axes with another body."""
+        with derived_from(self.span):
+            return ComputeOp(self.name, self.tag, self.attrs, self.axes, body)
+
+    def __repr__(self) -> str:
+        return f"compute({self.name}, body={list(self.body)}, axis={list(self.axes)})"
+
+    __str__ = __repr__
+
+
+def domain(axis: IterVar) -> Range:
+    """Return the domain of an axis that has one."""
+    assert axis.dom is not None
+    return axis.dom
+
+
+def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
+    found: dict[Tensor, None] = {}
+
+    def look(n: Any) -> None:
+        if isinstance(n, ProducerLoad):
+            found[n.producer] = None
+
+    for e in body[:1] if isinstance(body[0], Reduce) else body:
+        post_order_visit(e, look)
+    return tuple(found)
+
+
+def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
+    """Declare a tensor that is given as an argument.
+
+    Parameters
+    ----------
+    shape : int, PrimExpr or sequence of them
+        Extent of each dimension.
+    dtype : str, optional
+        ``float32`` when left out.
+
+    Returns
+    -------
+    Tensor
+    """
+    kind = dtype or "float32"
+    dt.parse(kind)
+    with derived_from(mint_source(f"{name} = placeholder")):
+        return PlaceholderOp(name, "", {}, _shape("placeholder", shape, name), kind).output(0)
+
+
+def compute(
+    shape: Any,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
+    """Declare a tensor by an expression for each of its elements.
+
+    Parameters
+    ----------
+    shape : int, PrimExpr or sequence of them
+        Extent of each dimension.
+    fcompute : callable
+        Takes one index variable a dimension and returns an expression, or a tuple of them for several outputs.
+        A reduction must be the whole expression.
+    tag, attrs : optional
+        Kept with the operation.
+    varargs_names : sequence of str, optional
+        Names of the axes of a ``*args`` parameter.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+
+    Raises
+    ------
+    BoundError
+        If an element outside of a tensor would certainly be read.
+    """
+    span = mint_source(f"{name} = compute")
+    with derived_from(span):
+        dims = _shape("compute", shape, name)
+        names = _axis_names(fcompute, len(dims), name, varargs_names)
+        axes = tuple(_axis(Range(0, d), n, IterVar.DataPar) for n, d in zip(names, dims, strict=True))
+        result = fcompute(*[a.var for a in axes])
+        several = isinstance(result, (tuple, list))
+        body = tuple(convert(e) for e in result) if several else (convert(result),)
+        if not body:
+            raise ArgumentError(f"compute: fcompute must return an expression, got an empty tuple (tensor {name!r})")
+        _check_reductions(body, name)
+        op = ComputeOp(name, tag, dict(attrs or {}), axes, body)
+    check_accesses(op)
+    return op.outputs if several and len(body) > 1 else op.output(0)
+
+
+def _shape(operation: str, shape: Any, name: str) -> tuple[PrimExpr, ...]:
+    values = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    dims = tuple(convert(v) for v in values)
+    for d in dims:
+        if not dt.is_integral(d.dtype):
+            raise DTypeError(f"{operation}: shape must be integers, got {d.dtype} {show(d)} (tensor {name!r})")
+        if isinstance(value := getattr(d, "value", None), int) and value < 0:
+            raise ArgumentError(f"{operation}: shape must not be negative, got {value} (tensor {name!r})")
+    return dims
+
+
+def _axis(dom: Range, name: str, kind: int) -> IterVar:
+    return IterVar(dom, Var(name, dom.extent.dtype), kind)
+
+
+def _axis_names(fcompute: Any, ndim: int, name: str, varargs_names: Sequence[str] | None) -> list[str]:
+    if not callable(fcompute):
+        raise ArgumentError(f"compute: fcompute must be callable, got {show(fcompute)} (tensor {name!r})")
+    spec = inspect.getfullargspec(fcompute)
+    names = list(spec.args)
+    if inspect.ismethod(fcompute):
+        names = names[1:]
+    if spec.varargs is not None:
+        rest = ndim - len(names)
+        if varargs_names is not None and len(varargs_names) != rest:
+            raise ArgumentError(f"compute: varargs_names must be {rest} names, got {list(varargs_names)}")
+        names += list(varargs_names or [f"{spec.varargs}{i}" for i in range(rest)])
+    elif not names:
+        names = [f"i{i}" for i in range(ndim)] if ndim == 0 else names
+    if len(names) != ndim:
+        what = f"{ndim} indices, one for each dimension of the shape"
+        raise ArgumentError(f"compute: fcompute must take {what}, takes {len(names)} (tensor {name!r})")
+    return names
+
+
+def _check_reductions(body: tuple[PrimExpr, ...], name: str) -> None:
+    first = body[0]
+    for e in body:
+        inside = (*e.source, e.condition, *e.init) if isinstance(e, Reduce) else (e,)
+        for part in inside:
+            post_order_visit(part, lambda n: _refuse_reduction(n, name))
+        if isinstance(first, Reduce) != isinstance(e, Reduce):
+            raise ArgumentError(f"compute: all outputs must be reductions, or none (tensor {name!r})")
+    if isinstance(first, Reduce) and not _outputs_of_one_reduction(body, first):
+        raise ArgumentError(
+            f"compute: the outputs must be the {len(first.source)} results of one reduction in their order "
+            f"(tensor {name!r})"
+        )
+
+
+def _outputs_of_one_reduction(body: tuple[PrimExpr, ...], first: Reduce) -> bool:
+    return len(body) == len(first.source) and all(
+        isinstance(e, Reduce) and e.combiner is first.combiner and e.value_index == i for i, e in enumerate(body)
+    )
+
+
+def _refuse_reduction(n: Any, name: str) -> None:
+    if isinstance(n, Reduce):
+        raise ArgumentError(
+            "compute: a reduction is only allowed at the top level of a compute; "
+            f"reduce into a tensor of its own and read that one (tensor {name!r})"
+        )
+
+
+def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
+    """Declare an axis to reduce over.
+
+    Parameters
+    ----------
+    dom : (begin, end) or Range
+    """
+    with derived_from(mint_source(f"{name} = reduce_axis")):
+        return IterVar(dom := _range("reduce_axis", dom), Var(name, dom.extent.dtype), IterVar.CommReduce, thread_tag)
+
+
+def _range(operation: str, dom: Any) -> Range:
+    if isinstance(dom, Range):
+        return dom
+    if isinstance(dom, (tuple, list)) and len(dom) == 2:
+        begin, end = (convert(v) for v in dom)
+        if dt.is_integral(begin.dtype) and dt.is_integral(end.dtype):
+            return Range(begin, end)
+    raise ArgumentError(f"{operation}: dom must be (begin, end) or a Range, got {show(dom)}")
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
+    """Declare an axis of threads, such as ``thread_axis("threadIdx.x")``.
+
+    Parameters
+    ----------
+    dom : (begin, end), Range or str, optional
+        The number of threads; a string is the tag.
+    tag : str
+        ``blockIdx.x``, ``threadIdx.x``, …
+    """
+    if isinstance(dom, str):
+        tag, dom = dom, None
+    if not tag:
+        raise ArgumentError("thread_axis: tag must be given, such as 'threadIdx.x'")
+    with derived_from(mint_source(f"thread_axis {tag}")):
+        extent = None if dom is None else _range("thread_axis", dom)
+        return IterVar(extent, Var(name or tag), IterVar.ThreadIndex, tag)
+
+
+def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
+    """Declare a variable, such as a symbolic extent."""
+    return Var(name, dtype)
+
+
+def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> SizeVar:
+    """Declare a variable that is at least zero."""
+    return SizeVar(name, dtype)

@@ -1,0 +1,148 @@
+"""Recording: every call of a schedule primitive becomes a :class:`Primitive`, from which it can be replayed."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from compiler.ir.error import show
+from compiler.ir.events import notify
+from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_frame
+from compiler.ir.primexpr import IterVar
+from compiler.te.operation import Operation
+from compiler.te.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Primitive:
+    """One call of a schedule primitive.
+
+    Attributes
+    ----------
+    name : str
+        The method, e.g. ``split``.
+    label : str
+        The call and what it made, e.g. ``split(i, factor=32) -> i.outer, i.inner``.
+    stage : str
+        The stage that it was called on; empty for methods of the schedule.
+    line : int or None
+        The user's line.
+    index : int or None
+        Which stage it was called on, counted at the time of the call; None for methods of the schedule.
+    args, kwargs
+        As they were passed.
+    result : object
+        What the call returned.
+    operations : tuple of Operation
+        The operations of all stages after the call.
+    span : Span
+        The origin of the call.
+    """
+
+    name: str
+    label: str
+    stage: str
+    line: int | None
+    index: int | None
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    operations: tuple[Operation, ...]
+    span: Span
+
+
+class Recorder(Protocol):
+    """What a schedule offers to the recording of its primitives."""
+
+    stages: list[Any]
+    primitives: list[Primitive]
+    applying: bool
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def primitive(method: F) -> F:
+    """Record the calls that users make of a method of a schedule or of a stage.
+
+    Calls that a primitive makes itself are part of it.  The origin of the call is ambient inside, so that the axes
+    and operations made there inherit it.
+    """
+    names = list(inspect.signature(method).parameters)[1:]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(method).parameters.values())
+
+    @functools.wraps(method)
+    def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        schedule: Recorder = self.schedule
+        if schedule.applying:
+            return method(self, *args, **kwargs)
+        on_stage = self is not schedule
+        call = f"{method.__name__}({_arguments(args, kwargs, names, variadic)})"
+        origin = f"{self.op.name}: {call}" if on_stage else call
+        index = schedule.stages.index(self) if on_stage else None
+        span = mint_source(origin, _spans((*args, *kwargs.values())))
+        schedule.applying = True
+        try:
+            with derived_from(span):
+                result = method(self, *args, **kwargs)
+        finally:
+            schedule.applying = False
+        made = _shown(result) if result is not None and result is not self else ""
+        frame = user_frame()
+        done = Primitive(
+            name=method.__name__,
+            label=f"{call} -> {made}" if made else call,
+            stage=self.op.name if on_stage else "",
+            line=frame.f_lineno if frame else None,
+            index=index,
+            args=args,
+            kwargs=kwargs,
+            result=result,
+            operations=tuple(stage.op for stage in schedule.stages),
+            span=span,
+        )
+        schedule.primitives.append(done)
+        notify("primitive_applied", schedule, done)
+        return result
+
+    return recorded  # type: ignore[return-value]
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], variadic: bool) -> str:
+    parts = []
+    for i, value in enumerate(args):
+        bare = variadic or _names_itself(value)
+        parts.append(_shown(value) if bare or i >= len(names) else f"{names[i]}={_shown(value)}")
+    parts += [f"{key}={_shown(value)}" for key, value in kwargs.items()]
+    return ", ".join(parts)
+
+
+def _names_itself(value: Any) -> bool:
+    return isinstance(value, (IterVar, Tensor, Operation, list, tuple, str)) or hasattr(value, "leaf_iter_vars")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, IterVar):
+        return value.var.name
+    if isinstance(value, (Tensor, Operation)):
+        return value.name
+    if hasattr(value, "leaf_iter_vars"):
+        return str(value.op.name)
+    if isinstance(value, tuple):
+        return ", ".join(_shown(v) for v in value)
+    if isinstance(value, list):
+        return f"[{', '.join(_shown(v) for v in value)}]"
+    return show(value)
+
+
+def _spans(values: Any) -> Span:
+    span = NO_SPAN
+    for value in values:
+        if isinstance(value, (IterVar, Tensor)):
+            span |= value.span
+        elif isinstance(value, (list, tuple)):
+            span |= _spans(value)
+    return span

@@ -1,0 +1,63 @@
+"""The loops of a stage as a layout: what its axes are as functions of the loops that it has now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from compiler.arith import Analyzer
+from compiler.ir.primexpr import And, IterVar, PrimExpr, Range
+from compiler.te.guards import bound_predicates
+from compiler.te.message import pass_down_domain, pass_down_index, pass_up_index
+from compiler.te.operation import domain
+from compiler.te.stage import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Dimensions that the loops of a stage make.
+
+    Attributes
+    ----------
+    axes : tuple of IterVar
+        The loops over elements, in their order; reduction loops are not among them.
+    domains : tuple of Range
+        What they run over.
+    values : dict of IterVar to PrimExpr
+        The operation's own axes as functions of ``axes``.
+    indices : tuple of PrimExpr
+        ``axes`` as functions of the operation's own axes.
+    guard : PrimExpr or None
+        What holds for points inside of the operation's domain, if not all are.
+    """
+
+    axes: tuple[IterVar, ...]
+    domains: tuple[Range, ...]
+    values: dict[IterVar, PrimExpr]
+    indices: tuple[PrimExpr, ...]
+    guard: PrimExpr | None
+
+
+def layout_of(stage: Stage) -> Layout:
+    """Return the layout that the loops of ``stage`` make."""
+    own = stage.op.axis
+    if not stage.relations:
+        axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)
+        values: dict[IterVar, PrimExpr] = {a: a.var for a in own}
+        return Layout(axes, tuple(domain(a) for a in axes), values, tuple(a.var for a in axes), None)
+    analyzer = Analyzer()
+    domains = {a: domain(a) for a in stage.op.root_iter_vars}
+    pass_down_domain(stage, domains, analyzer)
+    axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)
+    values = {a: a.var for a in stage.leaf_iter_vars}
+    pass_up_index(stage, domains, values)
+    predicates = bound_predicates(stage, domains, values, analyzer, skip=set(stage.op.reduce_axis))
+    indices: dict[IterVar, PrimExpr] = {a: a.var for a in own}
+    pass_down_index(stage, domains, indices)
+    return Layout(
+        axes,
+        tuple(domains[a] for a in axes),
+        {a: values[a] for a in own},
+        tuple(analyzer.simplify(indices[a]) for a in axes),
+        reduce(And, predicates) if predicates else None,
+    )

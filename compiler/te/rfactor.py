@@ -1,0 +1,109 @@
+"""Factoring a reduction: partial results along one of its loops, then a reduction over that loop alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
+from compiler.ir.substitute import substitute
+from compiler.te.dataflow import replace_dataflow
+from compiler.te.guards import bound_predicates
+from compiler.te.message import Domains, Values, pass_down_domain, pass_up_index, reaches
+from compiler.te.operation import ComputeOp, domain
+from compiler.te.stage import Stage
+from compiler.te.tensor import Tensor
+from compiler.tir.builtin import if_then_else
+from compiler.tir.op import all as all_of
+
+
+def factor_reduction(schedule: Any, tensor: Tensor, axis: IterVar, factor_axis: int) -> Any:
+    """Insert a stage of partial results in front of a reduction; see ``Schedule.rfactor``.
+
+    Both stages have plain loops afterwards.
+    """
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(f"rfactor: tensor must be a tensor, got {show(tensor)}")
+    stage = schedule[tensor]
+    op, reduction = _reduction(stage, axis)
+    place = _place(factor_axis, op)
+    partial = _partial_results(stage, op, reduction, axis, place)
+    final = _final_reduction(op, reduction, partial, axis, place)
+    replaced = dict(zip(op.outputs, final.outputs, strict=True))
+    stage.set_op(final)
+    replace_dataflow(schedule.stages, replaced)
+    schedule.add_stage(schedule.stages.index(stage), partial)
+    return partial.output(0) if partial.num_outputs == 1 else list(partial.outputs)
+
+
+def _reduction(stage: Stage, axis: Any) -> tuple[ComputeOp, Reduce]:
+    op = stage.op
+    if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce):
+        raise ScheduleError(f"rfactor: stage {op.name!r} must be a reduction")
+    stage.require_leaf("rfactor", axis)
+    if axis.iter_type != IterVar.CommReduce:
+        loops = ", ".join(a.var.name for a in stage.leaf_iter_vars if a.iter_type == IterVar.CommReduce)
+        raise ScheduleError(
+            f"rfactor: axis must be a reduction loop, got {axis.var.name!r} of stage {op.name!r}; "
+            f"its reduction loops are {loops}"
+        )
+    if op.body[0].init:
+        raise ScheduleError(f"rfactor: the reduction of stage {op.name!r} must start from its identity, not from init")
+    return op, op.body[0]
+
+
+def _place(factor_axis: Any, op: ComputeOp) -> int:
+    count = len(op.axis)
+    if not isinstance(factor_axis, int) or not -count - 1 <= factor_axis <= count:
+        raise ArgumentError(
+            f"rfactor: factor_axis must be an int from {-count - 1} to {count}, got {show(factor_axis)} "
+            f"(stage {op.name!r})"
+        )
+    return factor_axis if factor_axis >= 0 else count + 1 + factor_axis
+
+
+def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterVar, place: int) -> ComputeOp:
+    """Reduce over all loops but ``axis``, which becomes a dimension."""
+    family = reaches(stage, {axis})
+    analyzer = Analyzer()
+    domains: Domains = {a: domain(a) for a in op.root_iter_vars}
+    pass_down_domain(stage, domains, analyzer)
+    for a in stage.all_iter_vars:
+        analyzer.bind(a.var, domains[a])
+    values: Values = {a: a.var for a in stage.leaf_iter_vars}
+    pass_up_index(stage, domains, values)
+    skip = {a for a in stage.all_iter_vars if a not in family}
+    guards = bound_predicates(stage, domains, values, analyzer, skip=skip, skip_own_domain=True)
+    roots = [a for a in op.reduce_axis if a in family]
+    replaced: dict[Var, PrimExpr] = {a.var: analyzer.simplify(values[a]) for a in roots if values[a] is not a.var}
+    kept = [a for a in op.reduce_axis if a not in family]
+    inner = [a for a in stage.leaf_iter_vars if a in family and a is not axis]
+    reduce_axes = (*kept, *(IterVar(domains[a], a.var, IterVar.CommReduce, span=a.span) for a in inner))
+    condition = substitute(reduction.condition, replaced)
+    if guards:
+        condition = all_of(*guards, condition)
+    source = tuple(substitute(e, replaced) for e in reduction.source)
+    dimension = IterVar(domains[axis], axis.var, IterVar.DataPar, span=axis.span)
+    axes = (*op.axis[:place], dimension, *op.axis[place:])
+    body: tuple[PrimExpr, ...]
+    if reduce_axes:
+        body = tuple(Reduce(reduction.combiner, source, reduce_axes, condition, i) for i in range(len(source)))
+    else:
+        identity = reduction.combiner.identity_element
+        body = tuple(if_then_else(condition, e, start) for e, start in zip(source, identity, strict=True))
+    return ComputeOp(f"{op.name}.rf", op.tag, op.attrs, axes, body)
+
+
+def _final_reduction(op: ComputeOp, reduction: Reduce, partial: ComputeOp, axis: IterVar, place: int) -> ComputeOp:
+    """Reduce the partial results over their new dimension."""
+    axes = tuple(
+        IterVar(Range.from_fields(const(0, a.var.dtype), domain(a).extent), Var(f"ax{i}", a.var.dtype), IterVar.DataPar)
+        for i, a in enumerate(op.axis)
+    )
+    dimension = domain(partial.axis[place])
+    last = IterVar(dimension, Var(f"{axis.var.name}.v", axis.var.dtype), IterVar.CommReduce)
+    indices = (*(a.var for a in axes[:place]), last.var, *(a.var for a in axes[place:]))
+    source = tuple(ProducerLoad(t, indices) for t in partial.outputs)
+    body = tuple(Reduce(reduction.combiner, source, (last,), const(True), i) for i in range(len(source)))
+    return ComputeOp(f"{op.name}.repl", op.tag, op.attrs, axes, body)

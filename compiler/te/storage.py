@@ -1,0 +1,39 @@
+"""Where stages are stored, and which threads see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.ir.primexpr import IterVar
+from compiler.te.stage import Stage
+
+_SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
+_DEFAULT_SCOPE = ("global", "shared", "local")
+"""For a stage outside of all thread loops, inside of those of blocks, inside of those of threads."""
+
+
+def thread_rank(thread: IterVar) -> int:
+    """Return 0 for an axis of blocks, 1 for one of threads, -1 for others."""
+    return {"blockIdx": 0, "threadIdx": 1}.get(thread.thread_tag.split(".")[0], -1)
+
+
+def scope_rank(scope: str) -> int:
+    """Return how near to a thread a scope is: 0 for memory that all see."""
+    return _SCOPE_RANK.get(scope.split(".")[0] or "global", 3)
+
+
+def storage_scope(stage: Stage, threads: Iterable[IterVar]) -> str:
+    """Return the scope of a stage that is computed inside of ``threads``."""
+    if stage.scope:
+        return stage.scope
+    return _DEFAULT_SCOPE[max((thread_rank(t) for t in threads), default=-1) + 1]
+
+
+def relaxed_by_scope(stage: Stage, thread: IterVar, inside_attach: bool) -> bool:
+    """Return whether a stage must provide what all iterations of ``thread`` need, since they share its memory."""
+    rank = thread_rank(thread)
+    if rank < 0:
+        return not inside_attach
+    if not stage.scope:
+        return not inside_attach
+    return scope_rank(stage.scope) <= rank

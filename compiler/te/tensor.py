@@ -1,0 +1,117 @@
+"""Tensors of tensor expressions: what operations compute and expressions read."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from compiler.ir.error import ArgumentError, BoundError, show
+from compiler.ir.node import node
+from compiler.ir.primexpr import EQ as Equal
+from compiler.ir.primexpr import NE as NotEqual
+from compiler.ir.primexpr import (
+    DataProducer,
+    ExprLike,
+    ExprOperators,
+    PrimExpr,
+    ProducerLoad,
+    as_exprs,
+    binary,
+)
+
+
+@node
+class Tensor(DataProducer, ExprOperators):
+    """One output of an operation; the same tensor only if it is the same object.
+
+    Attributes
+    ----------
+    name : str
+        The operation's name, with ``.v0``, ``.v1``, … where it has several outputs.
+    shape : tuple of PrimExpr
+    dtype : str
+    op : Operation
+        What computes or holds it.
+    value_index : int
+        Which of the operation's outputs it is.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ()
+
+    shape: tuple[PrimExpr, ...]
+    dtype: str
+    op: Any
+    value_index: int
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def axis(self) -> Any:
+        """The axes of the operation that computes it."""
+        return self.op.axis
+
+    def __call__(self, *indices: ExprLike) -> PrimExpr:
+        """Return the element at ``indices`` as an expression.
+
+        Raises
+        ------
+        BoundError
+            If the number of indices is not the number of dimensions.
+        """
+        if len(indices) != self.ndim:
+            raise BoundError(f"{self.name}: expected {self.ndim} indices, got {len(indices)}")
+        return ProducerLoad(self, as_exprs(indices))
+
+    def __getitem__(self, indices: ExprLike) -> TensorSlice:
+        return TensorSlice(self, indices if isinstance(indices, tuple) else (indices,))
+
+    def asobject(self) -> PrimExpr:
+        """Return the only element of a tensor without dimensions."""
+        if self.ndim:
+            dims = ", ".join(show(d) for d in self.shape)
+            raise ArgumentError(f"{self.name}: a tensor of shape ({dims}) is no scalar; index it, as in {self.name}[i]")
+        return ProducerLoad(self, ())
+
+    def __eq__(self, other: object) -> Any:
+        return self is other if isinstance(other, Tensor) else binary(Equal, self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self is not other if isinstance(other, Tensor) else binary(NotEqual, self, other)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        dims = ", ".join(show(d) for d in self.shape)
+        return f"Tensor(shape=[{dims}], op.name={self.op.name})"
+
+    __str__ = __repr__
+
+
+class TensorSlice(ExprOperators):
+    """A tensor with some of its indices; with all of them it is an expression, as in ``A[i][j]``."""
+
+    __slots__ = ("indices", "tensor")
+
+    def __init__(self, tensor: Tensor, indices: tuple[ExprLike, ...]) -> None:
+        if len(indices) > tensor.ndim:
+            raise BoundError(f"{tensor.name}: expected {tensor.ndim} indices, got {len(indices)}")
+        for index in indices:
+            if isinstance(index, slice):
+                raise ArgumentError(f"{tensor.name}: an element is read by one index a dimension, got a slice")
+        self.tensor = tensor
+        self.indices = indices
+
+    def __getitem__(self, indices: ExprLike) -> TensorSlice:
+        more = indices if isinstance(indices, tuple) else (indices,)
+        return TensorSlice(self.tensor, self.indices + more)
+
+    def asobject(self) -> PrimExpr:
+        """Return the element as an expression; all indices must be there."""
+        return self.tensor(*self.indices)
+
+    @property
+    def dtype(self) -> str:
+        """The data type of the tensor."""
+        return self.tensor.dtype

@@ -1,0 +1,179 @@
+"""Schedules as functions of loop IR."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError, LoweringError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.origin import derived_from
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
+from compiler.ir.types import PointerType, PrimType
+from compiler.te.bounds import Bounds, attach_path, infer_bound
+from compiler.te.loop_nest import ComputeNest
+from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.stage import AttachType, Stage
+from compiler.te.storage import storage_scope
+from compiler.te.tensor import Tensor
+from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.builtin import tvm_tuple
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, Stmt, seq
+
+Binds = Mapping[Tensor, Buffer]
+
+
+def schedule_to_prim_func(
+    schedule: Any, args: Sequence[Any], name: str = "main", binds: Binds | None = None
+) -> PrimFunc:
+    """Return the loops that a schedule describes.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    args : sequence of Tensor, Buffer or Var
+        The parameters of the function, in order.
+    name : str
+        The function's global symbol.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers to use for some tensors.
+
+    Returns
+    -------
+    PrimFunc
+        Its body reads and writes buffers with as many dimensions as their tensors; ``BufferRealize`` says which part
+        of a buffer exists where.
+    """
+    normalized = schedule.normalize()
+    bounds = infer_bound(normalized)
+    builder = _Builder(normalized, bounds)
+    params, buffer_map = builder.parameters(args, binds or {})
+    body = builder.body()
+    attrs = {"global_symbol": name, "tir.noalias": True, "from_legacy_te_schedule": True}
+    return PrimFunc(params, body, buffer_map, attrs)
+
+
+class _Builder:
+    """Builds the statement of a whole schedule from its stages."""
+
+    def __init__(self, schedule: Any, bounds: Bounds) -> None:
+        self._schedule = schedule
+        self._bounds = bounds
+        self._buffers: dict[Tensor, Buffer] = {}
+        self._loads = _LoadsToBuffers(self)
+        self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
+        for stage in schedule.stages:
+            if stage.attach_type is AttachType.SCOPE:
+                self._attached[stage.attach_ivar].append(stage)
+
+    def parameters(self, args: Sequence[Any], binds: Binds) -> tuple[tuple[Var, ...], dict[Var, Buffer]]:
+        """Give every argument a parameter, and tensors the buffers that they stand for."""
+        for tensor, buffer in binds.items():
+            self._buffers[self._current(tensor)] = buffer
+        params: list[Var] = []
+        buffer_map: dict[Var, Buffer] = {}
+        for arg in args:
+            if isinstance(arg, (Tensor, Buffer)):
+                handle = Var(arg.name, "handle")
+                buffer_map[handle] = self._argument(arg)
+                params.append(handle)
+            elif isinstance(arg, Var):
+                params.append(arg)
+            else:
+                raise ArgumentError(f"lower: args must be tensors, buffers or variables, got {show(arg)}")
+        if len(set(map(id, buffer_map.values()))) < len(buffer_map):
+            raise ArgumentError("lower: each tensor must be given once in args")
+        return tuple(params), buffer_map
+
+    def _argument(self, arg: Tensor | Buffer) -> Buffer:
+        if isinstance(arg, Buffer):
+            return arg
+        tensor = self._current(arg)
+        if tensor not in self._buffers:
+            with derived_from(arg.span):
+                self._buffers[tensor] = decl_buffer(arg.shape, arg.dtype, arg.name)
+        return self._buffers[tensor]
+
+    def _current(self, tensor: Tensor) -> Tensor:
+        """Return the tensor that the schedule computes in place of the user's; one that is not used stays."""
+        stage = self._schedule.find(tensor)
+        return tensor if stage is None else stage.op.output(tensor.value_index)
+
+    def buffer(self, tensor: Tensor) -> Buffer:
+        """Return the buffer of a tensor that is an argument or realized around."""
+        found = self._buffers.get(tensor)
+        if found is None:
+            raise LoweringError(f"lower: placeholder {tensor.name!r} is read, and must be among args")
+        return found
+
+    def body(self) -> Stmt:
+        """Return all stages, each realized around what reads it."""
+        for stage in self._schedule.stages:
+            if not isinstance(stage.op, PlaceholderOp):
+                self._declare(stage)
+        return self._pipelines(reversed([s for s in self._schedule.stages if s.attach_type is AttachType.ROOT]), None)
+
+    def _declare(self, stage: Stage) -> None:
+        scope = storage_scope(stage, self._threads_around(stage))
+        with derived_from(stage.op.span):
+            for t in stage.op.outputs:
+                if t not in self._buffers:
+                    data = Var(t.name, "handle", PointerType(PrimType(t.dtype), scope))
+                    self._buffers[t] = decl_buffer(t.shape, t.dtype, t.name, data)
+
+    def _threads_around(self, stage: Stage) -> list[IterVar]:
+        path = set(attach_path(stage))
+        attrs = (item for s in self._schedule.stages for item in s.iter_var_attrs.items())
+        return [attr.bind_thread for axis, attr in attrs if axis in path and attr.bind_thread is not None]
+
+    def _pipelines(self, stages: Iterable[Stage], body: Stmt | None) -> Stmt:
+        """Put stages before ``body``, the first one nearest to it."""
+        for stage in stages:
+            if not isinstance(stage.op, PlaceholderOp):
+                body = self._pipeline(stage, body)
+        return seq([]) if body is None else body
+
+    def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
+        assert isinstance(stage.op, ComputeOp)
+        nest = ComputeNest(stage, self._bounds.domains, self._bounds.analyzer, self._inside, self._store, self._load)
+        producer = self._loads.visit(nest.build())
+        with derived_from(stage.op.span):
+            if stage.double_buffered:
+                for t in stage.op.outputs:
+                    producer = AttrStmt(self.buffer(t), "double_buffer_scope", const(1), producer)
+            whole = producer if consumer is None else seq([producer, consumer])
+            for t in reversed(stage.op.outputs):
+                whole = self._realize(stage, t, whole)
+        return whole
+
+    def _realize(self, stage: Stage, tensor: Tensor, body: Stmt) -> Stmt:
+        buffer = self.buffer(tensor)
+        box = tuple(self._bounds.domains[a] for a in stage.op.axis)
+        body = BufferRealize(buffer, box, const(True), body)
+        for d, axis in enumerate(stage.op.axis):
+            attr = stage.iter_var_attrs.get(axis)
+            if attr is not None and attr.dim_align is not None:
+                body = AttrStmt(buffer, "buffer_dim_align", tvm_tuple(d, *attr.dim_align), body)
+        return body
+
+    def _inside(self, axis: IterVar, body: Stmt) -> Stmt:
+        attached = self._attached.get(axis)
+        return self._pipelines(reversed(attached), body) if attached else body
+
+    def _store(self, op: ComputeOp, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:
+        return BufferStore(self.buffer(op.output(index)), value, indices)
+
+    def _load(self, op: ComputeOp, index: int, indices: tuple[PrimExpr, ...]) -> PrimExpr:
+        return BufferLoad(self.buffer(op.output(index)), indices)
+
+
+class _LoadsToBuffers(Mutator):
+    """Reads the buffers of tensors."""
+
+    def __init__(self, builder: _Builder) -> None:
+        self._builder = builder
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+        return BufferLoad(self._builder.buffer(n.producer), self._visit_tuple(n.indices))
