@@ -1,229 +1,21 @@
-"""From an answer to what the templates draw: highlighted lines, the timeline, titles, the compact link map.
-
-Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
-placeholders of known height, fetched by content hash when they come near the viewport.
-"""
+"""From an answer to what the templates draw: the timeline, the panes and their titles, the origin table."""
 
 from __future__ import annotations
 
-import difflib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from markupsafe import Markup, escape
-from pygments.lexer import Lexer
-from pygments.lexers.asm import GasLexer, LlvmLexer
-from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, String, _TokenType
+import msgspec
 
-from app.artifacts import Answer, Line, Listing, Measurement, Step, Unit
-
-CHUNK_LINES = 200
-FIRST_CHUNKS = 2
-LISTINGS_KEPT_LINES = 2_000_000
-"""How many lines of listings a process remembers; the oldest go first."""
-DIFF_LIMIT = 6_000
-"""Lines a side that may differ; beyond, the middle is shown as replaced as a whole."""
-
-# Highlighting
-
-LEXERS: Mapping[str, type[Lexer]] = {"python": PythonLexer, "loops": PythonLexer, "llvm": LlvmLexer, "gas": GasLexer}
-
-STYLES: tuple[tuple[_TokenType, str], ...] = (
-    (Comment, "c"),
-    (Keyword, "k"),
-    (String, "s"),
-    (Number, "n"),
-    (Name.Function, "f"),
-    (Name.Class, "f"),
-    (Name.Decorator, "f"),
-    (Name.Builtin, "f"),
-    (Name.Variable, "r"),
-    (Name.Constant, "r"),
-    (Name.Label, "f"),
-)
-"""Token type -> class; the first that contains the token wins."""
-GAS_STYLES = ((Name.Function, "k"), *STYLES)
-"""In assembly the function names of the lexer are mnemonics."""
-
-
-def highlight(lines: Iterable[str], language: str) -> list[Markup]:
-    """Return each line as escaped HTML with one-letter classes, always as many lines as came in."""
-    texts = list(lines)
-    lexer = LEXERS[language](stripnl=False, ensurenl=False)
-    styles = GAS_STYLES if language == "gas" else STYLES
-    out: list[list[str]] = [[]]
-    tokens = list(lexer.get_tokens("\n".join(texts)))
-    for index, (kind, value) in enumerate(tokens):
-        style = next((name for root, name in styles if kind in root), "")
-        if kind is Name and index + 1 < len(tokens) and tokens[index + 1][1].startswith("("):
-            style = "f"
-        for part, text in enumerate(value.split("\n")):
-            if part:
-                out.append([])
-            if text:
-                safe = str(escape(text))
-                out[-1].append(f'<i class="{style}">{safe}</i>' if style else safe)
-    out.extend([] for _ in range(len(texts) - len(out)))
-    return [Markup("".join(line)) for line in out[: len(texts)]]
-
-
-# Listings, by content hash
-
-
-class ListingStore:
-    """The listings that answers brought, by key: chunks, diffs and instruction help are asked for by it.
-
-    Parameters
-    ----------
-    capacity : int
-        Lines kept over all listings; at least the newest listing always stays.
-    """
-
-    def __init__(self, capacity: int = LISTINGS_KEPT_LINES) -> None:
-        self._capacity = capacity
-        self._listings: OrderedDict[str, Listing] = OrderedDict()
-        self._lines = 0
-        self._lock = threading.Lock()
-
-    def add(self, answer: Answer) -> None:
-        """Remember the listings of an answer."""
-        with self._lock:
-            for key, listing in answer.listings.items():
-                if key not in self._listings:
-                    self._listings[key] = listing
-                    self._lines += len(listing.lines)
-                self._listings.move_to_end(key)
-            while self._lines > self._capacity and len(self._listings) > 1:
-                _, old = self._listings.popitem(last=False)
-                self._lines -= len(old.lines)
-
-    def get(self, key: str) -> Listing | None:
-        """Return a listing, or None when it was never seen or is forgotten."""
-        with self._lock:
-            return self._listings.get(key)
-
-
-@dataclass(frozen=True)
-class DrawnLine:
-    """A line as the template shows it; ``mark`` is ``+``, ``-`` or empty in a diff."""
-
-    number: int
-    html: Markup
-    linked: bool
-    blank: bool
-    mark: str = ""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """A run of lines; ``lines`` is empty for a placeholder."""
-
-    index: int
-    size: int
-    lines: list[DrawnLine] = field(default_factory=list)
-
-
-def draw_chunk(listing: Listing, index: int) -> Chunk:
-    """Return a chunk of a listing with its lines highlighted."""
-    start = index * CHUNK_LINES
-    lines = listing.lines[start : start + CHUNK_LINES]
-    html = highlight((line.text for line in lines), listing.language)
-    drawn = [
-        DrawnLine(start + offset + 1, text, bool(line.origins), not line.text.strip())
-        for offset, (line, text) in enumerate(zip(lines, html, strict=True))
-    ]
-    return Chunk(index, len(lines), drawn)
-
-
-def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
-    """Return all chunks of a listing: the first ones drawn, the rest as placeholders."""
-    count = -(-len(listing.lines) // CHUNK_LINES)
-    return [
-        draw_chunk(listing, index)
-        if index < first
-        else Chunk(index, min(CHUNK_LINES, len(listing.lines) - index * CHUNK_LINES))
-        for index in range(count)
-    ]
-
-
-# The link map
-
-
-def line_links(lines: Iterable[Line]) -> dict[str, list[Any]]:
-    """Return the lines' origins in a compact form: distinct sets once, and for each line the number of its set.
-
-    Set 0 is the empty one.
-    """
-    numbers: dict[tuple[int, ...], int] = {(): 0}
-    of_line = [numbers.setdefault(tuple(line.origins), len(numbers)) for line in lines]
-    return {"sets": [list(origins) for origins in numbers], "lines": of_line}
+from app.artifacts import Answer, Listing, Measurement, Step, Unit
+from app.drawing import Chunk, Diff, chunks, diff, line_links
+from app.instructions import describe_instructions
 
 
 def origin_rows(answer: Answer) -> list[list[Any]]:
     """Return the origin table as ``[id, level, line or 0, parents]``, which is all that linking needs."""
     return [[row.id, row.level, row.line or 0, row.parents] for row in answer.origins]
-
-
-# Differences
-
-
-@dataclass(frozen=True)
-class Diff:
-    """Two listings merged into one, lines marked as added or removed; line numbers are those of their own side."""
-
-    before: Listing
-    after: Listing
-    lines: list[DrawnLine]
-    links: dict[str, list[Any]]
-    added: int
-    removed: int
-
-
-def diff(before: Listing, after: Listing) -> Diff:
-    """Return the merged lines of two listings, as ``difflib`` aligns them."""
-    old, new = [line.text for line in before.lines], [line.text for line in after.lines]
-    old_html, new_html = highlight(old, before.language), highlight(new, after.language)
-    drawn: list[DrawnLine] = []
-    origins: list[Line] = []
-
-    def take(side: Listing, html: list[Markup], span: range, mark: str) -> None:
-        for index in span:
-            line = side.lines[index]
-            drawn.append(DrawnLine(index + 1, html[index], bool(line.origins), not line.text.strip(), mark))
-            origins.append(line)
-
-    for tag, i1, i2, j1, j2 in _opcodes(old, new):
-        if tag == "equal":
-            take(after, new_html, range(j1, j2), "")
-        else:
-            take(before, old_html, range(i1, i2), "-")
-            take(after, new_html, range(j1, j2), "+")
-    added = sum(line.mark == "+" for line in drawn)
-    removed = sum(line.mark == "-" for line in drawn)
-    return Diff(before, after, drawn, line_links(origins), added, removed)
-
-
-def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Align two texts; what they share at both ends is cut off first, which makes huge listings cheap."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    yield "equal", 0, head, 0, head
-    if max(len(middle_old), len(middle_new)) > DIFF_LIMIT:
-        yield "replace", head, len(old) - tail, head, len(new) - tail
-    else:
-        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-            yield tag, i1 + head, i2 + head, j1 + head, j2 + head
-    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
 
 
 # The timeline
@@ -303,7 +95,7 @@ def _schedule_chips(steps: list[Stop]) -> list[Chip]:
         lines = sorted({stop.step.line for stop in run if stop.step.line})
         small = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]}–{lines[-1]}" if lines else "definition"
         label = f"{name} ×{len(run)}" if len(run) > 1 else name
-        chips.append(Chip(label, run[-1], small, members=run if len(run) > 1 else []))
+        chips.append(Chip(label, run[-1], small, dim=not run[-1].step.applied, members=run))
     return chips
 
 
@@ -347,34 +139,52 @@ def timeline(unit: Unit | None) -> list[Row]:
 
 # Panes
 
+PaneName = Literal["loops", "llvm", "asm"]
+TEXT_PANES: Mapping[PaneName, tuple[str, str]] = {
+    "loops": ("Loop IR", "lowering"),
+    "llvm": ("LLVM IR", "llvm"),
+    "asm": ("Assembly", "assembly"),
+}
+"""Text pane -> its title and the group of steps that it shows."""
+PREVIOUS = "previous"
+"""Stands for the step before in a comparison."""
 
-@dataclass(frozen=True)
-class View:
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
     """What a visitor looks at: the unit, the chosen step of each text pane, and what it is compared with."""
 
     unit: int = 0
     loops: str = ""
-    against: str = ""
     llvm: str = ""
     asm: str = ""
+    against: str = ""
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> View:
-        """Read a view that a client sent; what is not understood falls back to the default."""
-        unit = raw.get("unit")
-        texts = {name: str(raw.get(name) or "")[:200] for name in ("loops", "against", "llvm", "asm")}
-        return cls(unit=unit if isinstance(unit, int) and 0 <= unit < 10_000 else 0, **texts)
+    def read(cls, raw: str) -> View:
+        """Read a view that a client sent as JSON; what is not understood falls back to the default."""
+        try:
+            return msgspec.json.decode(raw, type=cls)
+        except msgspec.MsgspecError:
+            return cls()
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text pane: the listing that it shows and the words of its title."""
+    """A text pane: the steps to choose from, the listing that it shows and the words of its title."""
 
-    pane: str
-    stop: Stop | None = None
+    pane: PaneName
     listing: Listing | None = None
-    against: Stop | None = None
+    label: str = ""
+    """How the title names the step."""
+    before_label: str = ""
     diff: Diff | None = None
+    choices: list[Stop] = field(default_factory=list)
+    stop: Stop | None = None
+    against: str = ""
+
+    @property
+    def title(self) -> str:
+        return TEXT_PANES[self.pane][0]
 
     @property
     def chunks(self) -> list[Chunk]:
@@ -385,22 +195,33 @@ class Text:
         return self.diff.links if self.diff else line_links(self.listing.lines if self.listing else ())
 
     @property
+    def instructions(self) -> dict[str, str]:
+        """What the instructions of an assembly do, by mnemonic."""
+        return describe_instructions(line.text for line in self.listing.lines) if self.listing else {}
+
+    @property
+    def key(self) -> str:
+        """What the pane's body is made of; equal keys, equal bodies."""
+        sides = [side.key for side in ((self.diff.before, self.diff.after) if self.diff else (self.listing,)) if side]
+        return ":".join([self.pane, *sides, self.label])
+
+    @property
     def facts(self) -> list[str]:
         """The words of the title, most telling first."""
-        if self.listing is None or self.stop is None:
+        if self.listing is None:
             return []
-        if self.diff is not None and self.against is not None:
-            return [f"{describe(self.against)} → {describe(self.stop)}", f"+{self.diff.added} −{self.diff.removed}"]
-        facts = [describe(self.stop)] if self.pane != "asm" else []
+        if self.diff is not None:
+            return [f"{self.before_label} → {self.label}", f"+{self.diff.added} −{self.diff.removed}"]
+        facts = [self.label]
         facts += [fact for name, value in self.listing.summary.items() if (fact := _fact(name, value))]
         if self.pane == "loops":
             facts.append(_count(len(self.listing.lines), "line"))
-        facts.append(f"{self.listing.linked:.0%} linked".replace("%", " %"))
+        facts.append(f"{self.listing.linked:.0%} linked".replace("%", "\u202f%"))
         return facts
 
 
 def describe(stop: Stop) -> str:
-    """Return how a title names a step: ``phase 3, MakePackedAPI``, ``optimised``."""
+    """Return how a title names a step: ``phase 3 · MakePackedAPI``, ``optimised``."""
     step = stop.step
     return f"phase {step.phase} · {step.name}" if step.phase is not None else step.name
 
@@ -430,11 +251,8 @@ class Page:
     view: View
     unit: Unit | None
     rows: list[Row]
-    loops: Text
-    llvm: Text
-    asm: Text
-    loop_stops: list[Stop]
-    asm_stops: list[Stop]
+    texts: dict[PaneName, Text]
+    primitives: list[Stop]
 
     @property
     def data(self) -> dict[str, Any]:
@@ -450,33 +268,32 @@ class Page:
 
 def page(answer: Answer, view: View) -> Page:
     """Choose what each pane shows: the step of the view where it still exists, else the last of its kind."""
-    unit = answer.units[min(view.unit, len(answer.units) - 1)] if answer.units else None
-    every = [stop for stop in stops(unit) if stop.step.listing in answer.listings] if unit else []
-    lowering = [stop for stop in every if stop.step.group == "lowering"]
-    llvm = [stop for stop in every if stop.step.group == "llvm"]
-    assembly = [stop for stop in every if stop.step.group == "assembly"]
-    return Page(
-        answer=answer,
-        view=view,
-        unit=unit,
-        rows=timeline(unit),
-        loops=_text("loops", lowering, view.loops, answer, view.against),
-        llvm=_text("llvm", llvm, view.llvm, answer),
-        asm=_text("asm", assembly, view.asm, answer),
-        loop_stops=lowering,
-        asm_stops=assembly,
-    )
+    unit = answer.units[min(max(view.unit, 0), len(answer.units) - 1)] if answer.units else None
+    every = stops(unit) if unit else []
+    shown = [stop for stop in every if stop.step.listing in answer.listings]
+    wanted: dict[PaneName, str] = {"loops": view.loops, "llvm": view.llvm, "asm": view.asm}
+    texts: dict[PaneName, Text] = {}
+    for pane, (_, group) in TEXT_PANES.items():
+        choices = [stop for stop in shown if stop.step.group == group]
+        texts[pane] = text_pane(pane, choices, wanted[pane], answer, view.against if pane == "loops" else "")
+    return Page(answer, view, unit, timeline(unit), texts, [stop for stop in every if stop.step.group == "schedule"])
 
 
-def _text(pane: str, choices: list[Stop], wanted: str, answer: Answer, against: str = "") -> Text:
+def text_pane(pane: PaneName, choices: list[Stop], wanted: str, answer: Answer, against: str = "") -> Text:
+    """Return a text pane at a step of ``choices``, compared with another one where ``against`` names it."""
     stop = next((stop for stop in choices if stop.id == wanted), choices[-1] if choices else None)
     if stop is None or stop.step.listing is None:
         return Text(pane)
-    listing = answer.listings[stop.step.listing]
-    other = next((choice for choice in choices if choice.id == against), None)
-    if other is None or other.step.listing is None:
-        return Text(pane, stop, listing)
-    return Text(pane, stop, listing, other, diff(answer.listings[other.step.listing], listing))
+    shown = Text(pane, answer.listings[stop.step.listing], describe(stop), choices=choices, stop=stop, against=against)
+    if against == PREVIOUS:
+        earlier = [choice for choice in choices if choice.position < stop.position]
+        other = earlier[-1] if earlier else None
+    else:
+        other = next((choice for choice in choices if choice.id == against), None)
+    if other is None or other.step.listing is None or shown.listing is None:
+        return shown
+    merged = diff(answer.listings[other.step.listing], shown.listing)
+    return replace(shown, before_label=describe(other), diff=merged)
 
 
 # Numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.views import api, health, links
+from app.views import api, explorer, health, links
 
-BLUEPRINTS = (api.bp, links.bp, health.bp)
+BLUEPRINTS = (explorer.bp, api.bp, links.bp, health.bp)
 """All blueprints of the application."""

@@ -1,0 +1,201 @@
+"""The geometry of the benchmark chart: bars of measured kernels, NumPy and the machine's peak as lines.
+
+Everything is computed here, so that the template only writes down an SVG and the numbers can be tested.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from app.artifacts import Measurement
+
+BAR_WIDTH = 48
+BAR_PITCH = 92
+LEFT, RIGHT, TOP, BOTTOM = 48, 116, 22, 36
+PLOT_HEIGHT = 128
+LABEL_LENGTH = 15
+LABEL_DISTANCE = 13
+"""Least distance between the base lines of two line labels."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A measured kernel."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+    value: str
+    factor: str
+    title: str
+    current: bool = False
+    wrong: bool = False
+
+    @property
+    def middle(self) -> float:
+        return self.x + self.width / 2
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A horizontal line across the chart: NumPy, or the peak."""
+
+    kind: str
+    y: float
+    label_y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark of the scale."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A bar chart in user units; all coordinates are those of the SVG."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    base: float
+    unit: str
+    summary: str
+    bars: list[Bar] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    ticks: list[Tick] = field(default_factory=list)
+
+
+def chart(measurements: Sequence[Measurement], pending: int = 0) -> Chart | None:
+    """Return the chart of measured kernels, or None when there is nothing to draw.
+
+    Parameters
+    ----------
+    measurements : sequence of Measurement
+        Bars are ``kernel`` and ``prefix``, lines are ``numpy`` and ``peak``.  The scale is GFLOP/s where every bar
+        has a rate, else calls a second.
+    pending : int
+        Bars that are still to come, for which room is kept.
+    """
+    kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
+    lines = [m for m in measurements if m.kind in ("numpy", "peak")]
+    slots = len(kernels) + pending
+    if not slots and not lines:
+        return None
+    rated = all(m.gflops is not None for m in kernels if m.seconds)
+    unit = "GFLOP/s" if rated else "calls/s"
+    values = [_rate(m, rated) for m in kernels]
+    rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
+    top = _ceiling(max([*values, *(value for _, value in rules), 0.0]))
+    base = TOP + PLOT_HEIGHT
+    width = LEFT + max(4, slots) * BAR_PITCH + RIGHT
+
+    def height_of(value: float) -> float:
+        return round(PLOT_HEIGHT * value / top, 2)
+
+    return Chart(
+        width=width,
+        height=base + BOTTOM,
+        left=LEFT,
+        right=width - RIGHT,
+        base=base,
+        unit=unit,
+        summary=summary(kernels, values, unit),
+        bars=_bars(kernels, values, base, height_of),
+        rules=_spread([Rule(m.kind, base - height_of(v), 0, f"{_line_name(m)} {number(v)}") for m, v in rules]),
+        ticks=[Tick(base - height_of(value), number(value)) for value in _ticks(top)],
+    )
+
+
+def _bars(
+    kernels: Sequence[Measurement], values: list[float], base: float, height_of: Callable[[float], float]
+) -> list[Bar]:
+    bars: list[Bar] = []
+    first = next((value for value in values if value), 0.0)
+    for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
+        height = max(height_of(value), 1.5) if value else 0.0
+        factor = f"{number(value / first)}×" if value and first else ""
+        bars.append(
+            Bar(
+                x=LEFT + index * BAR_PITCH + (BAR_PITCH - BAR_WIDTH) / 2,
+                y=base - height,
+                width=BAR_WIDTH,
+                height=height,
+                label=_short(m.name),
+                value=number(value) if value else "✗",
+                factor=factor,
+                title=m.name,
+                current=index == len(kernels) - 1,
+                wrong=m.checked == "wrong",
+            )
+        )
+    return bars
+
+
+def _line_name(m: Measurement) -> str:
+    return {"numpy": "NumPy", "peak": "peak"}[m.kind]
+
+
+def _rate(m: Measurement, rated: bool) -> float:
+    if rated:
+        return m.gflops or 0.0
+    return 1 / m.seconds if m.seconds else 0.0
+
+
+_CALL = re.compile(r"\.(\w+)\(")
+
+
+def _short(name: str) -> str:
+    """Return the primitive's name of a call, or the beginning of any other name."""
+    call = _CALL.search(name)
+    text = call[1] if call else name
+    return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits and no needless zeros: ``0.31``, ``48.6``, ``1,240``."""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(digits, 6)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _ceiling(value: float) -> float:
+    """Return the top of the scale: the next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 times a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 15) if step * power >= value)
+
+
+def _ticks(top: float) -> list[float]:
+    lead = round(top / 10 ** math.floor(math.log10(top)), 6)
+    parts = 3 if lead in (1.5, 3.0, 6.0) else 4 if lead in (2.0, 4.0, 8.0) else 5
+    return [top * index / parts for index in range(parts + 1)]
+
+
+def _spread(rules: list[Rule]) -> list[Rule]:
+    """Move the labels of lines apart that would lie on each other; the lines stay."""
+    placed: list[Rule] = []
+    for rule in sorted(rules, key=lambda rule: rule.y):
+        label_y = rule.y + 3.5
+        if placed:
+            label_y = max(label_y, placed[-1].label_y + LABEL_DISTANCE)
+        placed.append(Rule(rule.kind, rule.y, label_y, rule.label))
+    return placed
+
+
+def summary(kernels: Sequence[Measurement], values: Sequence[float], unit: str) -> str:
+    """Return what the chart says in a sentence, for those who do not see it."""
+    told = [f"{m.name}: {number(v)} {unit}" if v else f"{m.name}: wrong" for m, v in zip(kernels, values, strict=True)]
+    return "; ".join(told) or "nothing measured yet"

@@ -1,0 +1,175 @@
+"""Listings as the page shows them: kept by content hash, drawn in chunks, compared line by line.
+
+Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
+placeholders of known height, fetched by content hash when they come near the viewport.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from app.artifacts import Answer, Line, Listing
+from app.highlighting import highlight
+
+CHUNK_LINES = 200
+FIRST_CHUNKS = 2
+LISTINGS_KEPT_LINES = 2_000_000
+"""How many lines of listings a process remembers; the oldest go first."""
+DIFF_LIMIT = 6_000
+"""Lines a side that may differ; beyond, the middle is shown as replaced as a whole."""
+
+# Listings, by content hash
+
+
+class Listings:
+    """The listings that answers brought, by key: chunks, diffs and instruction help are asked for by it.
+
+    Parameters
+    ----------
+    capacity : int
+        Lines kept over all listings; at least the newest listing always stays.
+    """
+
+    def __init__(self, capacity: int = LISTINGS_KEPT_LINES) -> None:
+        self._capacity = capacity
+        self._listings: OrderedDict[str, Listing] = OrderedDict()
+        self._lines = 0
+        self._lock = threading.Lock()
+
+    def add(self, answer: Answer) -> None:
+        """Remember the listings of an answer."""
+        with self._lock:
+            for key, listing in answer.listings.items():
+                if key not in self._listings:
+                    self._listings[key] = listing
+                    self._lines += len(listing.lines)
+                self._listings.move_to_end(key)
+            while self._lines > self._capacity and len(self._listings) > 1:
+                _, old = self._listings.popitem(last=False)
+                self._lines -= len(old.lines)
+
+    def get(self, key: str) -> Listing | None:
+        """Return a listing, or None when it was never seen or is forgotten."""
+        with self._lock:
+            return self._listings.get(key)
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """A line as the template shows it; ``mark`` is ``+``, ``-`` or empty in a diff."""
+
+    number: int
+    html: Markup
+    linked: bool
+    blank: bool
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A run of lines; ``lines`` is empty for a placeholder."""
+
+    index: int
+    size: int
+    lines: list[DrawnLine] = field(default_factory=list)
+
+
+def draw_chunk(listing: Listing, index: int) -> Chunk:
+    """Return a chunk of a listing with its lines highlighted."""
+    start = index * CHUNK_LINES
+    lines = listing.lines[start : start + CHUNK_LINES]
+    html = highlight((line.text for line in lines), listing.language)
+    drawn = [
+        DrawnLine(start + offset + 1, text, bool(line.origins), not line.text.strip())
+        for offset, (line, text) in enumerate(zip(lines, html, strict=True))
+    ]
+    return Chunk(index, len(lines), drawn)
+
+
+def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
+    """Return all chunks of a listing: the first ones drawn, the rest as placeholders."""
+    count = -(-len(listing.lines) // CHUNK_LINES)
+    return [
+        draw_chunk(listing, index)
+        if index < first
+        else Chunk(index, min(CHUNK_LINES, len(listing.lines) - index * CHUNK_LINES))
+        for index in range(count)
+    ]
+
+
+# The link map
+
+
+def line_links(lines: Iterable[Line]) -> dict[str, list[Any]]:
+    """Return the lines' origins in a compact form: distinct sets once, and for each line the number of its set.
+
+    Set 0 is the empty one.
+    """
+    numbers: dict[tuple[int, ...], int] = {(): 0}
+    of_line = [numbers.setdefault(tuple(line.origins), len(numbers)) for line in lines]
+    return {"sets": [list(origins) for origins in numbers], "lines": of_line}
+
+
+# Differences
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Two listings merged into one, lines marked as added or removed; line numbers are those of their own side."""
+
+    before: Listing
+    after: Listing
+    lines: list[DrawnLine]
+    links: dict[str, list[Any]]
+    added: int
+    removed: int
+
+
+def diff(before: Listing, after: Listing) -> Diff:
+    """Return the merged lines of two listings, as ``difflib`` aligns them."""
+    old, new = [line.text for line in before.lines], [line.text for line in after.lines]
+    old_html, new_html = highlight(old, before.language), highlight(new, after.language)
+    drawn: list[DrawnLine] = []
+    origins: list[Line] = []
+
+    def take(side: Listing, html: list[Markup], span: range, mark: str) -> None:
+        for index in span:
+            line = side.lines[index]
+            drawn.append(DrawnLine(index + 1, html[index], bool(line.origins), not line.text.strip(), mark))
+            origins.append(line)
+
+    for tag, i1, i2, j1, j2 in _opcodes(old, new):
+        if tag == "equal":
+            take(after, new_html, range(j1, j2), "")
+        else:
+            take(before, old_html, range(i1, i2), "-")
+            take(after, new_html, range(j1, j2), "+")
+    added = sum(line.mark == "+" for line in drawn)
+    removed = sum(line.mark == "-" for line in drawn)
+    return Diff(before, after, drawn, line_links(origins), added, removed)
+
+
+def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """Align two texts; what they share at both ends is cut off first, which makes huge listings cheap."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    yield "equal", 0, head, 0, head
+    if max(len(middle_old), len(middle_new)) > DIFF_LIMIT:
+        yield "replace", head, len(old) - tail, head, len(new) - tail
+    else:
+        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+            yield tag, i1 + head, i2 + head, j1 + head, j2 + head
+    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)

@@ -1,0 +1,51 @@
+"""Colours of a text: each line as escaped HTML with one-letter classes that the style sheet knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from markupsafe import Markup, escape
+from pygments.lexer import Lexer
+from pygments.lexers.asm import GasLexer, LlvmLexer
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, String, _TokenType, is_token_subtype
+
+LEXERS: Mapping[str, type[Lexer]] = {"python": PythonLexer, "loops": PythonLexer, "llvm": LlvmLexer, "gas": GasLexer}
+
+STYLES: tuple[tuple[_TokenType, str], ...] = (
+    (Comment, "c"),
+    (Keyword, "k"),
+    (String, "s"),
+    (Number, "n"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Name.Decorator, "f"),
+    (Name.Builtin, "f"),
+    (Name.Variable, "r"),
+    (Name.Constant, "r"),
+    (Name.Label, "f"),
+)
+"""Token type -> class; the first that contains the token wins."""
+GAS_STYLES = ((Name.Function, "k"), *STYLES)
+"""In assembly the function names of the lexer are mnemonics."""
+
+
+def highlight(lines: Iterable[str], language: str) -> list[Markup]:
+    """Return each line as escaped HTML with one-letter classes, always as many lines as came in."""
+    texts = list(lines)
+    lexer = LEXERS[language](stripnl=False, ensurenl=False)
+    styles = GAS_STYLES if language == "gas" else STYLES
+    out: list[list[str]] = [[]]
+    tokens = list(lexer.get_tokens("\n".join(texts)))
+    for index, (kind, value) in enumerate(tokens):
+        style = next((name for root, name in styles if is_token_subtype(kind, root)), "")
+        if kind is Name and index + 1 < len(tokens) and tokens[index + 1][1].startswith("("):
+            style = "f"
+        for part, text in enumerate(value.split("\n")):
+            if part:
+                out.append([])
+            if text:
+                safe = str(escape(text))
+                out[-1].append(f'<i class="{style}">{safe}</i>' if style else safe)
+    out.extend([] for _ in range(len(texts) - len(out)))
+    return [Markup("".join(line)) for line in out[: len(texts)]]

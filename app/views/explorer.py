@@ -1,0 +1,240 @@
+"""The explorer's page and the fragments that htmx swaps into it; the page is made of these very fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast, get_args
+
+import msgspec
+from flask import Blueprint, Response, current_app, make_response, render_template, request
+from flask.blueprints import BlueprintSetupState
+from markupsafe import Markup
+
+from app.artifacts import Answer, Listing, Measurement, Workspace
+from app.charts import chart
+from app.clients import present_client
+from app.drawing import Listings, diff, draw_chunk
+from app.errors import InvalidBody, NotFound, RequestError
+from app.rendering import PaneName, Text, View, describe, duration, how_measured, page, signed
+from app.services import present_services
+from compiler.target.assembly_targets import assembly_targets
+
+bp = Blueprint("explorer", __name__)
+LISTINGS = "strata.listings"
+FRAGMENT_HEADER = "Strata-Fragment"
+"""Marks an unsuccessful answer that is a fragment of the page, to be swapped in like a successful one."""
+MEASUREMENTS_MOST = 400
+
+
+@bp.record_once
+def _prepare(state: BlueprintSetupState) -> None:
+    app = state.app
+    app.extensions[LISTINGS] = Listings()
+    filters = (data_block, describe, duration, how_measured, signed)
+    app.jinja_env.filters.update({function.__name__: function for function in filters})
+
+
+def data_block(value: object) -> Markup:
+    """Return a value as JSON that may stand inside a ``<script type="application/json">`` element."""
+    text = msgspec.json.encode(value).decode()
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _listings() -> Listings:
+    return cast(Listings, current_app.extensions[LISTINGS])
+
+
+def _listing(key: str) -> Listing:
+    found = _listings().get(key)
+    if found is None:
+        raise NotFound("this text is no longer kept here; compile again to see it")
+    return found
+
+
+# The page
+
+
+@bp.get("/")
+def index() -> str:
+    """The page with an example, compiled already."""
+    gallery = present_services().gallery
+    example = gallery.find(request.args.get("example", "")) or gallery.first
+    workspace = Workspace(script=example.script)
+    return render_page(workspace, compiled=_compiled(workspace), title=example.title)
+
+
+@bp.get("/z/<link>")
+def open_link(link: str) -> str:
+    """The page with what a permalink holds; it compiles when it has loaded."""
+    opened = present_services().links.open(link)
+    return render_page(opened.state.workspace, compiled=None, link=opened.id, view=opened.state.view)
+
+
+@bp.get("/z/<link>/code")
+def open_code(link: str) -> Response:
+    """A permalink's script alone."""
+    script = present_services().links.open(link).state.workspace.script
+    return Response(script, mimetype="text/plain")
+
+
+def _compiled(workspace: Workspace) -> Answer | None:
+    """Return the workspace's answer, or None where the page must ask for it again by itself."""
+    try:
+        answer = present_services().compiler.compile(workspace, present_client())
+    except RequestError:
+        return None
+    _listings().add(answer)
+    return answer
+
+
+def render_page(
+    workspace: Workspace,
+    *,
+    compiled: Answer | None,
+    title: str = "",
+    link: str = "",
+    view: Mapping[str, object] | None = None,
+) -> str:
+    """Return the whole page for a workspace.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        What stands in the editor.
+    compiled : Answer or None
+        What the panes show; None lets the page compile when it has loaded.
+    title, link : str
+        Name of the example, and id of the permalink, where it is one.
+    view : mapping, optional
+        Which panes and steps the permalink looks at.
+    """
+    return render_template(
+        "explorer.html",
+        workspace=workspace,
+        shared_view=dict(view or {}),
+        title=title,
+        link=link,
+        compiled=compiled is not None,
+        page=page(compiled or Answer(), View()),
+        chart=chart(compiled.measurements) if compiled else None,
+        examples=present_services().gallery.examples,
+        assembly_targets=assembly_targets(),
+    )
+
+
+# What a compilation swaps in
+
+
+@bp.post("/panes")
+def panes() -> Response:
+    """Compile or run what the editor holds, and return every pane that it changes."""
+    seq = request.form.get("seq", 0, type=int)
+    workspace = _read_workspace()
+    client = present_client(request.form.get("tab", "")[:64])
+    services = present_services()
+    try:
+        if request.form.get("mode") == "run":
+            answer = services.compiler.run(workspace, client)
+        else:
+            answer = services.compiler.compile(workspace, client, seq)
+    except RequestError as error:
+        response = make_response(render_template("panes/_refused.html", error=error), error.status)
+        response.headers[FRAGMENT_HEADER] = "refused"
+        if error.retry_after is not None:
+            response.headers["Retry-After"] = str(error.retry_after)
+        return response
+    _listings().add(answer)
+    view = View.read(request.form.get("view", ""))
+    html = render_template(
+        "panes/_answer.html",
+        page=page(answer, view),
+        chart=chart(answer.measurements),
+        assembly_targets=assembly_targets(),
+    )
+    response = make_response(html)
+    response.headers["Strata-Seq"] = str(seq)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _read_workspace() -> Workspace:
+    files = {name: upload.read() for upload in request.files.getlist("files") if (name := upload.filename)}
+    raw = {"script": request.form.get("script", ""), "files": files, "options": _read_options()}
+    try:
+        return msgspec.convert(raw, Workspace)
+    except msgspec.ValidationError as error:
+        raise InvalidBody(str(error)) from error
+
+
+def _read_options() -> Any:
+    try:
+        return msgspec.json.decode(request.form.get("options") or "{}")
+    except msgspec.DecodeError as error:
+        raise InvalidBody(f"options: {error}") from error
+
+
+# Texts, by content hash
+
+
+@bp.get("/text/<pane>")
+def text(pane: str) -> Response:
+    """A text pane's title and body at one step, or the difference between two."""
+    if pane not in get_args(PaneName):
+        raise NotFound(f"there is no pane {pane!r}")
+    listing = _listing(request.args.get("listing", ""))
+    before = request.args.get("before")
+    shown = Text(
+        cast(PaneName, pane),
+        listing=listing,
+        label=request.args.get("label", "")[:200],
+        before_label=request.args.get("before_label", "")[:200],
+        diff=diff(_listing(before), listing) if before else None,
+    )
+    return _for_ever(render_template("panes/_text_swap.html", text=shown))
+
+
+@bp.get("/listings/<key>/<int:index>")
+def chunk(key: str, index: int) -> Response:
+    """A chunk of a long listing."""
+    listing = _listing(key)
+    return _for_ever(render_template("panes/_chunk.html", key=key, chunk=draw_chunk(listing, index)))
+
+
+def _for_ever(html: str) -> Response:
+    """Return a response that never changes: its address holds a content hash."""
+    response = make_response(html)
+    response.headers["Cache-Control"] = "private, max-age=3600, immutable"
+    return response
+
+
+# The ladder
+
+
+class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the page has heard of a ladder until now."""
+
+    measurements: list[Measurement]
+    failures: list[str] = []
+    done: int = 0
+    total: int = 0
+    label: str = ""
+    running: bool = False
+
+
+@bp.post("/chart")
+def draw_chart() -> str:
+    """The benchmark's chart and table for measurements that the page got from a ladder."""
+    try:
+        asked = msgspec.json.decode(request.form.get("asked", ""), type=ChartRequest)
+    except msgspec.MsgspecError as error:
+        raise InvalidBody(str(error)) from error
+    if len(asked.measurements) > MEASUREMENTS_MOST:
+        raise InvalidBody(f"at most {MEASUREMENTS_MOST} measurements can be drawn, got {len(asked.measurements)}")
+    prefixes = sum(m.kind == "prefix" for m in asked.measurements)
+    pending = max(0, asked.total - 2 - prefixes) if asked.running else 0
+    return render_template(
+        "panes/_measurements.html",
+        chart=chart(asked.measurements, min(pending, 40)),
+        measurements=asked.measurements,
+        ladder=asked,
+    )

@@ -1,0 +1,27 @@
+// Small helpers over the document.
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+let hide;
+
+/** Say something in passing; screen readers hear it. */
+export function toast(text) {
+  const box = $("#toast");
+  box.textContent = text;
+  box.hidden = false;
+  clearTimeout(hide);
+  hide = setTimeout(() => { box.hidden = true; }, 4000);
+}
+
+export function announce(text) {
+  $("#announce").textContent = text;
+}
+
+export const narrow = matchMedia("(max-width: 900px)");

@@ -1,0 +1,117 @@
+// The editor: Python, tints and links of its lines, mistakes at their place.
+import {
+  Decoration, EditorState, EditorView, HighlightStyle, StateEffect, StateField, autocompletion, bracketMatching,
+  closeBrackets, closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, highlightActiveLineGutter,
+  highlightSelectionMatches, history, historyKeymap, indentOnInput, indentUnit, indentWithTab, keymap, lineNumbers,
+  lintKeymap, python, searchKeymap, setDiagnostics, syntaxHighlighting, tags,
+} from "../vendor/codemirror.js";
+import { complete } from "./completion.js";
+import { $ } from "./dom.js";
+import { tell } from "./state.js";
+
+const style = HighlightStyle.define([
+  { tag: tags.comment, class: "c" },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword, tags.moduleKeyword], class: "k" },
+  { tag: [tags.string, tags.special(tags.string)], class: "s" },
+  { tag: [tags.number, tags.bool, tags.null], class: "n" },
+  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName), tags.definition(tags.function(tags.variableName))], class: "f" },
+  { tag: [tags.className, tags.meta], class: "f" },
+]);
+
+const setLines = StateEffect.define();
+
+/** Classes of whole lines: {tints: Map, related: Set, failed: Set}, by 1-based line. */
+const lines = StateField.define({
+  create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), marks: Decoration.none }),
+  update(value, transaction) {
+    let next = value;
+    for (const effect of transaction.effects) if (effect.is(setLines)) next = { ...next, ...effect.value };
+    if (next !== value) return { ...next, marks: decorate(transaction.state.doc, next) };
+    return transaction.docChanged ? { ...value, marks: value.marks.map(transaction.changes) } : value;
+  },
+  provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
+});
+
+function decorate(doc, { tints, related, failed }) {
+  const marks = [];
+  for (let number = 1; number <= doc.lines; number += 1) {
+    const tint = tints.get(number);
+    const names = [tint && `t${tint}`, related.has(number) && "related", failed.has(number) && "failed-line"].filter(Boolean);
+    if (names.length) marks.push(Decoration.line({ class: names.join(" ") }).range(doc.line(number).from));
+  }
+  return Decoration.set(marks);
+}
+
+const TYPED = new Set(["input", "delete", "undo", "redo", "move"]);
+
+function makeView() {
+  const extensions = [
+    EditorView.cspNonce.of($("#entry").nonce),
+    lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
+    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }),
+    EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
+    EditorView.contentAttributes.of({ "aria-label": "Script" }),
+    keymap.of([
+      ...closeBracketsKeymap, ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...searchKeymap,
+      ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab,
+    ]),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) tell("edited", update.transactions.some((t) => [...TYPED].some((kind) => t.isUserEvent(kind))));
+      if (update.selectionSet && update.view.hasFocus && !update.docChanged) {
+        tell("source-line", update.state.doc.lineAt(update.state.selection.main.head).number);
+      }
+    }),
+    EditorView.domEventHandlers({
+      mousemove: (event, view) => { pointAt(event, view); },
+      mouseleave: () => { hovered = 0; tell("source-line", 0); },
+    }),
+  ];
+  const doc = $("#script").value;
+  return new EditorView({ state: EditorState.create({ doc, extensions }), parent: $("#editor") });
+}
+
+let hovered = 0;
+
+function pointAt(event, view) {
+  const position = view.posAtCoords({ x: event.clientX, y: event.clientY });
+  const line = position === null ? 0 : view.state.doc.lineAt(position).number;
+  if (line !== hovered) tell("source-line", line);
+  hovered = line;
+}
+
+const view = makeView();
+const update = (changed) => view.dispatch({ effects: setLines.of(changed) });
+
+export const editor = {
+  get text() { return view.state.doc.toString(); },
+  set text(script) { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script } }); },
+  get line() { return view.state.doc.lineAt(view.state.selection.main.head).number; },
+  get focused() { return view.hasFocus; },
+  focus() { view.focus(); },
+  tint: (tints) => update({ tints: new Map(tints) }),
+  relate: (related) => update({ related: new Set(related) }),
+  reveal(number) {
+    if (number < 1 || number > view.state.doc.lines) return;
+    const { from } = view.state.doc.line(number);
+    view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "nearest", yMargin: 60 }) });
+  },
+  goTo(number) {
+    const { from } = view.state.doc.line(Math.min(Math.max(number, 1), view.state.doc.lines));
+    view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+    view.focus();
+  },
+  /** Underline problems: {kind, message, line, column, end_column, severity}. */
+  mark(problems) {
+    const { doc } = view.state;
+    const placed = problems.filter(({ line }) => line && line <= doc.lines);
+    const diagnostics = placed.map((problem) => {
+      const line = doc.line(problem.line);
+      const indent = line.text.length - line.text.trimStart().length;
+      const from = Math.min(line.from + (problem.column ?? indent), line.to);
+      const to = Math.max(from, Math.min(line.from + (problem.end_column ?? line.length), line.to));
+      return { from, to, severity: problem.severity, message: `${problem.kind}: ${problem.message}` };
+    }).sort((a, b) => a.from - b.from);
+    view.dispatch(setDiagnostics(view.state, diagnostics));
+    update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });
+  },
+};

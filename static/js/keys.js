@@ -1,0 +1,69 @@
+// Keys that work anywhere, dialogs, and the small controls of the header.
+import { compile } from "./compile.js";
+import { $, $$ } from "./dom.js";
+import { toggleLadder } from "./ladder.js";
+import { ORDER, focusPane } from "./layout.js";
+import { share } from "./share.js";
+import { state, tell } from "./state.js";
+import { setOption, stepBy, toggleDiff } from "./steps.js";
+
+const apple = /Mac|iP(hone|ad)/.test(navigator.platform);
+const plain = {
+  "?": () => $("#help").showModal(),
+  g: () => tell("reveal"),
+  d: toggleDiff,
+  "[": () => stepBy(-1),
+  "]": () => stepBy(1),
+};
+
+export function startKeys() {
+  document.addEventListener("keydown", pressed, true);
+  $("#open-help").addEventListener("click", () => $("#help").showModal());
+  $("#open-gallery").addEventListener("click", () => $("#gallery").showModal());
+  $("#run-button").addEventListener("click", () => compile("run"));
+  $("#theme-button").addEventListener("click", changeTheme);
+  for (const dialog of $$("dialog")) dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); });
+  if (apple) for (const key of $$("[data-keys^='Mod']")) key.textContent = key.textContent.replace("Ctrl", "⌘");
+  const options = $("#options-form");
+  options.addEventListener("change", ({ target }) => setOption(target.name, target.name === "target" ? target.value : Number(target.value)));
+  options.addEventListener("submit", (event) => event.preventDefault());
+  document.addEventListener("click", ({ target }) => {
+    if (!target.closest("#options")) $("#options").open = false;
+    const goto = target.closest("[data-goto]");
+    if (goto) tell("goto", Number(goto.dataset.goto));
+  });
+  describeOptions();
+}
+
+export function describeOptions() {
+  const { target = "llvm -mcpu=native", threads = 1, opt_level: level = 3 } = state.options;
+  const words = [target.replace(/^llvm -mcpu=/, "llvm · "), `${threads} thread${threads === 1 ? "" : "s"}`];
+  if (level !== 3) words.push(`O${level}`);
+  $("#options-summary").textContent = words.join(" · ");
+}
+
+function changeTheme() {
+  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem("strata.theme", theme);
+}
+
+function pressed(event) {
+  const mod = apple ? event.metaKey : event.ctrlKey;
+  if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : () => compile("run"));
+  if (mod && event.key.toLowerCase() === "s") return act(event, share);
+  if (event.altKey && /^Digit[1-7]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
+  if (event.key === "Escape" && !$("dialog[open]")) {
+    $("#options").open = false;
+    return tell("unpin");
+  }
+  const writing = event.target.closest?.("input, select, textarea, .cm-editor, dialog");
+  if (!writing && !mod && !event.altKey && plain[event.key]) return act(event, plain[event.key]);
+  return undefined;
+}
+
+function act(event, action) {
+  event.preventDefault();
+  event.stopPropagation();
+  action();
+}

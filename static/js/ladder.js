@@ -1,0 +1,89 @@
+// Measures every prefix of the schedule, and draws what comes as it comes.
+import { $, toast } from "./dom.js";
+import { editor } from "./editor.js";
+import { on, state, workspaceJson } from "./state.js";
+
+let running = null; // {id, source, seen}
+let shown = null; // what the chart was drawn from
+
+export const ladder = { get shown() { return shown !== null; } };
+
+export function startLadder() {
+  $("#ladder-button").addEventListener("click", toggleLadder);
+  document.addEventListener("click", ({ target }) => { if (target.id === "ladder-stop") stop(); });
+  on("edited", () => { if (shown) $("#pane-bench").classList.add("stale"); });
+}
+
+export function toggleLadder() {
+  if (running) stop();
+  else start();
+}
+
+async function start() {
+  const body = JSON.stringify(await workspaceJson(editor.text));
+  const response = await fetch("/api/ladders", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const answer = await response.json();
+  if (!response.ok) {
+    toast(answer.error.message);
+    return;
+  }
+  shown = { measurements: [], failures: [], done: 0, total: 0, label: "waiting for its turn", running: true };
+  const source = new EventSource(answer.events);
+  running = { id: answer.id, source };
+  $("#pane-bench").classList.remove("stale");
+  buttons(true);
+  const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });
+  handle("queued", ({ place }) => { shown.label = place === 1 ? "next in the queue" : `place ${place} in the queue`; });
+  handle("progress", ({ done, total, label }) => Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}` }));
+  handle("measured", ({ measurement }) => { shown.measurements.push(measurement); });
+  handle("failed", ({ label, problem }) => { shown.failures.push(`${label}: ${problem.message}`); });
+  handle("ended", ({ status, message }) => end(status, message));
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) { end("error", "the connection was lost"); draw(); } };
+  draw();
+}
+
+function end(status, message) {
+  running?.source.close();
+  running = null;
+  shown.running = false;
+  buttons(false);
+  if (status === "error" && !shown.failures.length) shown.failures.push(message);
+  if (status === "stopped") toast("The ladder was stopped");
+}
+
+async function stop() {
+  const { id } = running;
+  await fetch(`/api/ladders/${id}`, { method: "DELETE" });
+}
+
+function buttons(active) {
+  $("#ladder-button").textContent = active ? "Stop" : "Ladder";
+  $("#ladder-button").setAttribute("aria-pressed", String(active));
+  $("#ladder-stop").hidden = !active;
+}
+
+let drawing = false;
+let again = false;
+
+/** Draw the newest state; one request at a time. */
+async function draw() {
+  if (drawing) {
+    again = true;
+    return;
+  }
+  drawing = true;
+  do {
+    again = false;
+    facts();
+    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify(shown) } });
+  } while (again);
+  drawing = false;
+}
+
+function facts() {
+  const rungs = shown.measurements.filter(({ kind }) => kind === "prefix");
+  const words = [];
+  if (rungs.length) words.push(`${rungs[0].threads} thread${rungs[0].threads === 1 ? "" : "s"}`, rungs[0].cpu);
+  if (rungs.length && rungs.every(({ checked }) => checked === "ok")) words.push("checked ✓");
+  $("#bench-facts").textContent = words.filter(Boolean).join(" · ");
+}

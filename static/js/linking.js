@@ -1,0 +1,216 @@
+// Lights up, in every pane, what the line under the pointer or the cursor came from and what became of it.
+import { $, $$, announce } from "./dom.js";
+import { editor } from "./editor.js";
+import { EMPTY, LinkModel, fromSource, isEmpty } from "./links.js";
+import { on, readJson, tell } from "./state.js";
+
+const TINTS = 6;
+const PANES = ["loops", "llvm", "asm"];
+const model = new LinkModel();
+const elements = new Map(); // pane -> set number -> lines in the document
+const cursors = new Map(); // pane -> index of the line that the arrow keys are at
+let lit = [];
+let pinned = null; // {pane, footprint}
+
+export function startLinking() {
+  on("answered", readAnswer);
+  on("text", (pane) => { readPane(pane); colour(); relight(); });
+  on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
+  readAnswer();
+  const panes = $("#panes");
+  panes.addEventListener("pointerover", hover);
+  panes.addEventListener("pointerleave", () => show(pinned));
+  panes.addEventListener("click", click);
+  panes.addEventListener("keydown", keys);
+  on("source-line", (line) => { if (!pinned) show(line ? { pane: "source", footprint: fromSource(line) } : null); });
+  on("source-pin", (line) => { pin({ pane: "source", footprint: fromSource(line) }); });
+  on("unpin", unpin);
+  on("reveal", () => reveal(pinned?.pane));
+}
+
+function readAnswer() {
+  const origins = readJson("answer").origins;
+  if (origins.length) model.setOrigins(origins);
+  PANES.forEach(readPane);
+  colour();
+  relight();
+}
+
+function readPane(pane) {
+  const block = $(`#links-${pane}`);
+  if (block) model.setPane(pane, JSON.parse(block.textContent));
+  collect(pane);
+}
+
+function collect(pane) {
+  const bySet = new Map();
+  const lines = model.panes.get(pane)?.lines ?? [];
+  for (const line of $$(`#body-${pane} .l`)) {
+    const set = lines[Number(line.dataset.i)];
+    if (!bySet.has(set)) bySet.set(set, []);
+    bySet.get(set).push(line);
+  }
+  elements.set(pane, bySet);
+}
+
+function colour() {
+  model.colour(TINTS);
+  PANES.forEach(paint);
+  editor.tint(model.tints);
+  for (const node of $$("[data-origins]")) {
+    const footprint = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
+    const tint = footprint.sources.size ? model.tints.get(Math.max(...footprint.sources)) : undefined;
+    setTint(node, node.matches("p") ? tint : undefined);
+  }
+}
+
+function paint(pane) {
+  for (const [set, lines] of elements.get(pane) ?? []) {
+    const tint = model.tintOfSet(pane, set);
+    for (const line of lines) setTint(line, tint);
+  }
+}
+
+function setTint(node, tint) {
+  for (let number = 1; number <= TINTS; number += 1) node.classList.toggle(`t${number}`, number === tint);
+}
+
+function placeOf(target) {
+  const line = target.closest?.(".l");
+  if (line) {
+    const pane = line.closest(".code").dataset.pane;
+    return { pane, index: Number(line.dataset.i), footprint: model.of(pane, Number(line.dataset.i)) };
+  }
+  const axis = target.closest?.("[data-origins]");
+  if (axis) return { pane: "schedule", footprint: model.footprint(axis.dataset.origins.split(" ").filter(Boolean).map(Number)) };
+  return null;
+}
+
+function hover(event) {
+  if (pinned || event.target.closest(".editor")) return;
+  show(placeOf(event.target));
+}
+
+function click(event) {
+  const place = placeOf(event.target);
+  if (!place || window.getSelection().toString()) return;
+  if (place.pane !== "schedule") setCursor(place.pane, place.index, false);
+  pin(place);
+}
+
+function pin(place) {
+  if (isEmpty(place.footprint)) {
+    pinned = null;
+    show(null);
+    announce("This line maps to nothing");
+    return;
+  }
+  pinned = place;
+  show(place);
+  reveal(place.pane);
+  document.body.classList.add("pinned");
+}
+
+function unpin() {
+  pinned = null;
+  document.body.classList.remove("pinned");
+  show(null);
+}
+
+function relight() {
+  show(pinned);
+}
+
+/** Light up what links to a place; null puts the lights out. */
+function show(place) {
+  for (const node of lit) node.classList.remove("related");
+  lit = [];
+  const footprint = place?.footprint ?? EMPTY;
+  const active = !isEmpty(footprint);
+  document.body.classList.toggle("linking", active);
+  editor.relate(active ? footprint.sources : new Set());
+  if (!active) return;
+  for (const pane of PANES) {
+    const bySet = elements.get(pane);
+    for (const set of model.relatedSets(pane, footprint)) for (const line of bySet?.get(set) ?? []) light(line);
+  }
+  for (const node of $$("p[data-origins]")) {
+    const mine = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
+    if ([...mine.sources].some((line) => footprint.sources.has(line))) light(node);
+  }
+}
+
+function light(node) {
+  node.classList.add("related");
+  lit.push(node);
+}
+
+/** Scroll every other pane to the first line that links. */
+function reveal(from) {
+  const footprint = pinned?.footprint;
+  if (!footprint) return;
+  for (const pane of PANES) {
+    if (pane === from) continue;
+    const lines = model.relatedLines(pane, footprint);
+    if (lines.length) scrollTo(pane, lines);
+  }
+  if (from !== "source" && footprint.sources.size) editor.reveal(Math.max(...footprint.sources));
+}
+
+function rowHeight(body) {
+  return $(".l", body)?.getBoundingClientRect().height ?? 20;
+}
+
+function scrollTo(pane, lines) {
+  const body = $(`#body-${pane}`);
+  const height = rowHeight(body);
+  const top = body.scrollTop;
+  const bottom = top + body.clientHeight;
+  const seen = lines.some((index) => index * height >= top && (index + 1) * height <= bottom);
+  if (!seen) body.scrollTop = Math.max(0, lines[0] * height - body.clientHeight / 3);
+}
+
+// Keyboard, inside a listing
+
+const MOVES = {
+  ArrowDown: () => 1, ArrowUp: () => -1, PageDown: (rows) => rows, PageUp: (rows) => -rows,
+  Home: () => -Infinity, End: () => Infinity,
+};
+
+function keys(event) {
+  const body = event.target.closest(".code");
+  if (!body || event.target !== body || event.ctrlKey || event.metaKey || event.altKey) return;
+  const pane = body.dataset.pane;
+  const count = model.panes.get(pane)?.lines.length ?? 0;
+  if (!count) return;
+  const move = MOVES[event.key];
+  if (move) {
+    event.preventDefault();
+    const rows = Math.floor(body.clientHeight / rowHeight(body)) - 1;
+    const from = cursors.get(pane) ?? -1;
+    setCursor(pane, Math.min(count - 1, Math.max(0, from + move(rows))), true);
+  } else if (event.key === "Enter" && cursors.has(pane)) {
+    event.preventDefault();
+    pin({ pane, footprint: model.of(pane, cursors.get(pane)) });
+  }
+}
+
+function setCursor(pane, index, byKey) {
+  $(`#body-${pane} .l.cursor`)?.classList.remove("cursor");
+  cursors.set(pane, index);
+  const line = $(`#body-${pane} .l[data-i="${index}"]`);
+  line?.classList.add("cursor");
+  if (!byKey) return;
+  scrollTo(pane, [index]);
+  const place = { pane, footprint: model.of(pane, index) };
+  if (!pinned) show(place);
+  announce(describe(index, line, place.footprint));
+  tell("cursor", { pane, line });
+}
+
+function describe(index, line, footprint) {
+  const text = line ? $("span", line).textContent.trim() : "";
+  const sources = [...footprint.sources].sort((a, b) => a - b);
+  const link = sources.length ? `from source line ${sources.join(", ")}` : "links to nothing";
+  return `${index + 1}: ${text || "blank"}; ${link}`;
+}

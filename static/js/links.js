@@ -1,0 +1,90 @@
+// Which lines belong together.  Pure: no document in here.
+
+/**
+ * Two lines link when they share a line of the final loop IR, or, where one of them does not know it, a line of the
+ * source.  Origins form a graph: a row of level "loop" has rows of level "source" among its ancestors.
+ */
+export class LinkModel {
+  constructor() {
+    this.rows = new Map();
+    this.panes = new Map();
+    this.tints = new Map();
+  }
+
+  setOrigins(rows) {
+    this.rows = new Map(rows.map(([id, level, line, parents]) => [id, { level, line, parents }]));
+  }
+
+  /** `links` is {sets: [[origin]], lines: [set number]}. */
+  setPane(pane, links) {
+    const footprints = links.sets.map((origins) => this.footprint(origins));
+    this.panes.set(pane, { lines: links.lines, footprints });
+  }
+
+  footprint(origins) {
+    const loops = new Set();
+    const sources = new Set();
+    const seen = new Set();
+    const todo = [...origins];
+    while (todo.length) {
+      const id = todo.pop();
+      const row = this.rows.get(id);
+      if (!row || seen.has(id)) continue;
+      seen.add(id);
+      if (row.level === "loop" && row.line) loops.add(row.line);
+      if (row.level === "source" && row.line) sources.add(row.line);
+      todo.push(...row.parents);
+    }
+    return { loops, sources };
+  }
+
+  of(pane, index) {
+    const known = this.panes.get(pane);
+    return known?.footprints[known.lines[index]] ?? EMPTY;
+  }
+
+  /** Numbers of the sets of a pane that link to a footprint. */
+  relatedSets(pane, wanted) {
+    const found = new Set();
+    this.panes.get(pane)?.footprints.forEach((mine, number) => {
+      if (meets(mine, wanted)) found.add(number);
+    });
+    return found;
+  }
+
+  relatedLines(pane, wanted) {
+    const sets = this.relatedSets(pane, wanted);
+    const lines = [];
+    this.panes.get(pane)?.lines.forEach((set, index) => { if (sets.has(set)) lines.push(index); });
+    return lines;
+  }
+
+  /** Give every source line that anything came from one of `count` tints, in the order of the lines. */
+  colour(count) {
+    const lines = new Set();
+    for (const { footprints } of this.panes.values()) {
+      for (const footprint of footprints) if (footprint.sources.size) lines.add(primary(footprint));
+    }
+    this.tints = new Map([...lines].sort((a, b) => a - b).map((line, index) => [line, (index % count) + 1]));
+  }
+
+  tintOfSet(pane, set) {
+    const footprint = this.panes.get(pane)?.footprints[set];
+    return footprint?.sources.size ? this.tints.get(primary(footprint)) : undefined;
+  }
+}
+
+export const EMPTY = { loops: new Set(), sources: new Set() };
+export const fromSource = (line) => ({ loops: new Set(), sources: new Set([line]) });
+export const isEmpty = (footprint) => !footprint.loops.size && !footprint.sources.size;
+
+/** The latest line says most: a primitive stands after the definition that it changes. */
+function primary(footprint) {
+  return Math.max(...footprint.sources);
+}
+
+function meets(a, b) {
+  const [mine, theirs] = a.loops.size && b.loops.size ? [a.loops, b.loops] : [a.sources, b.sources];
+  for (const line of mine) if (theirs.has(line)) return true;
+  return false;
+}

@@ -1,0 +1,46 @@
+// Starts the explorer, once everything before it has been read.
+import { startCompiling } from "./compile.js";
+import { $ } from "./dom.js";
+import { editor } from "./editor.js";
+import { startFiles } from "./files.js";
+import { describeOptions, startKeys } from "./keys.js";
+import { ladder, startLadder } from "./ladder.js";
+import { startLayout } from "./layout.js";
+import { startLinking } from "./linking.js";
+import { startListings } from "./listings.js";
+import { startShare } from "./share.js";
+import { on } from "./state.js";
+import { startSteps } from "./steps.js";
+import { startTips } from "./tips.js";
+
+// A fragment that shows the same content as before stays as it is, scrolled where it was.
+Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
+  !(before.dataset?.key && before.dataset.key === after.dataset?.key);
+
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  if (event.detail.target.id === "pane-bench" && ladder.shown) event.detail.shouldSwap = false;
+});
+
+on("goto", (line) => editor.goTo(line));
+on("options", describeOptions);
+on("edited", retitle);
+
+/** The title is the first line of the script's docstring. */
+function retitle() {
+  const found = /^\s*(?:#[^\n]*\n\s*)*(?:"""|''')\s*([^\n"']+)/.exec(editor.text);
+  const title = found ? found[1].trim() : "script.py";
+  $("#title").textContent = title;
+  document.title = found ? `${title} · Strata` : "Strata";
+}
+
+startLayout();
+startLinking();
+startListings();
+startSteps();
+startTips();
+startLadder();
+startFiles();
+startShare();
+startKeys();
+startCompiling();
+document.documentElement.dataset.ready = "true";

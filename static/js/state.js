@@ -1,0 +1,51 @@
+// What this tab holds: the workspace, the view, and who it is to the server.
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+
+function name() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const decode = (base64) => new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]);
+
+const page = read("page-data");
+
+export const state = {
+  tab: name(),
+  seq: 0,
+  options: { ...page.options },
+  files: new Map(Object.entries(page.files).map(([file, content]) => [file, decode(content)])),
+  view: { unit: 0, loops: "", llvm: "", asm: "", against: "", ...page.view },
+  link: page.link,
+  compiled: page.compiled,
+};
+
+/** Messages between modules: "edited", "options", "answered", "text", "pinned". */
+export const bus = new EventTarget();
+export const tell = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
+export const on = (name, listener) => bus.addEventListener(name, (event) => listener(event.detail));
+
+export const readJson = read;
+
+/** The workspace as the JSON API wants it. */
+export async function workspaceJson(script) {
+  const files = {};
+  for (const [file, blob] of state.files) {
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    let text = "";
+    for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
+    files[file] = btoa(text);
+  }
+  return { script, files, options: state.options };
+}
+
+export function remember(key, value) {
+  localStorage.setItem(`strata.${key}`, JSON.stringify(value));
+}
+
+export function recall(key, otherwise) {
+  try {
+    return JSON.parse(localStorage.getItem(`strata.${key}`)) ?? otherwise;
+  } catch {
+    return otherwise; // somebody else's value under our key
+  }
+}

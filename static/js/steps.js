@@ -1,0 +1,112 @@
+// The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
+import { $, $$ } from "./dom.js";
+import { on, state, tell } from "./state.js";
+
+export function startSteps() {
+  document.addEventListener("click", (event) => {
+    const chip = event.target.closest(".chip, .primitive");
+    if (chip) choose(chip);
+    const segment = event.target.closest(".segments button");
+    if (segment) showLlvm(segment);
+    const arrow = event.target.closest("[data-step]");
+    if (arrow) stepBy(Number(arrow.dataset.step));
+  });
+  document.addEventListener("change", ({ target }) => {
+    if (target.id === "step-loops" || target.id === "against") showLoops();
+    if (target.id === "assembly") setOption("assembly", target.value);
+    if (target.id === "unit") {
+      Object.assign(state.view, { unit: Number(target.value), loops: "", llvm: "", asm: "", against: "" });
+      tell("options");
+    }
+  });
+  document.addEventListener("htmx:afterRequest", ({ target }) => {
+    if (target.matches?.(".pane.listing")) tell("text", target.dataset.pane);
+  });
+  on("answered", mark);
+  on("text", mark);
+  mark();
+}
+
+export function setOption(name, value) {
+  if (value === undefined) delete state.options[name];
+  else state.options[name] = value;
+  tell("options");
+}
+
+function choose(chip) {
+  if (chip.dataset.prefix !== undefined) {
+    const last = $$(".primitive").length - 1;
+    const prefix = Number(chip.dataset.prefix);
+    setOption("prefix", prefix >= last ? undefined : prefix);
+  } else if (chip.dataset.group === "lowering") {
+    $("#step-loops").value = chip.dataset.stop;
+    showLoops();
+  } else {
+    const segment = $$("#tools-llvm button").find((button) => button.dataset.stop === chip.dataset.stop);
+    if (segment) showLlvm(segment);
+  }
+}
+
+/** Go to the next pass that changed something. */
+export function stepBy(direction) {
+  const select = $("#step-loops");
+  if (!select) return;
+  const options = [...select.options];
+  let index = select.selectedIndex + direction;
+  while (options[index] && options[index].dataset.changed === "0") index += direction;
+  if (!options[index]) return;
+  select.selectedIndex = index;
+  showLoops();
+}
+
+export function toggleDiff() {
+  const against = $("#against");
+  if (!against) return;
+  against.value = against.value ? "" : "previous";
+  showLoops();
+}
+
+function showLoops() {
+  const select = $("#step-loops");
+  const against = $("#against").value;
+  const chosen = select.selectedOptions[0];
+  const options = [...select.options];
+  const before = against === "previous"
+    ? options.slice(0, select.selectedIndex).findLast((option) => option.dataset.listing !== chosen.dataset.listing) ?? options[select.selectedIndex - 1]
+    : options.find((option) => option.value === against);
+  Object.assign(state.view, { loops: select.selectedIndex === options.length - 1 ? "" : chosen.value, against });
+  load("loops", chosen.dataset, before?.dataset);
+}
+
+function showLlvm(segment) {
+  const all = $$("#tools-llvm button");
+  for (const button of all) button.setAttribute("aria-pressed", String(button === segment));
+  state.view.llvm = segment === all.at(-1) ? "" : segment.dataset.stop;
+  load("llvm", segment.dataset);
+}
+
+function load(pane, { listing, label }, before) {
+  const query = new URLSearchParams({ listing, label });
+  if (before) Object.entries({ before: before.listing, before_label: before.label }).forEach(([name, value]) => query.set(name, value));
+  htmx.ajax("GET", `/text/${pane}?${query}`, { source: $(`#pane-${pane}`), swap: "none" });
+}
+
+/** Press the chips of what is shown. */
+function mark() {
+  const loops = $("#step-loops")?.value;
+  const llvm = $('#tools-llvm [aria-pressed="true"]')?.dataset.stop;
+  const last = $$(".primitive").length - 1;
+  const prefix = state.options.prefix ?? last;
+  let pressed = null;
+  for (const chip of $$("#strip .chip")) {
+    const stops = chip.dataset.stops.split("|");
+    const on = chip.dataset.group === "lowering" ? stops.includes(loops) : stops.includes(llvm);
+    chip.setAttribute("aria-pressed", String(on && chip.dataset.group !== "schedule"));
+    if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
+  }
+  pressed?.setAttribute("aria-pressed", "true");
+  $$(".primitive").forEach((button, index) => {
+    if (index === Math.min(prefix, last)) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+  });
+}
