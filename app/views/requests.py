@@ -11,7 +11,7 @@ from flask import request
 from app.errors import InvalidBody, MalformedBody, WrongMediaType
 
 Body = TypeVar("Body")
-_PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<field>.*)`)?", re.DOTALL)
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`(?P<field>[^`]*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected (?P<expected>.*?)(?:, got .*)?", re.DOTALL)
 
 

@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 
 @pytest.fixture
-def runner() -> ScriptedRunner:
+def scripted() -> ScriptedRunner:
     runner = ScriptedRunner()
     row = Measurement(name="default", kind="prefix", seconds=1.0, step=0)
     problem = Problem(kind="TVMError", message="no", line=1)
@@ -34,8 +34,8 @@ def runner() -> ScriptedRunner:
 
 
 @pytest.fixture
-def app(tmp_path: Any, runner: ScriptedRunner) -> Flask:
-    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0, "BODY_BYTES": 10_000}, runner)
+def app(tmp_path: Any, scripted: ScriptedRunner) -> Flask:
+    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0, "BODY_BYTES": 10_000}, scripted)
 
 
 @pytest.fixture
@@ -136,9 +136,11 @@ def check(document: Document, response: TestResponse, route: str, method: str) -
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
-def test_answers_are_as_described(client: FlaskClient, runner: ScriptedRunner, document: Document, call: Call) -> None:
+def test_answers_are_as_described(
+    client: FlaskClient, scripted: ScriptedRunner, document: Document, call: Call
+) -> None:
     if call.broken:
-        runner.refuses = broken
+        scripted.refuses = broken
     data = call.data if call.body is None else json.dumps(call.body).encode()
     headers = {"Content-Type": "application/json", **call.headers} if data is not None else call.headers
     response = client.open(call.path or call.route, method=call.method.upper(), data=data, headers=headers)
