@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
+from app.sandbox import attached, landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
 from app.sandbox.handler import EXIT_SETUP_FAILED, Handler, serve
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
@@ -93,6 +93,8 @@ def _set_up(surroundings: Surroundings) -> bytes:
     else:
         workspace = surroundings.directory
         _enter(workspace, header)
+        if tier.files is FileAccess.NONE:
+            attached.answer_open([name for name, _ in header.files])
     rlimits.apply(header.limits, surroundings.address_space, surroundings.tasks)
     syscalls.keep_capabilities(("SETUID", "SETGID", "SYS_ADMIN"))
     if own_id:

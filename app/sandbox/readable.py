@@ -26,7 +26,7 @@ def paths(more: Iterable[str] = ()) -> list[str]:
     wanted = {scheme[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     wanted |= {os.path.join(sys.base_prefix, os.path.relpath(scheme["purelib"], sys.prefix))}
     wanted |= {str(PROJECT / name) for name in CODE}
-    wanted |= _mapped_library_directories()
+    wanted |= _mapped_libraries()
     wanted |= {*_LIBRARIES, *_FACTS, *more}
     existing = {path for path in wanted if os.path.exists(path)}
     return sorted(path for path in existing if not any(path != other and _beneath(path, other) for other in existing))
@@ -44,8 +44,12 @@ def _beneath(path: str, directory: str) -> bool:
     return os.path.realpath(path).startswith(os.path.realpath(directory) + "/")
 
 
-def _mapped_library_directories() -> set[str]:
-    """Where this process found its own shared libraries, such as libpython in an unusual place."""
+def _mapped_libraries() -> set[str]:
+    """The shared libraries that this process found, such as libpython in an unusual place.
+
+    Inside Python's own prefix their whole directory is added, as others may be loaded from there later.
+    """
     with open("/proc/self/maps") as maps:
-        found = re.findall(r"(/\S+)/[^/\s]+\.so[.\d]*$", maps.read(), re.MULTILINE)
-    return set(found)
+        found = set(re.findall(r"(/\S+/[^/\s]+\.so[.\d]*)$", maps.read(), re.MULTILINE))
+    prefixes = sys.prefix, sys.base_prefix
+    return {os.path.dirname(file) if any(_beneath(file, prefix) for prefix in prefixes) else file for file in found}

@@ -30,6 +30,8 @@ _NAMESPACES = {
     Mechanism.PROCESSES: syscalls.CLONE_NEWPID,
     Mechanism.NETWORK: syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS,
 }
+_IMPORTED_LATE = tuple(f"encodings.{name}" for name in ("ascii", "latin_1", "unicode_escape", "raw_unicode_escape"))
+"""Modules that Python imports when it first needs them, which may be when nothing can be opened any more."""
 _KEPT_CAPABILITIES = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL")
 
 
@@ -54,6 +56,7 @@ class Zygote:
         self._tier = Tier(mechanisms=settings.mechanisms)
         self._settings = settings
         self._readable = readable.paths(settings.readable)
+        os.close(os.pidfd_open(os.getpid()))  # where that is refused, it had better be now
         self._memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         tasks = os.open("/proc/self/task", os.O_RDONLY | os.O_CLOEXEC)
@@ -208,7 +211,7 @@ def _tell(status: int, message: wire.StatusMessage) -> None:
 
 def _preload(settings: wire.Settings) -> handler.Handler:
     """Import all that children need, and make the first use of it here so that no child pays for it."""
-    for name in settings.preload:
+    for name in (*_IMPORTED_LATE, *settings.preload):
         importlib.import_module(name)
     if "llvmlite.binding" in sys.modules:
         importlib.import_module("app.sandbox.warm").llvm()

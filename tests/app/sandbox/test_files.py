@@ -51,6 +51,24 @@ def test_attached_files_lie_alone_in_the_directory(runner: Runner) -> None:
     assert [json.loads(message) for message in again.messages()] == [[]]
 
 
+READERS = {
+    "bytes": "open('a.bin', 'rb').read()",
+    "by its path": "open('./a.bin', mode='rb').read()",
+    "a path object": "__import__('pathlib').Path('a.bin').read_bytes()",
+    "text": "open('a.bin', encoding='latin-1').read().encode('latin-1')",
+    "twice": "open('a.bin', 'rb').read(2) + open('a.bin', 'rb').read()[2:]",
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_files_are_read_where_nothing_can_be_opened(reader: str, sandbox_of: MakeSandbox) -> None:
+    alone = sandbox_of(Mechanism.SECCOMP, handler="run_script")
+    job = alone.start(f"emit({READERS[reader]})".encode(), {"a.bin": b"caf\xe9", "other": b""})
+    assert list(job.messages()) == [b"caf\xe9"]
+    other = alone.start(b"try:\n    open('/etc/passwd')\nexcept PermissionError:\n    emit(b'refused')")
+    assert list(other.messages()) == [b"refused"]
+
+
 def test_contents_arrive_whole(runner: Runner) -> None:
     content = bytes(range(256)) * 8192
     job = runner.start(b"emit(open('big', 'rb').read())", {"small": b"x", "big": content, "last": b"y"})
