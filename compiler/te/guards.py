@@ -6,10 +6,9 @@ from collections.abc import Set
 from typing import Any
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range
+from compiler.ir.primexpr import FloorMod, IntImm, IterVar, PrimExpr, Range
 from compiler.te.message import Domains, Values, overshooting
 from compiler.te.operation import domain
-from compiler.tir.builtin import likely
 
 
 def bound_predicates(
@@ -47,15 +46,17 @@ def bound_predicates(
             continue
         value = values[axis] - own.min
         if not _provable(value >= 0, analyzer):
-            predicates.append(likely(value >= 0))
+            predicates.append(value >= 0)
         _require_below(value, own.extent, analyzer, predicates)
     return predicates
 
 
 def _require_below(value: PrimExpr, extent: PrimExpr, analyzer: Analyzer, predicates: list[PrimExpr]) -> None:
     condition = value < extent
+    if isinstance(value, FloorMod) and analyzer.can_prove_equal(value.b, extent):
+        return  # a loop over no iterations asks nothing
     if not _provable(condition, analyzer):
-        predicates.append(likely(condition))
+        predicates.append(condition)
 
 
 def _provable(condition: PrimExpr, analyzer: Analyzer) -> bool:

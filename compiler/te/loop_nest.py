@@ -17,6 +17,7 @@ from compiler.te.message import Domains, Values, comes_from, pass_up_index
 from compiler.te.operation import ComputeOp
 from compiler.te.relations import IterVarAttr
 from compiler.te.stage import Stage
+from compiler.tir.builtin import likely
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
 Inside = Callable[[IterVar, Stmt], Stmt]
@@ -217,7 +218,7 @@ class ComputeNest:
 def guarded(body: Stmt, predicates: Sequence[PrimExpr]) -> Stmt:
     """Return ``body`` inside of one condition each, the first one outermost."""
     for condition in reversed(predicates):
-        body = IfThenElse(condition, body)
+        body = IfThenElse(likely(condition), body)
     return body
 
 

@@ -14,7 +14,7 @@ from compiler.te.message import Domains, Values, pass_down_domain, pass_up_index
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
-from compiler.tir.builtin import if_then_else
+from compiler.tir.builtin import if_then_else, likely
 from compiler.tir.op import all as all_of
 
 
@@ -82,7 +82,7 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     reduce_axes = (*kept, *(IterVar(domains[a], a.var, IterVar.CommReduce, span=a.span) for a in inner))
     condition = substitute(reduction.condition, replaced)
     if guards:
-        condition = all_of(*guards, condition)
+        condition = all_of(likely(all_of(*guards)), condition)
     source = tuple(substitute(e, replaced) for e in reduction.source)
     dimension = IterVar(domains[axis], axis.var, IterVar.DataPar, span=axis.span)
     axes = (*op.axis[:place], dimension, *op.axis[place:])

@@ -8,7 +8,7 @@ from compiler.ir.primexpr import IterVar
 from compiler.te.stage import Stage
 
 _SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
-_DEFAULT_SCOPE = ("global", "shared", "local")
+_DEFAULT_SCOPE = ("global", "global", "local")
 """For a stage outside of all thread loops, inside of those of blocks, inside of those of threads."""
 
 

@@ -51,7 +51,7 @@ def schedule_to_prim_func(
     builder = _Builder(normalized, bounds)
     params, buffer_map = builder.parameters(args, binds or {})
     body = builder.body()
-    attrs = {"global_symbol": name, "tir.noalias": True, "from_legacy_te_schedule": True}
+    attrs = {"global_symbol": name, "from_legacy_te_schedule": True}
     return PrimFunc(params, body, buffer_map, attrs)
 
 
