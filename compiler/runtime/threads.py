@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -25,11 +26,19 @@ class OpenMP:
     addresses: dict[str, int]
 
 
+def _library_names() -> Iterator[str]:
+    """File names to try; the system is only searched, which starts other programs, when the usual ones fail."""
+    yield from _CANDIDATES
+    for name in ("gomp", "omp"):
+        found = ctypes.util.find_library(name)
+        if found:
+            yield found
+
+
 @cache
 def openmp() -> OpenMP | None:
     """Load the OpenMP runtime; None when this machine has none."""
-    names = [*_CANDIDATES, *filter(None, (ctypes.util.find_library(n) for n in ("gomp", "omp")))]
-    for name in names:
+    for name in _library_names():
         try:
             library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
             addresses = {s: ctypes.cast(getattr(library, s), ctypes.c_void_p).value or 0 for s in SYMBOLS}
