@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from waitress.server import create_server
 
@@ -48,14 +49,21 @@ def main() -> None:
             ident=None,
             max_request_body_size=config.body_bytes + 1,
         )
-    except (ConfigurationError, OSError) as error:
+    except ConfigurationError as error:
         sys.exit(f"strata: {error}")
-    host = f"[{config.host}]" if ":" in config.host else config.host
-    print(f"Strata is at http://{host}:{config.port}/ - Ctrl+C ends it", flush=True)
+    except OSError as error:
+        sys.exit(f"strata: cannot listen on {config.host}, port {config.port}: {error.strerror}; try another --port")
+    print(f"Strata is at {address(config, server)} - Ctrl+C ends it", flush=True)
     try:
         server.run()
     finally:
         server.close()
+
+
+def address(config: Config, server: Any) -> str:
+    """Return where a browser finds the server."""
+    host, port = getattr(server, "effective_listen", [(config.host, getattr(server, "effective_port", config.port))])[0]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 import time
 import zlib
@@ -34,11 +35,12 @@ from sqlalchemy import (
     make_url,
     select,
 )
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from app.artifacts import FORMAT, Workspace
 from app.canonical import canonical_bytes
+from app.config import ConfigurationError
 from app.errors import Damaged, Forbidden, NotFound
 
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
@@ -128,13 +130,21 @@ class Links:
         SQLAlchemy URL of the database.
     compiler : str
         Version of the compiler, noted with each link.
+
+    Raises
+    ------
+    ConfigurationError
+        If the database cannot be opened, or what speaks to it is not installed.
     """
 
     def __init__(self, url: str, compiler: str) -> None:
-        self._engine = open_database(url)
         self._compiler = compiler
-        self._create_tables()
-        self._key = self._read_key()
+        try:
+            self._engine = open_database(url)
+            self._create_tables()
+            self._key = self._read_key()
+        except (SQLAlchemyError, ImportError) as error:
+            raise ConfigurationError(f"the database {_without_password(url)} cannot be used: {error}") from error
 
     def _create_tables(self) -> None:
         """Create what is missing; several servers may do so at one time."""
@@ -242,6 +252,10 @@ class Links:
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r":[^:@/]*@", ":***@", url)
 
 
 def _digest(token: str) -> bytes:

@@ -1,0 +1,64 @@
+"""``python -m app``: it says where it is, answers there, and says what keeps it from starting."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "app"]
+
+
+def test_it_says_where_it_is_and_answers_there(tmp_path: Path) -> None:
+    command = [*COMMAND, "--port", "0", "--data", str(tmp_path / "new" / "folder")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        said = server.stdout.readline()
+        try:
+            found = re.search(r"http://127\.0\.0\.1:\d+/", said)
+            assert found is not None, said
+            with urllib.request.urlopen(found[0] + "healthz") as response:
+                assert json.load(response)["status"] == "ok"
+            request = urllib.request.Request(
+                found[0] + "api/compile", b'{"script": "print(6 * 7)"}', {"Content-Type": "application/json"}
+            )
+            with urllib.request.urlopen(request) as response:
+                assert json.load(response)["console"] == [{"stream": "stdout", "text": "42\n"}]
+        finally:
+            server.send_signal(signal.SIGINT)
+        assert server.wait(20) == 0
+    assert (tmp_path / "new" / "folder" / "strata.sqlite3").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--host", "0.0.0.0", "--unsafe-local"], "refusing to listen on 0.0.0.0"),
+        (["--port", "many"], "invalid int value"),
+        (["--database", "nonsense"], "the database nonsense cannot be used"),
+        (["--database", "nosuch://me:secret@host/x"], "the database nosuch://me:***@host/x cannot be used"),
+    ],
+)
+def test_what_keeps_it_from_starting(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = subprocess.run([*COMMAND, "--data", str(tmp_path), *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode in (1, 2)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [*COMMAND, "--unsafe-local", "--data", str(tmp_path), "--port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"port {port}" in done.stderr
+    assert "Traceback" not in done.stderr
