@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -67,5 +66,4 @@ def address(config: Config, server: Any) -> str:
 
 
 if __name__ == "__main__":
-    os.umask(0o077)
     main()

@@ -34,7 +34,8 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path) -> None:
         finally:
             server.send_signal(signal.SIGINT)
         assert server.wait(20) == 0
-    assert (tmp_path / "new" / "folder" / "strata.sqlite3").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "new" / "folder" / "strata.sqlite3").exists()
+    assert (tmp_path / "new" / "folder").stat().st_mode & 0o077 == 0, "what people stored is nobody else's business"
 
 
 @pytest.mark.parametrize(
