@@ -1,0 +1,86 @@
+"""Makes the application: configuration, what runs scripts, blueprints."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from app import errors, security, services
+from app.config import Config, ConfigurationError
+from app.sandbox import Runner, SandboxError, UnsafeLocal
+from app.views import BLUEPRINTS
+
+log = logging.getLogger(__name__)
+ROOT = Path(__file__).parent.parent
+HANDLER = "app.recorder:handle"
+
+
+def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner | None = None) -> Flask:
+    """Make the application.
+
+    Parameters
+    ----------
+    config
+        Settings, or some of them by name; the rest come from ``STRATA_*`` in the environment.
+    runner
+        What runs scripts; by default the strictest sandbox that this host offers.
+
+    Raises
+    ------
+    ConfigurationError
+        If the settings make no sense, or would let strangers in without a sandbox.
+    """
+    if not isinstance(config, Config):
+        config = Config.read(config)
+    app = Flask("app", root_path=str(ROOT), static_folder="static", template_folder="templates")
+    app.config.update(MAX_CONTENT_LENGTH=config.body_bytes, TRUSTED_HOSTS=config.trusted_hosts)
+    if config.proxies:
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
+            app.wsgi_app, x_for=config.proxies, x_proto=config.proxies, x_host=config.proxies
+        )
+    config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if runner is None:
+        runner = start_runner(config)
+        atexit.register(runner.close)
+    services.install(app, services.build_services(config, runner))
+    errors.install(app)
+    security.install(app, config.rate_limit)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    return app
+
+
+def start_runner(config: Config) -> Runner:
+    """Start what runs scripts, and refuse to let strangers in where nothing would hold them.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no sandbox here, or none that is strict enough.
+    """
+    if config.unsafe_local:
+        runner: Runner = UnsafeLocal(HANDLER)
+    elif sys.platform == "linux":
+        from app.sandbox import Sandbox
+
+        try:
+            runner = Sandbox(HANDLER, preload=["app.recorder"], pool=config.pool)
+        except SandboxError as error:
+            raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error
+    else:
+        raise ConfigurationError("there is no sandbox on this system; --unsafe-local runs your own scripts without one")
+    log.info("sandbox: %s", runner.tier)
+    if not (config.loopback or config.unsafe_public or runner.tier.safe_for_public):
+        runner.close()
+        raise ConfigurationError(
+            f"refusing to listen on {config.host}: strangers' scripts would run with {runner.tier}; "
+            "listen on 127.0.0.1, or say --unsafe-public"
+        )
+    return runner
