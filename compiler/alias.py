@@ -36,6 +36,7 @@ def install() -> None:
         for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
             del sys.modules[name]
         sys.meta_path.insert(0, AliasFinder())
+        sys.meta_path.append(Explainer())
 
 
 def resolve(name: str) -> str:
@@ -72,6 +73,17 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         alias_spec = module.__spec__
         if alias_spec is not None and alias_spec.loader is self:
             module.__spec__ = alias_spec.loader_state
+
+
+class Explainer(importlib.abc.MetaPathFinder):
+    """Comes last and explains what nobody found: ``from tvm import x`` asks for ``compiler.x``."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.startswith(_PACKAGE + "."):
+            raise ModuleNotFoundError(_explain(ALIAS + fullname[len(_PACKAGE) :]))
+        return None
 
 
 def _exists(real: str) -> bool:

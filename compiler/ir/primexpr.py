@@ -113,10 +113,10 @@ class ExprOperators:
         return binary(GE, self, other)
 
     def __eq__(self, other: object) -> PrimExpr:  # type: ignore[override]
-        return binary(EQ, self, other) if _is_expr_like(other) else NotImplemented
+        return _compare(EQ, self, other)
 
     def __ne__(self, other: object) -> PrimExpr:  # type: ignore[override]
-        return binary(NE, self, other) if _is_expr_like(other) else NotImplemented
+        return _compare(NE, self, other)
 
     __hash__ = object.__hash__
 
@@ -765,6 +765,16 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
             return folded
     neutral = _neutral(kind, x, y)
     return kind(x, y) if neutral is None else neutral
+
+
+def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
+    """Build ``a == b`` or ``a != b``; what has no common type is compared by identity, as ``in`` and ``dict`` need."""
+    if not _is_expr_like(b):
+        return NotImplemented  # type: ignore[no-any-return]
+    try:
+        return binary(kind, a, b)
+    except DTypeError:
+        return NotImplemented  # type: ignore[no-any-return]
 
 
 def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> PrimExpr | None:

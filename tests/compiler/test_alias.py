@@ -1,0 +1,65 @@
+"""``import tvm`` means this package, module by module the very same objects."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+import compiler
+from compiler import alias
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    alias.install()
+
+
+@pytest.mark.parametrize(
+    ("public", "real"),
+    [
+        ("tvm", "compiler"),
+        ("tvm.te", "compiler.te"),
+        ("tvm.tir.stmt_functor", "compiler.tir.stmt_functor"),
+        ("tvm.tir.transform", "compiler.tir.transform"),
+        ("tvm.transform", "compiler.ir.transform"),
+        ("tvm.ir.transform", "compiler.ir.transform"),
+        ("tvm.ir.instrument", "compiler.ir.instrument"),
+        ("tvm.testing", "compiler.testing"),
+        ("tvm.runtime", "compiler.runtime"),
+        ("tvm.nd", "compiler.runtime.ndarray"),
+    ],
+)
+def test_modules_are_the_same(public: str, real: str) -> None:
+    assert importlib.import_module(public) is importlib.import_module(real)
+    assert importlib.import_module(real).__spec__.name == real  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", compiler.public_names())
+def test_every_public_name_exists(name: str) -> None:
+    assert getattr(compiler, name) is not None
+
+
+def test_installing_twice_changes_nothing() -> None:
+    before = list(sys.meta_path)
+    alias.install()
+    assert sys.meta_path == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "message"),
+    [
+        ("import tvm.topi", ModuleNotFoundError, "tvm.topi is not part of Strata yet"),
+        ("from tvm import relay", ModuleNotFoundError, "tvm.relay is not part of Strata yet"),
+        ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
+        ("import tvm; tvm.topi", AttributeError, "tvm.topi is not part of Strata yet"),
+        ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
+        ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
+        ("from tvm.tir import Fro", ModuleNotFoundError, "did you mean 'For'"),
+        ("import tvm.nowhere.at_all", ModuleNotFoundError, "tvm has no attribute 'nowhere'"),
+    ],
+)
+def test_unknown_names_are_explained(statement: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        exec(statement, {})

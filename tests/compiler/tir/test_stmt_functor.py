@@ -1,0 +1,93 @@
+"""Functions over loop IR see every node in order, and replace what they return something for."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler import tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import Var
+from compiler.tir import stmt_functor
+
+i, j, x = Var("i"), Var("j"), Var("x", "float32")
+A = tir.decl_buffer((16,), name="A")
+
+
+def nest() -> tir.Stmt:
+    return tir.For(i, 0, 4, 0, tir.For(j, 0, 4, 0, tir.BufferStore(A, A[i * 4 + j] + x, [i])))
+
+
+def test_post_order_visits_children_first() -> None:
+    seen: list[object] = []
+    stmt = nest()
+    stmt_functor.post_order_visit(stmt, seen.append)
+    assert seen[-1] is stmt
+    assert [n.loop_var for n in seen if isinstance(n, tir.For)] == [j, i]
+    assert any(isinstance(n, tir.BufferLoad) for n in seen)
+
+
+def test_pre_order_stops_where_it_is_told() -> None:
+    seen: list[object] = []
+
+    def visit(n: object) -> bool:
+        seen.append(n)
+        return not isinstance(n, tir.BufferStore)
+
+    stmt = nest()
+    stmt_functor.pre_order_visit(stmt, visit)
+    assert seen[0] is stmt
+    assert not any(isinstance(n, tir.BufferLoad) for n in seen)
+
+
+def test_nothing_replaced_is_the_very_same_statement() -> None:
+    stmt = nest()
+    assert stmt_functor.ir_transform(stmt, None, lambda n: None) is stmt
+
+
+def test_post_order_replaces_only_the_classes_named() -> None:
+    kinds = []
+
+    def unroll(n: tir.For) -> tir.For:
+        kinds.append(type(n))
+        return tir.For(n.loop_var, n.min, n.extent, tir.ForKind.UNROLLED, n.body)
+
+    result = stmt_functor.ir_transform(nest(), None, unroll, ["tir.For"])
+    assert kinds == [tir.For, tir.For]
+    assert result.kind is tir.ForKind.UNROLLED
+    assert result.body.kind is tir.ForKind.UNROLLED
+
+
+def test_what_pre_order_returns_is_final() -> None:
+    def replace(n: tir.For) -> tir.Stmt | None:
+        return tir.Evaluate(0) if n.loop_var is j else None
+
+    seen: list[object] = []
+    result = stmt_functor.ir_transform(nest(), replace, lambda n: seen.append(n), ["tir.For", "tir.Evaluate"])
+    assert isinstance(result.body, tir.Evaluate)
+    assert seen == [result]
+
+
+def test_numbers_become_constants() -> None:
+    result = stmt_functor.ir_transform(nest(), None, lambda n: 0 if isinstance(n, tir.Mul) else None, ["tir.Mul"])
+    assert "A[0 + j]" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: stmt_functor.ir_transform(nest(), None, None, ["tir.Fro"]), "only_enable names classes"),
+        (lambda: stmt_functor.ir_transform(nest(), None, lambda n: 3, ["tir.For"]), "a For can be replaced"),
+        (lambda: stmt_functor.post_order_visit("no", print), "post_order_visit: expected a statement"),
+        (lambda: stmt_functor.substitute(nest(), {"i": 3}), "substitute: vmap maps variables"),
+    ],
+)
+def test_mistakes_are_explained(call: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()  # type: ignore[operator]
+
+
+def test_substitute_takes_numbers_and_leaves_bound_variables() -> None:
+    body = tir.BufferStore(A, x, [i])
+    assert str(stmt_functor.substitute(body, {i: 3})) == "A = T.Buffer((16,))\nx = T.float32()\nA[3] = x"
+    stmt = nest()
+    assert stmt_functor.substitute(stmt, {i: 3}) is stmt
