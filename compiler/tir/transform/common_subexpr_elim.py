@@ -288,7 +288,8 @@ class _Eliminator(Mutator):
             sizes.setdefault(self._numbering.facts(entry.expr).size, {})[number] = entry
         while sizes:
             group = sizes.pop(max(sizes))
-            wanted = [x for x in group.values() if x.count > 1 and self._is_known(x.expr)]
+            repeated = [x for x in group.values() if x.count > 1]
+            wanted = [x for x in repeated if self._is_known(x.expr)]
             if len(wanted) > 1:
                 wanted.sort(key=lambda x: prefix_text(x.expr))
             for entry in wanted:
@@ -296,10 +297,9 @@ class _Eliminator(Mutator):
                 with derived_from(entry.span):
                     var = Var(f"cse_var_{self._made}", entry.expr.dtype)
                 chosen[self._numbering.facts(entry.expr).number] = (var, entry.expr)
-                entry.count = 1
-            for entry in group.values():
+            for entry in (*wanted, *(x for x in group.values() if x.count == 1)):
                 for x in self._numbering.below(entry.expr):
-                    self._counter.add(sizes.setdefault(self._numbering.facts(x).size, {}), x, entry.count, x.span)
+                    self._counter.add(sizes.setdefault(self._numbering.facts(x).size, {}), x, 1, x.span)
         return chosen
 
     def _is_known(self, e: PrimExpr) -> bool:

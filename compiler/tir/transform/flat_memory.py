@@ -62,7 +62,7 @@ def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | 
         for dim in dims:
             size = size * dim
     dtype = storage_dtype(buffer.dtype)
-    if len(buffer.shape) == 1 and not buffer.strides and dtype == buffer.dtype and size is buffer.shape[0]:
+    if len(dims) == 1 and dims is buffer.shape and not steps and dtype == buffer.dtype:
         return buffer
     return rebuild(buffer, {"dtype": dtype, "shape": (size,), "strides": ()})
 
@@ -119,6 +119,11 @@ class FlatMemory:
             flat = flatten_buffer(buffer)
             found = self._views[buffer] = _View(flat, None, strides, buffer.elem_offset)
         return found
+
+    def is_flat(self, buffer: Buffer) -> bool:
+        """Return whether a buffer is a row of elements already."""
+        view = self.view(buffer)
+        return view.flat is buffer and isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
 
     def flat_index(self, buffer: Buffer, indices: Exprs) -> PrimExpr:
         """Return the linear index of an element.

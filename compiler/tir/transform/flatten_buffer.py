@@ -1,0 +1,59 @@
+"""Flattening the buffers of loop IR that allocates its memory already."""
+
+from __future__ import annotations
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import PrimExpr
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt
+from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+
+
+def FlattenBuffer() -> PrimFuncPass:
+    """Give multi-dimensional buffers one dimension, where memory is allocated already.
+
+    The counterpart of ``StorageFlatten`` for programs that were not made from a schedule::
+
+        B = T.allocate([4, 8], "float32")        B = T.allocate([32], "float32")
+        B_1 = T.Buffer((4, 8), data=B)      →    B_1 = T.Buffer((32,), data=B)
+        B_1[i, j] = 0.0                          B_1[i * 8 + j] = 0.0
+    """
+    return simple_pass("tir.FlattenBuffer", _flatten)
+
+
+def _flatten(func: PrimFunc) -> PrimFunc:
+    return func.with_body(_Flatten(FlatMemory(Analyzer())).visit(func.body))
+
+
+class _Flatten(Mutator):
+    def __init__(self, memory: FlatMemory) -> None:
+        self._memory = memory
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        body = self.visit(n.body)
+        dtype = storage_dtype(n.dtype)
+        if body is n.body and len(n.extents) == 1 and dtype == n.dtype:
+            return n
+        size: PrimExpr = n.extents[0]
+        for extent in n.extents[1:]:
+            size = size * extent
+        return rebuild(n, {"dtype": dtype, "extents": (self._memory.simplify(size),), "body": body})
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return self.visit(n.body)  # type: ignore[no-any-return]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        if indices is n.indices and self._memory.is_flat(n.buffer):
+            return n
+        return self._memory.load(n, indices)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        if value is n.value and indices is n.indices and self._memory.is_flat(n.buffer):
+            return n
+        return self._memory.store(n, value, indices)

@@ -1,0 +1,104 @@
+"""Moving branches out of loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.node import Node, rebuild
+from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr
+from compiler.ir.substitute import uses_var
+from compiler.ir.transform import Sequential, register_config_option
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.purity import is_pure
+from compiler.tir.transform.remove_no_op import RemoveNoOp
+from compiler.tir.transform.scan import features
+from compiler.tir.transform.simplify import Simplify
+
+register_config_option("tir.HoistIfThenElse", dict)
+
+
+def HoistIfThenElse(variant: str | None = None) -> Sequential:
+    """Move branches out of loops on whose variable their condition does not depend.
+
+    The condition is then tested once instead of in each iteration, and the loop inside is free of branches, so that
+    it can be vectorised::
+
+        for i, j in T.grid(4, 32):          for i in range(4):
+            if i * 8 < n:              →        if i * 8 < n:
+                C[i * 32 + j] = 0.0                 for j in range(32):
+                                                        C[i * 32 + j] = 0.0
+
+    Only a branch without an else, which is all that the loop does, moves; its condition must not read memory.  What
+    becomes simpler by that is simplified at once: the pass is a sequence of three.
+
+    Parameters
+    ----------
+    variant : str, optional
+        ``"basic"`` gives the pass the name that TVM uses for its simpler form.
+
+    Raises
+    ------
+    ArgumentError
+        If the variant is unknown.
+    """
+    names = {None: "tir.HoistIfThenElse", "basic": "tir.HoistIfThenElseBasic"}
+    if variant not in names:
+        raise ArgumentError(f"HoistIfThenElse: variant must be None or 'basic', got {show(variant)}")
+    return Sequential([InsertHoistIfThenElse(), Simplify(), RemoveNoOp()], name=names[variant])
+
+
+def InsertHoistIfThenElse() -> PrimFuncPass:
+    """Move branches out of loops, without cleaning up afterwards."""
+    return simple_pass("tir.InsertHoistIfThenElse", _hoist)
+
+
+def _hoist(func: PrimFunc) -> PrimFunc:
+    nodes = features(func).nodes
+    if IfThenElse not in nodes or For not in nodes:
+        return func
+    return func.with_body(_Hoist().visit(func.body))
+
+
+class _Hoist(Mutator):
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_For(self, n: For) -> Stmt:
+        body = self.visit(n.body)
+        loop = n if body is n.body else rebuild(n, {"body": body})
+        if n.kind == ForKind.THREAD_BINDING:
+            return loop
+        branches: list[IfThenElse] = []
+        while isinstance(body, IfThenElse) and body.else_case is None:
+            branches.append(body)
+            body = body.then_case
+        moving = [b for b in branches if not uses_var(b.condition, n.loop_var) and _may_move(b.condition)]
+        if not moving:
+            return loop
+        for branch in reversed(branches):
+            if branch not in moving:
+                body = rebuild(branch, {"then_case": body})
+        result: Stmt = rebuild(n, {"body": body})
+        for branch in reversed(moving):
+            result = IfThenElse(branch.condition, result, span=branch.span)
+        return result
+
+
+def _may_move(e: Any) -> bool:
+    """Return whether evaluating ``e`` earlier gives the same value and cannot fail."""
+    return is_pure(e) and not _may_trap(e)
+
+
+def _may_trap(e: Any) -> bool:
+    if isinstance(e, (Div, Mod, FloorDiv, FloorMod)) and not (isinstance(e.b, IntImm) and e.b.value):
+        return True
+    for name in e.children:
+        child = getattr(e, name)
+        parts = (child,) if isinstance(child, Node) else child or ()
+        if any(_may_trap(p) for p in parts):
+            return True
+    return False

@@ -1,0 +1,87 @@
+"""Prefetching: naming the region of a buffer that a later iteration reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith.int_set import IntervalSet, eval_set, to_set, union
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import PrimExpr, Range, Var
+from compiler.ir.substitute import substitute
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, For, Prefetch, Stmt, seq
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.scan import features
+
+
+def InjectPrefetch() -> PrimFuncPass:
+    """Insert hints to fetch what a later iteration of a loop reads.
+
+    A loop marked by ``s[C].prefetch(A, axis, offset)`` names, at its beginning, the box of ``A`` that it will read
+    ``offset`` iterations later; ``StorageFlatten`` turns the box into one hint for each cache line::
+
+        for i in range(64):                T.prefetch(A, [i + 2, 0:64])
+            # prefetch A, 2 ahead     →    for j in range(64):
+            for j in range(64):                C[i, j] = A[i, j] * 2.0
+                C[i, j] = A[i, j] * 2.0
+    """
+    return simple_pass("tir.InjectPrefetch", _inject)
+
+
+def _inject(func: PrimFunc) -> PrimFunc:
+    if "prefetch_scope" not in features(func).attrs:
+        return func
+    return func.with_body(_Inject().visit(func.body))
+
+
+class _Inject(Mutator):
+    def __init__(self) -> None:
+        self._loops: list[Var] = []
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_For(self, n: For) -> Stmt:
+        self._loops.append(n.loop_var)
+        body = self.visit(n.body)
+        self._loops.pop()
+        return n if body is n.body else rebuild(n, {"body": body})
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        body = self.visit(n.body)
+        if n.attr_key != "prefetch_scope":
+            return n if body is n.body else rebuild(n, {"body": body})
+        reads = _Reads(n.node)
+        reads.visit(n.body)
+        if not reads.boxes or not self._loops:
+            return body  # type: ignore[no-any-return]
+        var = self._loops[-1]
+        bounds = []
+        for axis in zip(*reads.boxes, strict=True):
+            whole = union(axis)
+            if not whole.is_bounded():
+                return body  # type: ignore[no-any-return]
+            box = Range.from_min_extent(whole.min_value, whole.max_value - whole.min_value + 1)
+            bounds.append(substitute(box, {var: var + n.value}))
+        return seq([Prefetch(n.node, tuple(bounds)), body])
+
+
+class _Reads(Visitor):
+    """Collects the boxes of a buffer that the loops of a body read."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self._buffer = buffer
+        self._domains: dict[Any, IntervalSet] = {}
+        self.boxes: list[tuple[IntervalSet, ...]] = []
+
+    def visit_For(self, n: For) -> None:
+        self._domains[n.loop_var] = to_set(Range.from_min_extent(n.min, n.extent))
+        self.visit_Node(n)
+        del self._domains[n.loop_var]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        if n.buffer is self._buffer:
+            self.boxes.append(tuple([eval_set(i, self._domains) for i in n.indices]))
+        self.visit_Node(n)

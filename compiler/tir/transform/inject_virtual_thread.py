@@ -1,0 +1,244 @@
+"""Virtual threads: several threads' work done by one, statement by statement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import LoweringError, show
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import Node, rebuild
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
+from compiler.ir.substitute import substitute
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+    seq,
+)
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.scan import features
+
+UNROLL_BELOW = 16
+"""Fewer virtual threads than this are written out one after the other; more become a loop."""
+
+
+def InjectVirtualThread() -> PrimFuncPass:
+    """Let one thread do the work of several virtual threads, statement by statement.
+
+    An axis bound to ``te.thread_axis("vthread")`` disappears.  Each statement that depends on it is repeated for each
+    virtual thread, inside of the loops around it, so that the threads advance side by side; memory that each of them
+    needs for itself is allocated as many times::
+
+        # vthread of extent 2                     B = T.allocate([16])
+        B = T.allocate([8])                       for i in range(8):
+        for i in range(8):                   →        B[i] = A[i]
+            B[i] = A[vthread * 32 + i]                B[8 + i] = A[32 + i]
+    """
+    return simple_pass("tir.InjectVirtualThread", _inject)
+
+
+def _inject(func: PrimFunc) -> PrimFunc:
+    if "virtual_thread" not in features(func).attrs:
+        return func
+    return func.with_body(_FindThreads().visit(func.body))
+
+
+class _FindThreads(Mutator):
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        body = self.visit(n.body)
+        if n.attr_key != "virtual_thread":
+            return n if body is n.body else rebuild(n, {"body": body})
+        if not isinstance(n.value, IntImm):
+            raise LoweringError(f"InjectVirtualThread: the number of threads must be constant, got {show(n.value)}")
+        if not isinstance(n.node, IterVar):
+            raise LoweringError(f"InjectVirtualThread: expected a thread axis, got {show(n.node)}")
+        touched = _touched(body, n.node.var)
+        return _Inject(n.node.var, n.value.value, touched).visit(body)  # type: ignore[no-any-return]
+
+
+def _touched(body: Stmt, var: Var) -> set[Var]:
+    """Return the pointers allocated in ``body`` whose memory holds something that depends on the thread."""
+    accesses = _Accesses()
+    accesses.visit(body)
+    touched: set[Var] = set()
+    size = -1
+    while size != len(touched):
+        size = len(touched)
+        for data, uses in accesses.stores:
+            if data in accesses.allocated and data not in touched and (var in uses or uses & touched):
+                touched.add(data)
+    return touched
+
+
+class _Accesses(Visitor):
+    """Collects, for each store, the variables and pointers that decide where and what it stores, or whether."""
+
+    def __init__(self) -> None:
+        self.allocated: set[Var] = set()
+        self.stores: list[tuple[Var, set[Var]]] = []
+        self._around: list[set[Var]] = [set()]
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self.allocated.add(n.buffer_var)
+        self.visit(n.body)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        uses = _uses(n.value).union(*map(_uses, n.indices))
+        self.stores.append((n.buffer.data, uses.union(*self._around)))
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        self._within(_uses(n.condition), n.then_case, n.else_case)
+
+    def visit_For(self, n: For) -> None:
+        self._within(_uses(n.min) | _uses(n.extent), n.body)
+
+    def visit_While(self, n: While) -> None:
+        self._within(_uses(n.condition), n.body)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._within(_uses(n.value), n.body)
+
+    def _within(self, uses: set[Var], *bodies: Stmt | None) -> None:
+        self._around.append(uses)
+        for body in bodies:
+            if body is not None:
+                self.visit(body)
+        self._around.pop()
+
+
+def _uses(e: Any) -> set[Var]:
+    """Return the variables and the pointers of loads within an expression."""
+    found: set[Var] = set()
+    todo = [e]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, Var):
+            found.add(n)
+        elif isinstance(n, BufferLoad):
+            found.add(n.buffer.data)
+        for name in n.children:
+            child = getattr(n, name)
+            if isinstance(child, Node):
+                todo.append(child)
+            elif child is not None:
+                todo.extend(child)
+    return found
+
+
+class _Inject(Mutator):
+    """Repeats what depends on the thread, as far inside as possible."""
+
+    def __init__(self, var: Var, count: int, touched: set[Var]) -> None:
+        self._var = var
+        self._count = count
+        self._own = touched
+        self._wanted = {var, *touched}
+        self._sizes: dict[Var, PrimExpr] = {}
+        self._buffers: dict[Buffer, Buffer] = {}
+        self._inside = False
+
+    def _depends(self, *exprs: PrimExpr) -> bool:
+        return not self._inside and any(_uses(e) & self._wanted for e in exprs)
+
+    def _repeat(self, n: Stmt) -> Stmt:
+        """Write the statement out for each thread, or run it in a loop over the threads."""
+        self._inside = True
+        body = self.visit(n)
+        self._inside = False
+        if self._count < UNROLL_BELOW:
+            copies = [substitute(body, {self._var: const(k, self._var.dtype)}) for k in range(self._count)]
+            return seq(copies)
+        thread = Var(self._var.name + ".s", self._var.dtype)
+        body = substitute(body, {self._var: thread})
+        zero, count = const(0, thread.dtype), const(self._count, thread.dtype)
+        return For(thread, zero, count, ForKind.SERIAL, body)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        if n.buffer.data in self._own and not self._inside:
+            return self._repeat(n)
+        if self._depends(n.value, *n.indices):
+            return self._repeat(n)
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        if n.buffer.data in self._own:
+            buffer, moved = self._moved(n.buffer, indices)
+            return BufferStore(buffer, value, moved)
+        if value is n.value and indices is n.indices:
+            return n
+        return BufferStore(n.buffer, value, indices)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        if n.buffer.data in self._own:
+            return BufferLoad(*self._moved(n.buffer, indices))
+        return n if indices is n.indices else BufferLoad(n.buffer, indices)
+
+    def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
+        """Return the access to the thread's own part of the memory."""
+        size = self._sizes[buffer.data]
+        found = self._buffers.get(buffer)
+        if found is None:
+            found = self._buffers[buffer] = rebuild(buffer, {"shape": (size * self._count,)})
+        return found, (self._var * size + indices[0],)
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        if self._depends(n.value):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_For(self, n: For) -> Stmt:
+        if self._depends(n.min, n.extent):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_While(self, n: While) -> Stmt:
+        if self._depends(n.condition):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        if self._depends(n.condition):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        if self._depends(n.value):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        if self._depends(n.condition):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if self._depends(n.value):
+            return self._repeat(n)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        if n.buffer_var not in self._own:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        if self._depends(*n.extents):
+            raise LoweringError(f"InjectVirtualThread: the size of {n.buffer_var.name!r} must not depend on the thread")
+        size: PrimExpr = const(1, n.extents[0].dtype if n.extents else "int32")
+        for extent in n.extents:
+            size = size * extent
+        if self._inside:  # allocated anew for each thread already
+            self._own.discard(n.buffer_var)
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        self._sizes[n.buffer_var] = size
+        body = self.visit(n.body)
+        return rebuild(n, {"extents": (size * self._count,), "body": body})

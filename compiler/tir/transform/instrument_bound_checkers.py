@@ -1,0 +1,99 @@
+"""Checking every access at run time."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import And, Call, IntImm, PrimExpr, Ramp, StringImm, binary, const
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, IfThenElse, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+
+MESSAGE = "OUT OF THE BOUNDS"
+
+
+def InstrumentBoundCheckers() -> PrimFuncPass:
+    """Check at run time that no statement reads or writes outside of a buffer.
+
+    For programs that are built with the option ``tir.instrument_bound_checkers``: an access that cannot be shown to
+    stay inside is preceded by an assertion, and the function fails instead of touching foreign memory::
+
+        C[i] = A[i + 1]   →   assert 0 <= i and i < 64 and 0 <= i + 1 and i + 1 < 64, "OUT OF THE BOUNDS"
+                              C[i] = A[i + 1]
+
+    What ``if_then_else`` reads is checked only where it is read.
+    """
+    return simple_pass("tir.InstrumentBoundCheckers", lambda func: func.with_body(_Instrument().visit(func.body)))
+
+
+class _Instrument(Mutator):
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        checks = [*_inside(n.buffer, n.indices), *_checks(n.value)]
+        for index in n.indices:
+            checks.extend(_checks(index))
+        return _asserted(checks, n)
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        return _asserted(_checks(n.value), n)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        then = self.visit(n.then_case)
+        other = None if n.else_case is None else self.visit(n.else_case)
+        return _asserted(_checks(n.condition), rebuild(n, {"then_case": then, "else_case": other}))
+
+
+def _asserted(checks: list[PrimExpr], stmt: Stmt) -> Stmt:
+    if not checks:
+        return stmt
+    condition = checks[0]
+    for check in checks[1:]:
+        condition = binary(And, condition, check)
+    if isinstance(condition, IntImm) and condition.value:
+        return stmt
+    return AssertStmt(condition, StringImm(MESSAGE), stmt)
+
+
+def _inside(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> list[PrimExpr]:
+    """Return the conditions under which an access stays inside of a buffer."""
+    conditions = []
+    for index, extent in zip(indices, buffer.shape, strict=True):
+        first, last = _ends(index)
+        if first is None or last is None:
+            continue
+        conditions += [first >= 0, last < extent]
+    return conditions
+
+
+def _ends(index: PrimExpr) -> tuple[PrimExpr | None, PrimExpr | None]:
+    """Return the first and the last lane of an index."""
+    if isinstance(index, Ramp) and isinstance(index.stride, IntImm):
+        last = index.base + index.stride * const(index.lanes - 1, index.stride.dtype)
+        return (index.base, last) if index.stride.value >= 0 else (last, index.base)
+    return (index, index) if dt.lanes(index.dtype) == 1 else (None, None)
+
+
+def _checks(e: PrimExpr) -> list[PrimExpr]:
+    """Return the conditions under which every load of an expression stays inside of its buffer."""
+    if isinstance(e, Call) and e.op is IF_THEN_ELSE:
+        condition, then, other = e.args
+        found = _checks(condition)
+        for wanted, checks in ((True, _checks(then)), (False, _checks(other))):
+            found += [Call("bool", IF_THEN_ELSE, _choice(condition, check, wanted)) for check in checks]
+        return found
+    found = list(_inside(e.buffer, e.indices)) if isinstance(e, BufferLoad) else []
+    for name in e.children:
+        child = getattr(e, name)
+        for part in child if isinstance(child, tuple) else (child,):
+            if isinstance(part, PrimExpr):
+                found += _checks(part)
+    return found
+
+
+def _choice(condition: PrimExpr, check: PrimExpr, wanted: bool) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
+    true = const(True)
+    return (condition, check, true) if wanted else (condition, true, check)

@@ -1,0 +1,270 @@
+"""Partitioning loops: the iterations for which a guard certainly holds apart from the rest."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from compiler.arith.analyzer import Analyzer
+from compiler.arith.deduce_bound import deduce_bound
+from compiler.arith.int_set import IntervalSet, to_set
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import (
+    And,
+    Call,
+    IntImm,
+    Max,
+    Min,
+    Not,
+    PrimExpr,
+    Range,
+    Var,
+    binary,
+    const,
+)
+from compiler.ir.substitute import free_vars, substitute, uses_var
+from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.tir.builtin import IF_THEN_ELSE, LIKELY
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
+from compiler.tir.transform.options import read_options
+from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.purity import is_pure
+from compiler.tir.transform.scan import features
+
+register_config_option("tir.LoopPartition", dict)
+
+OPTIONS = {
+    "partition_const_loop": False,
+    "no_unroll_loop_with_extent_one": False,
+    "unroll_loop_with_partition_hint_no_interval": False,
+}
+
+HINT = "pragma_loop_partition_hint"
+
+
+def LoopPartition() -> PrimFuncPass:
+    """Split loops where a guard that nearly always holds changes its mind, so that most iterations run without it.
+
+    A guard marked ``likely`` comes from a loop that was split although its extent may not be divisible.  The
+    iterations for which it certainly holds, whatever the loops inside do, become a loop of their own without it::
+
+        for io in range((n + 31) // 32):               for io in range(n // 32):
+            for ii in range(32):                           for ii in range(32):
+                if T.likely(io * 32 + ii < n):     →           C[io * 32 + ii] = 0.0
+                    C[io * 32 + ii] = 0.0              for io in range((n + 31) // 32 - n // 32):
+                                                           …  # with the guard
+
+    Loops of constant extent are left whole, unless the option ``partition_const_loop`` of ``tir.LoopPartition`` is
+    set or the loop has the pragma ``loop_partition_hint``: their guards cost little, and code twice.  The marks
+    ``likely`` are removed at the end, as nothing asks for them any more.
+    """
+
+    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if "tir.likely" not in features(func).ops and HINT not in features(func).attrs:
+            return func
+        options = read_options(ctx, "tir.LoopPartition", OPTIONS)
+        body = _Partition(func, options).visit(func.body)
+        return func.with_body(_RemoveLikely().visit(body))
+
+    return PrimFuncPass(transform, PassInfo(0, "tir.LoopPartition"))
+
+
+class _Guard(NamedTuple):
+    """A marked condition within a loop, with the domains of the loops between them."""
+
+    call: Call
+    inner: dict[Var, IntervalSet]
+
+
+class _Guards(Visitor):
+    """Collects the marked conditions of a loop body that depend on its variable."""
+
+    def __init__(self, var: Var) -> None:
+        self._var = var
+        self._inner: dict[Var, IntervalSet] = {}
+        self._unknown: set[Var] = set()
+        self.found: list[_Guard] = []
+
+    def visit_For(self, n: For) -> None:
+        if uses_var(n.min, self._var) or uses_var(n.extent, self._var):
+            self._unknown.add(n.loop_var)
+        else:
+            self._inner[n.loop_var] = to_set(Range.from_min_extent(n.min, n.extent))
+        self.visit(n.body)
+        self._inner.pop(n.loop_var, None)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._unknown.add(n.var)
+        self.visit_Node(n)
+
+    def visit_Call(self, n: Call) -> None:
+        if n.op is LIKELY:
+            used = free_vars(n)
+            if self._var in used and not self._unknown.intersection(used) and is_pure(n):
+                self.found.append(_Guard(n, dict(self._inner)))
+        self.visit_Node(n)
+
+
+class _Piece(NamedTuple):
+    """A part of a loop: where it begins, how many iterations, and whether the guards hold throughout."""
+
+    begin: PrimExpr
+    extent: PrimExpr
+    free: bool
+
+
+class _Partition(Mutator):
+    def __init__(self, func: PrimFunc, options: dict[str, Any]) -> None:
+        self._constant_loops: bool = options["partition_const_loop"]
+        self._keep_single: bool = options["no_unroll_loop_with_extent_one"]
+        self._outer: dict[Var, IntervalSet] = {}
+        self._analyzer = Analyzer()
+        self._hinted = False
+        for buffer in func.buffer_map.values():
+            for dim in buffer.shape:
+                if isinstance(dim, Var):
+                    self._analyzer.mark_global_non_neg(dim)
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key == HINT:
+            self._hinted = True
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        body = self.visit(n.body)
+        return n if body is n.body else rebuild(n, {"body": body})
+
+    def visit_For(self, n: For) -> Stmt:
+        hinted, self._hinted = self._hinted, False
+        constant = isinstance(n.min, IntImm) and isinstance(n.extent, IntImm)
+        if n.kind != ForKind.THREAD_BINDING and (hinted or self._constant_loops or not constant):
+            pieces, guards = self._pieces(n)
+            if pieces:
+                recurse = self._constant_loops or constant
+                return seq([self._piece_loop(n, piece, guards, recurse) for piece in pieces])
+        return self._whole(n)
+
+    def _whole(self, n: For) -> Stmt:
+        domain = Range.from_min_extent(n.min, n.extent)
+        self._outer[n.loop_var] = to_set(domain)
+        self._analyzer.bind(n.loop_var, domain)
+        body = self.visit(n.body)
+        del self._outer[n.loop_var]
+        return n if body is n.body else rebuild(n, {"body": body})
+
+    def _pieces(self, n: For) -> tuple[list[_Piece], list[Call]]:
+        """Decide where to cut a loop; no pieces where there is nothing to gain."""
+        collector = _Guards(n.loop_var)
+        collector.visit(n.body)
+        low, high = n.min, self._analyzer.simplify(n.min + n.extent)
+        begin, end = low, high
+        guards: list[Call] = []
+        for guard in collector.found:
+            holds = deduce_bound(n.loop_var, guard.call.args[0], self._outer, guard.inner)
+            if holds.is_nothing() or not (holds.has_lower_bound() or holds.has_upper_bound()):
+                continue
+            if any(uses_var(b, lambda v: v in guard.inner) for b in (holds.min_value, holds.max_value)):  # noqa: B023
+                continue
+            guards.append(guard.call)
+            if holds.has_lower_bound():
+                begin = self._larger(begin, holds.min_value)
+            if holds.has_upper_bound():
+                end = self._smaller(end, holds.max_value + 1)
+        if not guards:
+            return [], []
+        begin, end = self._smaller(begin, high), self._smaller(end, high)
+        end = self._larger(end, begin)
+        simplify = self._analyzer.simplify
+        cuts = [(low, begin, False), (begin, end, True), (end, high, False)]
+        pieces = [_Piece(a, simplify(b - a), free) for a, b, free in cuts]
+        pieces = [p for p in pieces if not self._proved(p.extent <= 0)]
+        if not any(p.free for p in pieces):
+            return [], []
+        return pieces, guards
+
+    def _proved(self, e: PrimExpr) -> bool:
+        return self._analyzer.can_prove(e)
+
+    def _larger(self, a: PrimExpr, b: PrimExpr) -> PrimExpr:
+        if self._proved(a >= b):
+            return a
+        return b if self._proved(b >= a) else self._analyzer.simplify(binary(Max, a, b))
+
+    def _smaller(self, a: PrimExpr, b: PrimExpr) -> PrimExpr:
+        if self._proved(a <= b):
+            return a
+        return b if self._proved(b <= a) else self._analyzer.simplify(binary(Min, a, b))
+
+    def _piece_loop(self, n: For, piece: _Piece, guards: list[Call], recurse: bool) -> Stmt:
+        """Return the loop over one piece; a single iteration needs no loop."""
+        body = n.body
+        if piece.free:
+            body = _Holding(guards).visit(body)
+        var = Var(n.loop_var.name, n.loop_var.dtype, span=n.loop_var.span)
+        single = isinstance(piece.extent, IntImm) and piece.extent.value == 1 and not self._keep_single
+        value = piece.begin if single else _shifted(piece.begin, var)
+        body = substitute(body, {n.loop_var: value})
+        zero = const(0, var.dtype)
+        loop = rebuild(n, {"loop_var": var, "min": zero, "extent": piece.extent, "body": body})
+        if not piece.free:
+            loop = _Prune(self._analyzer).visit(loop)
+        if single:
+            body = loop.body
+            return self.visit(body) if piece.free or recurse else body
+        return self._whole(loop) if piece.free or recurse else loop
+
+
+def _shifted(begin: PrimExpr, var: Var) -> PrimExpr:
+    return var if isinstance(begin, IntImm) and begin.value == 0 else var + begin
+
+
+class _Holding(Mutator):
+    """Replaces conditions that are known to hold."""
+
+    def __init__(self, guards: list[Call]) -> None:
+        self._guards = guards
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if any(n is g for g in self._guards):
+            return const(True)
+        new = self.visit_Node(n)
+        if n.op is IF_THEN_ELSE and isinstance(new.args[0], IntImm):
+            return new.args[1] if new.args[0].value else new.args[2]  # type: ignore[no-any-return]
+        return new  # type: ignore[no-any-return]
+
+    def visit_And(self, n: And) -> PrimExpr:
+        a, b = self.visit(n.a), self.visit(n.b)
+        return n if a is n.a and b is n.b else binary(And, a, b)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        new: IfThenElse = self.visit_Node(n)
+        if isinstance(new.condition, IntImm):
+            return new.then_case if new.condition.value else new.else_case or no_op()
+        return new
+
+
+class _Prune(_Holding):
+    """Replaces marked conditions that turn out to hold always, or never, in a piece."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        _Holding.__init__(self, [])
+        self._analyzer = analyzer
+
+    def visit_For(self, n: For) -> Stmt:
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if n.op is LIKELY:
+            if self._analyzer.can_prove(n.args[0]):
+                return const(True)
+            return const(False) if self._analyzer.can_prove(Not(n.args[0])) else n
+        return _Holding.visit_Call(self, n)
+
+
+class _RemoveLikely(Mutator):
+    def visit_Call(self, n: Call) -> PrimExpr:
+        return self.visit(n.args[0]) if n.op is LIKELY else self.visit_Node(n)  # type: ignore[no-any-return]

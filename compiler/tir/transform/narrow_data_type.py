@@ -1,0 +1,184 @@
+"""Narrowing: index arithmetic in fewer bits, where its values are known to fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import (
+    BinaryOp,
+    Cast,
+    CmpOp,
+    IntImm,
+    IterVar,
+    Let,
+    PrimExpr,
+    Ramp,
+    Range,
+    Var,
+    cast,
+    const,
+)
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, BufferStore, For, LetStmt, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+
+
+def NarrowDataType(target_bits: int) -> PrimFuncPass:
+    """Compute 64-bit indices in fewer bits where their values are known to fit.
+
+    Shapes given as int64 make every loop variable and index 64 bits wide.  From the ranges of the loops the pass
+    bounds each index; the loop variables all of whose uses fit, intermediate results included, become narrower::
+
+        for i in range(T.int64(1024)):        for i in range(1024):
+            C[i] = A[i] * 2.0            →        C[i] = A[i] * 2.0
+
+    Parameters
+    ----------
+    target_bits : int
+        8, 16, 32 or 64.
+
+    Raises
+    ------
+    ArgumentError
+        If ``target_bits`` is anything else.
+    """
+    if target_bits not in (8, 16, 32, 64):
+        raise ArgumentError(f"NarrowDataType: target_bits must be 8, 16, 32 or 64, got {show(target_bits)}")
+    return simple_pass("tir.NarrowDataType", lambda func: _narrow(func, target_bits))
+
+
+def _narrow(func: PrimFunc, bits: int) -> PrimFunc:
+    finder = _Wide(bits)
+    finder.visit(func.body)
+    narrow = {v: Var(v.name, f"int{bits}", span=v.span) for v in finder.defined if v not in finder.needed}
+    if not narrow:
+        return func
+    return func.with_body(_Narrow(narrow, bits).visit(func.body))
+
+
+class _Wide(Visitor):
+    """Finds the wide variables, and which of them have a use that needs their bits."""
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self._low, self._high = dt.int_range(f"int{bits}")
+        self._analyzer = Analyzer()
+        self.defined: dict[Var, None] = {}
+        self.needed: set[Var] = set()
+
+    def _define(self, var: Var, domain: Range) -> None:
+        self._analyzer.bind(var, domain)
+        if dt.is_int(var.dtype) and dt.bits(var.dtype) > self._bits:
+            self.defined[var] = None
+            if not self._fits(var) or not self._fits(domain.extent):
+                self.needed.add(var)
+
+    def _fits(self, e: PrimExpr) -> bool:
+        bound = self._analyzer.const_int_bound(e)
+        return bool(self._low <= bound.min_value and bound.max_value <= self._high)
+
+    def visit_For(self, n: For) -> None:
+        self._define(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        self.visit_Node(n)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if isinstance(n.node, IterVar) and n.attr_key in ("thread_extent", "virtual_thread"):
+            self._analyzer.bind(n.node.var, Range.from_min_extent(const(0, n.value.dtype), n.value))
+        self.visit_Node(n)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._need_all(n.value)
+        self.visit(n.body)
+
+    def visit_Let(self, n: Let) -> None:
+        self._need_all(n)
+
+    def visit_Cast(self, n: Cast) -> None:
+        self.visit(n.value)
+
+    def visit_BinaryOp(self, n: BinaryOp) -> None:
+        wide = dt.is_int(n.a.dtype) and dt.bits(n.a.dtype) > self._bits and dt.lanes(n.a.dtype) == 1
+        if wide and not (self._fits(n.a) and self._fits(n.b) and (isinstance(n, CmpOp) or self._fits(n))):
+            self._need_all(n)
+        else:
+            self.visit_Node(n)
+
+    def visit_PrimExpr(self, n: PrimExpr) -> None:
+        """Only sums, products and the like are looked through: what else takes a wide variable needs all of it."""
+        self._need_all(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.visit_Node(n)
+
+    def visit_Ramp(self, n: Ramp) -> None:
+        self.visit_Node(n)
+
+    def visit_Var(self, n: Var) -> None:
+        """A variable alone fits if its definition does."""
+
+    def visit_IntImm(self, n: IntImm) -> None:
+        """A constant has no variables."""
+
+    def _need_all(self, e: Any) -> None:
+        if isinstance(e, Var):
+            self.needed.add(e)
+        for name in e.children:
+            child = getattr(e, name)
+            for part in child if isinstance(child, tuple) else (child,):
+                self._need_all(part)
+
+
+class _Narrow(Mutator):
+    def __init__(self, narrow: dict[Var, Var], bits: int) -> None:
+        self._narrow = narrow
+        self._bits = bits
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._narrow.get(n, n)
+
+    def visit_For(self, n: For) -> Stmt:
+        var = self._narrow.get(n.loop_var)
+        if var is None:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        low, extent = cast(var.dtype, self.visit(n.min)), cast(var.dtype, self.visit(n.extent))
+        changes = {"loop_var": var, "min": low, "extent": extent, "body": self.visit(n.body)}
+        return rebuild(n, changes)
+
+    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+        a, b = self.visit(n.a), self.visit(n.b)
+        if a is n.a and b is n.b:
+            return n
+        if a.dtype != b.dtype:
+            a, b = self._match(a, b)
+        return type(n)(a, b)
+
+    def _match(self, a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+        """Bring a narrowed operand and one that kept its type together."""
+        narrow = f"int{self._bits}"
+        if isinstance(a, IntImm) or isinstance(b, IntImm):
+            return cast(narrow, a), cast(narrow, b)
+        wide = a.dtype if dt.bits(a.dtype) > dt.bits(b.dtype) else b.dtype
+        return cast(wide, a), cast(wide, b)
+
+    def visit_Ramp(self, n: Ramp) -> PrimExpr:
+        base, stride = self.visit(n.base), self.visit(n.stride)
+        if base is n.base and stride is n.stride:
+            return n
+        base, stride = (base, stride) if base.dtype == stride.dtype else self._match(base, stride)
+        return Ramp(base, stride, n.lanes)
+
+    def visit_Cast(self, n: Cast) -> PrimExpr:
+        value = self.visit(n.value)
+        return n if value is n.value else cast(n.dtype, value)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        if value is n.value and indices is n.indices:
+            return n
+        return BufferStore(n.buffer, cast(n.value.dtype, value), indices)
