@@ -105,11 +105,22 @@ def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
     out.newline()
     with out.indented():
         _attributes(printer, func, name)
+        _free_variables(printer, [n for n in definitions.at_top if not isinstance(n, Buffer)])
         for n in definitions.at_top:
-            printer.definition(n)
+            if isinstance(n, Buffer):
+                printer.definition(n)
         for param, buffer in matched:
             _match_buffer(printer, param, buffer)
         printer.body(func.body, True)
+
+
+def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
+    """Declare the variables that the shapes of the parameters define, on one line."""
+    if len(variables) == 1:
+        printer.definition(variables[0])
+    elif variables:
+        names = ", ".join(printer.names.define(v, v.name) for v in variables)
+        printer.out.line(f"{names} = {', '.join(f'T.{v.dtype}()' for v in variables)}")
 
 
 def _fits_signature(buffer: Buffer) -> bool:
