@@ -211,9 +211,8 @@ class Text:
         if self.listing is None:
             return []
         if self.diff is not None:
-            return [f"{self.before_label} → {self.label}", f"+{self.diff.added} −{self.diff.removed}"]
-        facts = [self.label]
-        facts += [fact for name, value in self.listing.summary.items() if (fact := _fact(name, value))]
+            return [f"+{self.diff.added} −{self.diff.removed}", f"{self.before_label} → {self.label}"]
+        facts = [fact for name, value in self.listing.summary.items() if (fact := _fact(name, value))]
         if self.pane == "loops":
             facts.append(_count(len(self.listing.lines), "line"))
         facts.append(f"{self.listing.linked:.0%} linked".replace("%", "\u202f%"))

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from app.artifacts import Answer, Listing, Measurement, Workspace
 from app.charts import chart
 from app.clients import present_client
-from app.drawing import Listings, diff, draw_chunk
+from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.rendering import PaneName, Text, View, describe, duration, how_measured, page, signed
 from app.services import present_services
@@ -129,10 +129,10 @@ def render_page(
 def panes() -> Response:
     """Compile or run what the editor holds, and return every pane that it changes."""
     seq = request.form.get("seq", 0, type=int)
-    workspace = _read_workspace()
     client = present_client(request.form.get("tab", "")[:64])
     services = present_services()
     try:
+        workspace = _read_workspace()
         if request.form.get("mode") == "run":
             answer = services.compiler.run(workspace, client)
         else:
@@ -197,6 +197,8 @@ def text(pane: str) -> Response:
 def chunk(key: str, index: int) -> Response:
     """A chunk of a long listing."""
     listing = _listing(key)
+    if index * CHUNK_LINES >= len(listing.lines):
+        raise NotFound(f"this text has no chunk {index}")
     return _for_ever(render_template("panes/_chunk.html", key=key, chunk=draw_chunk(listing, index)))
 
 

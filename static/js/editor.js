@@ -3,7 +3,7 @@ import {
   Decoration, EditorState, EditorView, HighlightStyle, StateEffect, StateField, autocompletion, bracketMatching,
   closeBrackets, closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, highlightActiveLineGutter,
   highlightSelectionMatches, history, historyKeymap, indentOnInput, indentUnit, indentWithTab, keymap, lineNumbers,
-  lintKeymap, python, searchKeymap, setDiagnostics, syntaxHighlighting, tags,
+  lintKeymap, python, searchKeymap, setDiagnostics, syntaxHighlighting, syntaxTree, tags,
 } from "../vendor/codemirror.js";
 import { complete } from "./completion.js";
 import { $ } from "./dom.js";
@@ -32,6 +32,31 @@ const lines = StateField.define({
   provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
 });
 
+const COMPOUND = /^(?:For|While|If|With|Try|Match|Function|Class)|^Decorated|^Script$|^Body$/;
+
+/** The lines of the simple statement that stands on a line; origins name only the line where an expression begins. */
+function statement(state, number) {
+  const line = state.doc.line(number);
+  const indent = line.text.length - line.text.trimStart().length;
+  let node = syntaxTree(state).resolveInner(line.from + indent, 1);
+  while (node.parent && !/^(?:Script|Body)$/.test(node.parent.name)) node = node.parent;
+  if (!node.parent || COMPOUND.test(node.name) || node.name === "Comment") return [number];
+  const first = state.doc.lineAt(node.from).number;
+  const last = state.doc.lineAt(Math.max(node.from, node.to - 1)).number;
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+/** Tints of origins' lines, spread over the whole statement; a line with a tint of its own keeps it. */
+function spread(state, tints) {
+  const all = new Map();
+  for (const [number, tint] of tints) {
+    if (number > state.doc.lines) continue;
+    for (const line of statement(state, number)) if (!all.has(line)) all.set(line, tint);
+  }
+  for (const [number, tint] of tints) all.set(number, tint);
+  return all;
+}
+
 function decorate(doc, { tints, related, failed }) {
   const marks = [];
   for (let number = 1; number <= doc.lines; number += 1) {
@@ -52,18 +77,19 @@ function makeView() {
     EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script" }),
     keymap.of([
+      { key: "Alt-Enter", run: (view) => { tell("source-pin", linesAt(view, view.state.selection.main.head)); return true; } },
       ...closeBracketsKeymap, ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...searchKeymap,
       ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab,
     ]),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) tell("edited", update.transactions.some((t) => [...TYPED].some((kind) => t.isUserEvent(kind))));
       if (update.selectionSet && update.view.hasFocus && !update.docChanged) {
-        tell("source-line", update.state.doc.lineAt(update.state.selection.main.head).number);
+        tell("source-lines", linesAt(update.view, update.state.selection.main.head));
       }
     }),
     EditorView.domEventHandlers({
       mousemove: (event, view) => { pointAt(event, view); },
-      mouseleave: () => { hovered = 0; tell("source-line", 0); },
+      mouseleave: () => { hovered = 0; tell("source-lines", []); },
     }),
   ];
   const doc = $("#script").value;
@@ -72,10 +98,12 @@ function makeView() {
 
 let hovered = 0;
 
+const linesAt = (view, position) => statement(view.state, view.state.doc.lineAt(position).number);
+
 function pointAt(event, view) {
   const position = view.posAtCoords({ x: event.clientX, y: event.clientY });
   const line = position === null ? 0 : view.state.doc.lineAt(position).number;
-  if (line !== hovered) tell("source-line", line);
+  if (line !== hovered) tell("source-lines", line ? linesAt(view, position) : []);
   hovered = line;
 }
 
@@ -88,8 +116,8 @@ export const editor = {
   get line() { return view.state.doc.lineAt(view.state.selection.main.head).number; },
   get focused() { return view.hasFocus; },
   focus() { view.focus(); },
-  tint: (tints) => update({ tints: new Map(tints) }),
-  relate: (related) => update({ related: new Set(related) }),
+  tint: (tints) => update({ tints: spread(view.state, tints) }),
+  relate: (related) => update({ related: new Set([...related].filter((n) => n <= view.state.doc.lines).flatMap((n) => statement(view.state, n))) }),
   reveal(number) {
     if (number < 1 || number > view.state.doc.lines) return;
     const { from } = view.state.doc.line(number);

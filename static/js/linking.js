@@ -22,8 +22,8 @@ export function startLinking() {
   panes.addEventListener("pointerleave", () => show(pinned));
   panes.addEventListener("click", click);
   panes.addEventListener("keydown", keys);
-  on("source-line", (line) => { if (!pinned) show(line ? { pane: "source", footprint: fromSource(line) } : null); });
-  on("source-pin", (line) => { pin({ pane: "source", footprint: fromSource(line) }); });
+  on("source-lines", (lines) => { if (!pinned) show(sourcePlace(lines)); });
+  on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: "source", footprint: EMPTY }));
   on("unpin", unpin);
   on("reveal", () => reveal(pinned?.pane));
 }
@@ -73,6 +73,12 @@ function paint(pane) {
 
 function setTint(node, tint) {
   for (let number = 1; number <= TINTS; number += 1) node.classList.toggle(`t${number}`, number === tint);
+}
+
+/** Lines of the source that nothing came from say nothing. */
+function sourcePlace(lines) {
+  const footprint = fromSource(lines);
+  return PANES.some((pane) => model.relatedSets(pane, footprint).size) ? { pane: "source", footprint } : null;
 }
 
 function placeOf(target) {

@@ -75,7 +75,7 @@ export class LinkModel {
 }
 
 export const EMPTY = { loops: new Set(), sources: new Set() };
-export const fromSource = (line) => ({ loops: new Set(), sources: new Set([line]) });
+export const fromSource = (lines) => ({ loops: new Set(), sources: new Set(lines) });
 export const isEmpty = (footprint) => !footprint.loops.size && !footprint.sources.size;
 
 /** The latest line says most: a primitive stands after the definition that it changes. */

@@ -6,8 +6,6 @@ export function startSteps() {
   document.addEventListener("click", (event) => {
     const chip = event.target.closest(".chip, .primitive");
     if (chip) choose(chip);
-    const segment = event.target.closest(".segments button");
-    if (segment) showLlvm(segment);
     const arrow = event.target.closest("[data-step]");
     if (arrow) stepBy(Number(arrow.dataset.step));
   });
@@ -42,8 +40,7 @@ function choose(chip) {
     $("#step-loops").value = chip.dataset.stop;
     showLoops();
   } else {
-    const segment = $$("#tools-llvm button").find((button) => button.dataset.stop === chip.dataset.stop);
-    if (segment) showLlvm(segment);
+    showLlvm(chip);
   }
 }
 
@@ -78,11 +75,10 @@ function showLoops() {
   load("loops", chosen.dataset, before?.dataset);
 }
 
-function showLlvm(segment) {
-  const all = $$("#tools-llvm button");
-  for (const button of all) button.setAttribute("aria-pressed", String(button === segment));
-  state.view.llvm = segment === all.at(-1) ? "" : segment.dataset.stop;
-  load("llvm", segment.dataset);
+function showLlvm(chip) {
+  const last = $$('#strip [data-group="llvm"]').at(-1);
+  state.view.llvm = chip === last ? "" : chip.dataset.stop;
+  load("llvm", chip.dataset);
 }
 
 function load(pane, { listing, label }, before) {
@@ -94,14 +90,14 @@ function load(pane, { listing, label }, before) {
 /** Press the chips of what is shown. */
 function mark() {
   const loops = $("#step-loops")?.value;
-  const llvm = $('#tools-llvm [aria-pressed="true"]')?.dataset.stop;
+  const llvm = $("#body-llvm").dataset.listing;
   const last = $$(".primitive").length - 1;
   const prefix = state.options.prefix ?? last;
   let pressed = null;
   for (const chip of $$("#strip .chip")) {
     const stops = chip.dataset.stops.split("|");
-    const on = chip.dataset.group === "lowering" ? stops.includes(loops) : stops.includes(llvm);
-    chip.setAttribute("aria-pressed", String(on && chip.dataset.group !== "schedule"));
+    const on = chip.dataset.group === "lowering" ? stops.includes(loops) : chip.dataset.group === "llvm" && chip.dataset.listing === llvm;
+    chip.setAttribute("aria-pressed", String(on));
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }
   pressed?.setAttribute("aria-pressed", "true");
