@@ -11,7 +11,8 @@ from compiler.ir.events import notify
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IterVar
-from compiler.target.codegen.llvm import codegen
+from compiler.runtime.module import Module
+from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.tir.function import PrimFunc
@@ -26,7 +27,7 @@ def build(
     runtime: Any = None,
     name: str = "main",
     binds: Mapping[Any, Any] | None = None,
-) -> Any:
+) -> Module:
     """Compile a schedule, function or module for a target.
 
     Parameters
@@ -58,7 +59,7 @@ def build(
         raise ArgumentError("build: args go with a schedule only, got an IRModule")
     _check(module, chosen)
     notify("build_begin", name, module, chosen)
-    built = codegen(module, chosen)
+    built = runtime_module(codegen(module, chosen))
     notify("build_end", built)
     return built
 

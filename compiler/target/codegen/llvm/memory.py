@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, is_const_int
+from compiler.ir.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, Var, is_const_int
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I1, I32, I64, lane_mask, lanes_of, memory_type, poison
@@ -98,7 +98,7 @@ class Memory:
     def _alignment(self, buffer: Buffer, index: PrimExpr) -> int:
         """Return the largest power of two that surely divides the element's address."""
         known = self._state.alignments.get(buffer.data, dt.storage_bytes(dt.element(buffer.dtype)))
-        step = divisor(index) * dt.storage_bytes(buffer.dtype)
+        step = divisor(index, self._state.divisors) * dt.storage_bytes(buffer.dtype)
         return min(math.gcd(known, step & -step), ALIGNMENT)
 
     def _lane_addresses(self, buffer: Buffer, index: PrimExpr) -> list[ir.Value]:
@@ -164,14 +164,16 @@ def compact_strides(shape: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
     return tuple(reversed(strides))
 
 
-def divisor(e: PrimExpr) -> int:
-    """Return a number that surely divides ``e``; a large power of two for 0."""
+def divisor(e: PrimExpr, known: Mapping[Var, int]) -> int:
+    """Return a number that surely divides ``e``, given divisors of variables; a large power of two for 0."""
     if isinstance(e, IntImm):
         return abs(e.value) or _MOST_ALIGNED
     if isinstance(e, Mul):
-        return min(divisor(e.a) * divisor(e.b), 1 << 40)
+        return min(divisor(e.a, known) * divisor(e.b, known), 1 << 40)
     if isinstance(e, (Add, Sub)):
-        return math.gcd(divisor(e.a), divisor(e.b))
+        return math.gcd(divisor(e.a, known), divisor(e.b, known))
     if isinstance(e, Cast) and dt.is_integral(e.value.dtype):
-        return divisor(e.value)
+        return divisor(e.value, known)
+    if isinstance(e, Var):
+        return known.get(e, 1)
     return 1

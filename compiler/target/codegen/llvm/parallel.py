@@ -15,6 +15,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
+from compiler.target.codegen.llvm.allocations import stack_elements
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, POINTER, VOID
 from compiler.tir.buffer import Buffer, BufferLoad
@@ -88,6 +89,7 @@ class Outlined:
         name = shared.module.get_unique_name(f"{self._state.function.name}.thread")
         function = ir.Function(shared.module, ir.FunctionType(VOID, [POINTER]), name)
         function.linkage = "internal"
+        function.attributes.add("nounwind")
         closure = function.args[0]
         closure.name = "closure"
         builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -103,7 +105,8 @@ class Outlined:
             failed, done = function.append_basic_block("failed"), function.append_basic_block("done")
             builder.cbranch(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), failed, done)
             builder.position_at_end(failed)
-            builder.store_atomic(status, _field(builder, closure, closure_type, count), "monotonic", 4)
+            # Several threads may fail at once; one of their codes is kept.
+            builder.atomic_rmw("xchg", _field(builder, closure, closure_type, count), status, "monotonic")
             builder.branch(done)
             builder.position_at_end(done)
         builder.ret_void()
@@ -185,5 +188,5 @@ class _MayFail(Visitor):
         self.found = True
 
     def visit_Allocate(self, n: Allocate) -> None:
-        # Whether it fits the stack is decided where it is written; an unused status costs one comparison.
-        self.found = True
+        self.found |= stack_elements(n) is None
+        self.visit_Node(n)

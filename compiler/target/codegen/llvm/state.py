@@ -78,6 +78,8 @@ class FunctionState:
         What each variable in scope is.
     alignments : dict
         Alignment in bytes of what a pointer variable points to.
+    divisors : dict
+        A number that surely divides a variable.
     distinct : set
         Pointer variables whose memory no other pointer reaches.
     cleanups : list
@@ -95,6 +97,7 @@ class FunctionState:
     values: dict[Var, ir.Value] = field(default_factory=dict)
     alignments: dict[Var, int] = field(default_factory=dict)
     cleanups: list[ir.Value] = field(default_factory=list)
+    divisors: dict[Var, int] = field(default_factory=dict)
     distinct: set[Var] = field(default_factory=set)
     in_parallel: bool = False
     line: int = 0

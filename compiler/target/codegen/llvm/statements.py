@@ -9,8 +9,11 @@ from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, StringImm
 from compiler.runtime.ndarray import ALIGNMENT
+from compiler.target.codegen.llvm.allocations import stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
+from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import Outlined
+from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, memory_type, null
 from compiler.tir.stmt import (
@@ -29,9 +32,6 @@ from compiler.tir.stmt import (
     Stmt,
     While,
 )
-
-MOST_ON_STACK = 64 << 10
-"""Bytes of the largest allocation that lies on the stack, where LLVM can turn it into registers."""
 
 
 class Statements(Functor):
@@ -59,7 +59,10 @@ class Statements(Functor):
             self.expressions.visit(n.value)
 
     def visit_LetStmt(self, n: LetStmt) -> None:
-        self.state.values[n.var] = self.expressions.visit(n.value)
+        # What is computed of loop variables alone counts elements, and cannot overflow.
+        counts = dt.is_int(n.var.dtype) and is_speculatable(n.value)
+        self.state.values[n.var] = self.expressions.index(n.value) if counts else self.expressions.visit(n.value)
+        self.state.divisors[n.var] = divisor(n.value, self.state.divisors)
         self.visit(n.body)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> None:
@@ -183,8 +186,8 @@ class Statements(Functor):
         state = self.state
         state.alignments[n.buffer_var] = ALIGNMENT
         state.distinct.add(n.buffer_var)
-        count = constant_count(n)
-        if count is not None and count * dt.storage_bytes(n.dtype) <= MOST_ON_STACK:
+        count = stack_elements(n)
+        if count is not None:
             typ = ir.ArrayType(memory_type(dt.element(n.dtype)), count * dt.lanes(n.dtype))
             state.values[n.buffer_var] = state.alloca(typ, ALIGNMENT, n.buffer_var.name)
             self.visit(n.body)
@@ -217,16 +220,6 @@ _THREADS = (
     "build: the loop over {} is bound to a thread axis, and a CPU has none; "
     "bind is for GPU targets, on a CPU use parallel or vectorize"
 )
-
-
-def constant_count(n: Allocate) -> int | None:
-    """Return the number of elements that are allocated, None where it is known only at run time."""
-    count = 1
-    for extent in n.extents:
-        if not isinstance(extent, IntImm):
-            return None
-        count *= extent.value
-    return count
 
 
 def _is_zero(e: PrimExpr) -> bool:
