@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sandbox import Limits, Mechanism, Sandbox, SandboxError, Tier, UnsafeLocal
+from app.sandbox import Limits, Mechanism, Sandbox, UnsafeLocal
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 from tests.app.sandbox.processes import begin, tree, user_id
 
@@ -94,8 +94,3 @@ def test_a_child_that_cannot_build_a_wall_does_not_run() -> None:
         assert list(job.messages()) == []
         assert job.outcome.status == "setup"
         assert "OSError" in job.outcome.detail
-
-
-def test_a_handler_that_is_not_there_is_told() -> None:
-    with pytest.raises(SandboxError, match=r"No module named 'tests\.nothing'"):
-        Sandbox("tests.nothing:run", tier=Tier())
