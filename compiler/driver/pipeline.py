@@ -75,7 +75,7 @@ def transform_loops(ctx: PassContext, simple_mode: bool) -> list[Pass]:
     ]
     if not config.get("tir.disable_storage_rewrite", False):
         passes.append(transform.StorageRewrite())
-    return [*passes, transform.Simplify(), transform.RemoveNoOp(), transform.UnrollLoop()]
+    return [*passes, transform.HoistIfThenElse(), transform.UnrollLoop()]
 
 
 def clean_up() -> list[Pass]:

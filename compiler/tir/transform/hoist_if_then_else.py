@@ -7,11 +7,11 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr
+from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr, Var
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import Sequential, register_config_option
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt
+from compiler.tir.stmt import Allocate, For, ForKind, IfThenElse, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import RemoveNoOp
@@ -32,8 +32,9 @@ def HoistIfThenElse(variant: str | None = None) -> Sequential:
                 C[i * 32 + j] = 0.0                 for j in range(32):
                                                         C[i * 32 + j] = 0.0
 
-    Only a branch without an else, which is all that the loop does, moves; its condition must not read memory.  What
-    becomes simpler by that is simplified at once: the pass is a sequence of three.
+    Only a branch that is all that the loop does moves; its condition must not read memory.  One with an else moves
+    too, and there is a loop on either side then.  What becomes simpler by that is simplified at once: the pass is a
+    sequence of three.
 
     Parameters
     ----------
@@ -72,25 +73,42 @@ class _Hoist(Mutator):
         loop = n if body is n.body else rebuild(n, {"body": body})
         if n.kind == ForKind.THREAD_BINDING:
             return loop
-        branches: list[IfThenElse] = []
-        while isinstance(body, IfThenElse) and body.else_case is None:
-            branches.append(body)
+        around: list[IfThenElse | Allocate] = []
+        moving: list[IfThenElse] = []
+        other: Stmt | None = None
+        while isinstance(body, (IfThenElse, Allocate)):
+            if isinstance(body, Allocate):
+                around.append(body)
+                body = body.body
+                continue
+            moves = _may_move(body.condition, n.loop_var)
+            if body.else_case is not None:
+                if moves:
+                    moving.append(body)
+                    other = body.else_case
+                    body = body.then_case
+                break
+            (moving if moves else around).append(body)
             body = body.then_case
-        moving = [b for b in branches if not uses_var(b.condition, n.loop_var) and _may_move(b.condition)]
         if not moving:
             return loop
-        for branch in reversed(branches):
-            if branch not in moving:
-                body = rebuild(branch, {"then_case": body})
-        result: Stmt = rebuild(n, {"body": body})
+        result = _loop(n, around, body)
+        rest = None if other is None else _loop(n, around, other)
         for branch in reversed(moving):
-            result = IfThenElse(branch.condition, result, span=branch.span)
+            result, rest = IfThenElse(branch.condition, result, rest, span=branch.span), None
         return result
 
 
-def _may_move(e: Any) -> bool:
-    """Return whether evaluating ``e`` earlier gives the same value and cannot fail."""
-    return is_pure(e) and not _may_trap(e)
+def _loop(n: For, around: list[IfThenElse | Allocate], body: Stmt) -> Stmt:
+    """Return the loop with what stays inside of it."""
+    for stmt in reversed(around):
+        body = rebuild(stmt, {"then_case" if isinstance(stmt, IfThenElse) else "body": body})
+    return rebuild(n, {"body": body})
+
+
+def _may_move(e: PrimExpr, var: Var) -> bool:
+    """Return whether a condition is the same in all iterations, and whether evaluating it earlier cannot fail."""
+    return not uses_var(e, var) and is_pure(e) and not _may_trap(e)
 
 
 def _may_trap(e: Any) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, IntImm, IterVar, Not, PrimExpr, Range, Var
+from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, Not, PrimExpr, Range, StringImm, Var
 from compiler.ir.transform import register_config_option
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import LIKELY
@@ -69,8 +70,9 @@ class _Simplifier(Mutator):
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         value = self.visit(n.value)
-        if is_pure(value) and isinstance(value, (IntImm, Var)):
+        if _may_inline(value):
             self._analyzer.bind(n.var, value)
+            return self.visit(n.body)  # type: ignore[no-any-return]
         body = self.visit(n.body)
         if value is n.value and body is n.body:
             return n
@@ -122,6 +124,13 @@ class _Simplifier(Mutator):
         if value is n.value and indices is n.indices:
             return n
         return BufferStore(n.buffer, value, indices)
+
+
+def _may_inline(value: PrimExpr) -> bool:
+    """Return whether a let is better written out: constants, names, and index arithmetic, which then simplifies."""
+    if isinstance(value, (IntImm, FloatImm, StringImm, Var)):
+        return True
+    return dt.is_int(value.dtype) and dt.lanes(value.dtype) == 1 and is_pure(value)
 
 
 def without_likely(condition: PrimExpr) -> PrimExpr:
