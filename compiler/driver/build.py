@@ -72,6 +72,8 @@ def _target(target: str | Target | None) -> Target:
 
 def _check(module: IRModule, target: Target) -> None:
     """Refuse what no code can be generated from, in the words of the schedule."""
+    if target.kind != "llvm":
+        raise TargetError(f"build: code is generated through LLVM, not for {target.kind}; lower shows the loop IR")
     functions = [(var.name_hint, func) for var, func in module.items()]
     if not functions:
         raise ArgumentError("build: the module has no functions")

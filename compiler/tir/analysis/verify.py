@@ -21,8 +21,7 @@ def verify_memory(func: PrimFunc) -> bool:
     On a GPU the memory of the parameters may be read and written only under a thread axis; a CPU may do so anywhere,
     and so may a function without a target.
     """
-    kind = getattr(getattr(func.attrs.get("target"), "kind", None), "name", None) or "llvm"
-    if str(kind) in CPU_KINDS:
+    if getattr(func.attrs.get("target"), "kind", "llvm") in CPU_KINDS:
         return True
     visitor = _HostAccess()
     visitor.visit(func.body)

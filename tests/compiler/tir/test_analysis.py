@@ -45,7 +45,7 @@ def test_bytes_of_allocations() -> None:
 
 
 def test_memory_of_a_gpu_is_touched_by_threads_only() -> None:
-    gpu = {"target": SimpleNamespace(kind=SimpleNamespace(name="cuda"))}
+    gpu = {"target": SimpleNamespace(kind="cuda")}
     loop = tir.For(i, 0, 16, 0, copy)
     thread = IterVar(None, Var("threadIdx.x"), IterVar.ThreadIndex, "threadIdx.x")
     bound = tir.AttrStmt(thread, "thread_extent", IntImm("int32", 16), copy)
