@@ -136,7 +136,7 @@ class ComputeNest:
         with derived_from(reduction.span):
             results = [substitute(e, operands) for e in combiner.result]
         body = self._simultaneous_stores(reduction, results, indices)
-        condition = substitute(reduction.condition, replaced)
+        condition = self.analyzer.simplify(substitute(reduction.condition, replaced))
         return body if isinstance(condition, IntImm) and condition.value else IfThenElse(condition, body)
 
     def _simultaneous_stores(

@@ -213,7 +213,7 @@ class _Evaluation(Functor):
     def _affine(self, index: PrimExpr) -> list[int] | None:
         """Return the coefficient of each axis and the constant, axes counted from zero."""
         row = detect_linear_equation(index, self.vars)
-        if row is None or not all(isinstance(c, IntImm) for c in row):
+        if not row or not all(isinstance(c, IntImm) for c in row):
             return None
         values = [c.value for c in row]  # type: ignore[attr-defined]
         starts = [axis.dom.min.value for axis in self.axes]
@@ -265,7 +265,8 @@ class _Evaluation(Functor):
         out = [d for d in range(kept) if d in present]
         result = np.einsum(*operands, out, optimize=True)
         shape = [self.shape[d] if d in present else 1 for d in range(kept)]
-        return result.reshape(shape) * product[0].dtype.type(repeat)
+        total: Array = result.reshape(shape) * product[0].dtype.type(repeat)
+        return total
 
 
 _COMPARISONS = {

@@ -352,6 +352,8 @@ class _Compiler(Functor):
         return run
 
     def visit_BufferRealize(self, n: BufferRealize) -> Run:
+        if n.buffer.data in self.values:
+            return self.visit(n.body)  # type: ignore[no-any-return]  # a parameter: its memory exists already
         bounds = [(self.visit(r.min), self.visit(r.extent)) for r in n.bounds]
         body, kind = self.visit(n.body), numpy_dtype(n.buffer.dtype)
 
