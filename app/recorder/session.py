@@ -16,7 +16,7 @@ from app.recorder.watch import UnitRecord, Watcher, primitive_count
 from compiler import alias
 from compiler.driver.build import build
 from compiler.ir import transform
-from compiler.ir.error import TVMError
+from compiler.ir.error import TargetError, TVMError
 from compiler.ir.events import unwatched, watching
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
@@ -75,11 +75,18 @@ class Session:
         done = any(u.source is schedule and u.primitives == primitive_count(schedule) for u in self._watcher.units)
         if not done:
             args = schedule_arguments(schedule)
-            build(schedule, args, target=Target(self._request.options.target), name="main")
+            self._build_unasked(schedule, args, "main")
             return
         unit = self._unit_of(schedule)
         if unit is not None and unit.built is None and unit.lowered is not None:
-            build(unit.lowered, target=Target(self._request.options.target), name=unit.name)
+            self._build_unasked(unit.lowered, None, unit.name)
+
+    def _build_unasked(self, source: Any, args: list[Any] | None, name: str) -> None:
+        """Build what the script does not; that there is no code for it is worth a note, but no mistake."""
+        try:
+            build(source, args, target=Target(self._request.options.target), name=name)
+        except TargetError as error:
+            self._script.transcript.note(f"no machine code is shown: {error}")
 
     def _build_prefix(self, schedule: Any, count: int) -> None:
         """Build the schedule as it was after ``count`` primitives."""
