@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from compiler.arith.canonical_simplify import CanonicalSimplifier
 from compiler.arith.const_int_bound import ConstIntBound
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.knowledge import Knowledge
 from compiler.arith.modular_set import ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir.error import DTypeError, show
-from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
+from compiler.ir.primexpr import ExprLike, FloatImm, IntImm, PrimExpr, Range, Sub, Var, convert
 
 
 class Analyzer:
@@ -28,6 +29,7 @@ class Analyzer:
     def __init__(self) -> None:
         self._known = Knowledge()
         self._rewrite = RewriteSimplifier(self._known)
+        self._canonical = CanonicalSimplifier(self._known)
 
     def bind(self, var: Var, expr: Range | ExprLike, override: bool = True) -> None:
         """Let ``var`` lie in a range, or stand for a value."""
@@ -67,9 +69,18 @@ class Analyzer:
         """Simplify by rewrite rules."""
         return self._rewrite(convert(expr))
 
+    def canonical_simplify(self, expr: ExprLike) -> PrimExpr:
+        """Simplify by bringing index arithmetic into normal form."""
+        return self._canonical(convert(expr))
+
     def simplify(self, expr: ExprLike, steps: int = 2) -> PrimExpr:
-        """Simplify as far as the known facts allow."""
-        return self._rewrite(convert(expr))
+        """Simplify as far as the known facts allow: by rules, then by normal form, ``steps`` times in turn."""
+        result = convert(expr)
+        for step in range(steps):
+            if isinstance(result, (IntImm, FloatImm)):
+                break
+            result = self._canonical(result) if step % 2 else self._rewrite(result)
+        return result
 
     def can_prove(self, condition: ExprLike) -> bool:
         """Return whether ``condition`` is known to hold."""

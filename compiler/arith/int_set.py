@@ -414,8 +414,16 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
         if result.is_nothing():
             result = s
             continue
-        low = NEG_INF if (result.min_value is NEG_INF or s.min_value is NEG_INF) else _end(Min, result.min_value, s.min_value)
-        high = POS_INF if (result.max_value is POS_INF or s.max_value is POS_INF) else _end(Max, result.max_value, s.max_value)
+        low = (
+            NEG_INF
+            if (result.min_value is NEG_INF or s.min_value is NEG_INF)
+            else _end(Min, result.min_value, s.min_value)
+        )
+        high = (
+            POS_INF
+            if (result.max_value is POS_INF or s.max_value is POS_INF)
+            else _end(Max, result.max_value, s.max_value)
+        )
         result = IntervalSet(low if low is NEG_INF else simplify(low), high if high is POS_INF else simplify(high))
     return result
 

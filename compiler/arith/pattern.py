@@ -8,7 +8,7 @@ pattern, replacement and, where the rule needs one, a condition.  Names that beg
 and stand for their values in conditions; ``lanes`` matches a number of lanes; any other name matches any expression,
 the same one wherever it occurs again.  ``//`` and ``%`` round towards minus infinity, ``truncdiv`` and ``truncmod``
 towards zero.  Operands of commutative operations match in either order, so a rule is written once; constants have
-moved to the right by the time a rule sees them.
+moved to the right by the time a rule sees them, except in minima and maxima.
 
 A condition is Python over the constants, with the questions of :data:`_QUESTIONS` about expressions, which the
 simplifier answers.
@@ -65,6 +65,7 @@ _FIELDS: dict[type[PrimExpr], tuple[str, ...]] = {
     ir.Not: ("a",),
 }
 _COMMUTATIVE = (ir.Add, ir.Mul, ir.Min, ir.Max, ir.EQ, ir.NE, ir.And, ir.Or)
+_EXTREMA = (ir.Min, ir.Max)
 _QUESTIONS = {"low", "high", "divisible", "within_block", "prove", "equal"}
 """``low(x)`` and ``high(x)``, the bounds of ``x``; ``divisible(x, c)``; ``prove(x < y)``; ``equal(x, y)``;
 ``within_block(x, d, c)``: whether ``x`` and ``x + d`` have one quotient by ``c``.  ``c`` and ``d`` are constants."""
@@ -127,7 +128,7 @@ def _orders(p: Pattern) -> Iterator[Pattern]:
     seen = set()
     for parts in _products([list(_orders(part)) for part in p.parts]):
         choices = [parts]
-        if p.kind in _COMMUTATIVE and not parts[1].is_constant:
+        if p.kind in _EXTREMA or (p.kind in _COMMUTATIVE and not parts[1].is_constant):
             choices.append(parts[::-1])
         for choice in choices:
             if choice not in seen:

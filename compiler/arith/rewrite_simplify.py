@@ -51,7 +51,7 @@ from compiler.ir.substitute import substitute
 _MOST_REWRITES = 64
 """How deep rewritten results are rewritten again; real expressions need a few."""
 
-_CONSTANT_RIGHT = (Add, Mul, Min, Max, EQ, NE, And, Or)
+_CONSTANT_RIGHT = (Add, Mul, EQ, NE, And, Or)
 
 
 class RewriteSimplifier(Mutator):
@@ -72,7 +72,7 @@ class RewriteSimplifier(Mutator):
         kind = type(n)
         if kind is IntImm:
             return n
-        memo = self.known.memos["rewrite"]
+        memo = self.known.memos[self.memo_name]
         found = memo.get(n)
         if found is not None:
             return found

@@ -29,8 +29,6 @@ MIN: list[Rule] = [
     ("min(((x + c1) // c2) * c2, x)", "x", "c2 > 0 and c1 + 1 == c2"),
     ("min((x // c2) * c2, x)", "(x // c2) * c2", "c2 > 0"),
     ("min(((x + c1) // c2) * c2, max(x, c2))", "max(x, c2)", "c2 > 0 and c1 + 1 == c2 and low(x) > 0"),
-    ("min(x + c1, c2)", "min(x, c2 - c1) + c1"),
-    ("min(c1 - x, c2)", "c1 - max(x, c1 - c2)"),
 ]
 
 MAX: list[Rule] = [
@@ -56,6 +54,4 @@ MAX: list[Rule] = [
     ("max(x // c1, y // c1)", "max(x, y) // c1", "c1 > 0"),
     ("max(((x + c1) // c2) * c2, x)", "((x + c1) // c2) * c2", "c2 > 0 and c1 + 1 == c2"),
     ("max((x // c2) * c2, x)", "x", "c2 > 0"),
-    ("max(x + c1, c2)", "max(x, c2 - c1) + c1"),
-    ("max(c1 - x, c2)", "c1 - min(x, c1 - c2)"),
 ]

@@ -1,0 +1,151 @@
+"""The normal form of index arithmetic: a constant plus scaled pieces ``(index % upper) // lower``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
+from compiler.arith.deep_equal import deep_equal
+from compiler.ir.primexpr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub
+
+NO_UPPER = 0
+"""Stands for a piece that is not reduced by a modulus."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """The value ``(index % upper) // lower * scale``.
+
+    ``lower`` divides ``upper``.  ``written`` is an expression of the program that is the piece without its scale.
+    """
+
+    index: PrimExpr
+    scale: int = 1
+    lower: int = 1
+    upper: int = NO_UPPER
+    written: PrimExpr | None = None
+
+    def scaled(self, scale: int) -> Split:
+        """Return the same piece with another scale."""
+        return Split(self.index, scale, self.lower, self.upper, self.written)
+
+    def same_piece(self, other: Split) -> bool:
+        """Return whether two pieces differ in their scales only."""
+        return self.lower == other.lower and self.upper == other.upper and deep_equal(self.index, other.index)
+
+    def above(self, other: Split) -> Split | None:
+        """Return the one piece that this, right above the other in the same index, makes together with it."""
+        fits = self.lower == other.upper and self.scale * other.lower == other.scale * self.lower
+        if fits and self.upper != other.upper and deep_equal(self.index, other.index):
+            return Split(self.index, other.scale, other.lower, self.upper)
+        return None
+
+    def interval(self, bounds: ConstIntBoundAnalyzer) -> Interval:
+        """Return the smallest and the largest value."""
+        low, high = bounds.visit(self.index)
+        if self.upper:
+            if low // self.upper == high // self.upper:
+                low, high = low % self.upper, high % self.upper
+            else:
+                low, high = 0, self.upper - 1
+        low, high = low // self.lower * self.scale, high // self.lower * self.scale
+        return (low, high) if self.scale >= 0 else (high, low)
+
+    def expression(self, bounds: ConstIntBoundAnalyzer) -> PrimExpr:
+        """Return the piece without its scale."""
+        if self.written is not None:
+            return self.written
+        e, dtype = self.index, self.index.dtype
+        if self.upper:
+            low, high = bounds.visit(e)
+            if low < 0 or high >= self.upper:
+                e = FloorMod(e, IntImm(dtype, self.upper))
+        return e if self.lower == 1 else FloorDiv(e, IntImm(dtype, self.lower))
+
+
+class Sum:
+    """``base`` plus the values of ``terms``; no two of them are pieces that could be merged."""
+
+    __slots__ = ("base", "dtype", "terms")
+
+    def __init__(self, dtype: str, terms: list[Split], base: int = 0) -> None:
+        self.dtype = dtype
+        self.terms = terms
+        self.base = base
+
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        """Return ``self + other * factor``."""
+        result = Sum(self.dtype, list(self.terms), self.base + other.base * factor)
+        for term in other.terms:
+            result._add(term if factor == 1 else term.scaled(term.scale * factor))
+        return result
+
+    def _add(self, term: Split) -> None:
+        for i, mine in enumerate(self.terms):
+            if mine.same_piece(term):
+                del self.terms[i]
+                if mine.scale + term.scale:
+                    self._add(mine.scaled(mine.scale + term.scale))
+                return
+            merged = mine.above(term) or term.above(mine)
+            if merged is not None:
+                del self.terms[i]
+                self._add(merged)
+                return
+        self.terms.append(term)
+
+    def times(self, factor: int) -> Sum:
+        """Return ``self * factor``."""
+        if factor == 0:
+            return Sum(self.dtype, [], 0)
+        return Sum(self.dtype, [t.scaled(t.scale * factor) for t in self.terms], self.base * factor)
+
+    def separate(self, divisor: int) -> tuple[Sum, Sum]:
+        """Return the part that ``divisor`` divides, term by term, and the rest."""
+        whole = Sum(self.dtype, [], 0)
+        rest = Sum(self.dtype, [], 0)
+        for term in self.terms:
+            (rest if term.scale % divisor else whole).terms.append(term)
+        (rest if self.base % divisor else whole).base = self.base
+        return whole, rest
+
+    def exactly_divided(self, divisor: int) -> Sum:
+        """Return ``self // divisor`` where it divides every scale."""
+        return Sum(self.dtype, [t.scaled(t.scale // divisor) for t in self.terms], self.base // divisor)
+
+    def interval(self, bounds: ConstIntBoundAnalyzer) -> Interval:
+        """Return the smallest and the largest value."""
+        low = high = self.base
+        for term in self.terms:
+            a, b = term.interval(bounds)
+            low, high = low + a, high + b
+        return low, high
+
+    def expression(self, bounds: ConstIntBoundAnalyzer) -> PrimExpr:
+        """Return the sum written out: positive terms by falling scale, the constant, then what is subtracted."""
+        if not self.terms:
+            return IntImm(self.dtype, self.base)
+        if len(self.terms) == 1 and self.base == 0 and self.terms[0].scale != -1:
+            return self._scaled(self.terms[0].expression(bounds), self.terms[0].scale)
+        terms = sorted(self.terms, key=_written_order)
+        result: PrimExpr | None = None
+        for term in terms:
+            if term.scale > 0:
+                value = self._scaled(term.expression(bounds), term.scale)
+                result = value if result is None else Add(result, value)
+        if result is None:
+            result = IntImm(self.dtype, max(self.base, 0))
+        elif self.base > 0:
+            result = Add(result, IntImm(self.dtype, self.base))
+        for term in terms:
+            if term.scale < 0:
+                result = Sub(result, self._scaled(term.expression(bounds), -term.scale))
+        return Sub(result, IntImm(self.dtype, -self.base)) if self.base < 0 else result
+
+    def _scaled(self, e: PrimExpr, scale: int) -> PrimExpr:
+        return e if scale == 1 else Mul(e, IntImm(self.dtype, scale))
+
+
+def _written_order(term: Split) -> tuple[int, int, float]:
+    return -term.scale, -term.lower, -term.upper if term.upper else -math.inf

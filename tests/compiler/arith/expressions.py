@@ -1,0 +1,106 @@
+"""Random integer expressions and what they evaluate to, for the property tests of this room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Select,
+    Sub,
+    Var,
+)
+
+VARIABLES = [Var(name) for name in "xyzw"]
+RANGES = {"x": (0, 15), "y": (0, 7), "z": (-9, 9), "w": (3, 3)}
+"""Bounds of the variables, both ends included."""
+
+
+def imm(value: int) -> IntImm:
+    return IntImm("int32", value)
+
+
+def _arithmetic(inner: st.SearchStrategy[PrimExpr]) -> st.SearchStrategy[PrimExpr]:
+    constants = st.sampled_from([-8, -4, -3, -1, 1, 2, 3, 4, 5, 8, 16]).map(imm)
+    kinds = st.sampled_from([Add, Sub, Min, Max])
+    scaled = st.builds(Mul, inner, constants)
+    divided = st.builds(lambda k, a, b: k(a, b), st.sampled_from([FloorDiv, FloorMod, Div, Mod]), inner, constants)
+    combined = st.builds(lambda k, a, b: k(a, b), kinds, inner, inner)
+    shifted = st.builds(Add, inner, constants)
+    product = st.builds(Mul, inner, inner)
+    chosen = st.builds(Select, conditions(inner, 1), inner, inner)
+    return st.one_of(combined, scaled, divided, shifted, combined, scaled, divided, product, chosen)
+
+
+def conditions(operands: st.SearchStrategy[PrimExpr], depth: int = 2) -> st.SearchStrategy[PrimExpr]:
+    """Return comparisons of integers, and conjunctions, disjunctions and negations of them."""
+    kinds = st.sampled_from([LT, LE, GT, GE, EQ, NE])
+    result: st.SearchStrategy[PrimExpr] = st.builds(lambda k, a, b: k(a, b), kinds, operands, operands)
+    for _ in range(depth):
+        result = st.one_of(
+            result, st.builds(And, result, result), st.builds(Or, result, result), st.builds(Not, result)
+        )
+    return result
+
+
+LEAVES = st.one_of(st.sampled_from(VARIABLES), st.sampled_from(VARIABLES), st.integers(-20, 20).map(imm))
+INTEGERS: st.SearchStrategy[PrimExpr] = st.recursive(LEAVES, _arithmetic, max_leaves=10)
+CONDITIONS = conditions(st.recursive(LEAVES, _arithmetic, max_leaves=5))
+ASSIGNMENTS = st.fixed_dictionaries({name: st.integers(*bounds) for name, bounds in RANGES.items()})
+
+
+def evaluate(e: PrimExpr, values: dict[str, int]) -> int:
+    """Return the value of an expression.
+
+    Raises
+    ------
+    ZeroDivisionError
+        Where it has none.
+    """
+    if isinstance(e, IntImm):
+        return e.value
+    if isinstance(e, Var):
+        return values[e.name]
+    if isinstance(e, Not):
+        return 1 - evaluate(e.a, values)
+    if isinstance(e, Select):
+        chosen = e.true_value if evaluate(e.condition, values) else e.false_value
+        return evaluate(chosen, values)
+    assert isinstance(e, BinaryOp), type(e)
+    result: Any = type(e).evaluate(evaluate(e.a, values), evaluate(e.b, values))
+    return int(result)
+
+
+def written(e: PrimExpr) -> str:
+    """Write an expression for the message of a failed test."""
+    if isinstance(e, IntImm):
+        return str(e.value)
+    if isinstance(e, Var):
+        return e.name
+    if isinstance(e, Not):
+        return f"not {written(e.a)}"
+    if isinstance(e, Select):
+        return f"select({written(e.condition)}, {written(e.true_value)}, {written(e.false_value)})"
+    assert isinstance(e, BinaryOp)
+    return f"({written(e.a)} {e.symbol} {written(e.b)})"

@@ -1,0 +1,246 @@
+"""Simplification keeps values, whatever the expression; and what index arithmetic has to become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.arith import Analyzer
+from compiler.arith.deep_equal import deep_equal
+from compiler.ir.primexpr import (
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Not,
+    PrimExpr,
+    Ramp,
+    Range,
+    Select,
+    SizeVar,
+    Var,
+    const,
+)
+from compiler.tir.op import all as all_of
+from compiler.tir.op import if_then_else, likely, truncdiv, truncmod
+from tests.compiler.arith.expressions import (
+    ASSIGNMENTS,
+    CONDITIONS,
+    INTEGERS,
+    RANGES,
+    VARIABLES,
+    evaluate,
+    written,
+)
+
+
+def bounded() -> Analyzer:
+    analyzer = Analyzer()
+    for v in VARIABLES:
+        low, high = RANGES[v.name]
+        analyzer.bind(v, Range(low, high + 1))
+    return analyzer
+
+
+def same_value(before: PrimExpr, after: PrimExpr, values: dict[str, int]) -> None:
+    try:
+        expected = evaluate(before, values)
+    except ZeroDivisionError:
+        return
+    assert evaluate(after, values) == expected, f"{written(before)} became {written(after)} at {values}"
+
+
+@settings(max_examples=600, deadline=None)
+@given(INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
+def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) -> None:
+    analyzer = bounded()
+    for simplified in (analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e), analyzer.simplify(e)):
+        for values in points:
+            same_value(e, simplified, values)
+
+
+@settings(max_examples=400, deadline=None)
+@given(CONDITIONS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
+def test_simplified_conditions_keep_truth(e: PrimExpr, points: list[dict[str, int]]) -> None:
+    analyzer = bounded()
+    for simplified in (analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e), analyzer.simplify(e)):
+        for values in points:
+            same_value(e, simplified, values)
+
+
+@settings(max_examples=300, deadline=None)
+@given(CONDITIONS, INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
+def test_simplification_under_a_condition_keeps_values_where_it_holds(
+    condition: PrimExpr, e: PrimExpr, points: list[dict[str, int]]
+) -> None:
+    analyzer = bounded()
+    with analyzer.constraint(condition):
+        simplified = analyzer.simplify(e)
+        bound = analyzer.const_int_bound(e)
+    for values in points:
+        try:
+            if not evaluate(condition, values):
+                continue
+            value = evaluate(e, values)
+        except ZeroDivisionError:
+            continue
+        assert bound.min_value <= value <= bound.max_value
+        same_value(e, simplified, values)
+
+
+@settings(max_examples=300, deadline=None)
+@given(INTEGERS)
+def test_simplification_settles(e: PrimExpr) -> None:
+    analyzer = bounded()
+    once = analyzer.simplify(e)
+    assert deep_equal(bounded().simplify(once), analyzer.simplify(once))
+
+
+io, ii, i, j, n, x, y, z = (Var(name) for name in ["io", "ii", "i", "j", "n", "x", "y", "z"])
+
+
+def tiled() -> Analyzer:
+    analyzer = Analyzer()
+    for var, extent in ((io, 32), (ii, 32), (i, 100), (j, 128)):
+        analyzer.bind(var, Range(0, extent))
+    return analyzer
+
+
+def case(before: PrimExpr, after: PrimExpr | int) -> object:
+    return pytest.param(before, const(after) if isinstance(after, int) else after, id=written_any(before))
+
+
+def written_any(e: PrimExpr) -> str:
+    try:
+        return written(e)
+    except AssertionError:
+        return type(e).__name__
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # a split axis and its parts
+        case((io * 32 + ii) // 32, io),
+        case((io * 32 + ii) % 32, ii),
+        case((io * 32 + ii) // 4 % 8, ii // 4),
+        case((i * 128 + j) // 64 % 2, j // 64),
+        case((i * 128 + j) % 64 // 4, j % 64 // 4),
+        case((j + i * 128 + x * 12800) // 12800, x),
+        case((j + i * 128 + x * 12800) % 12800, i * 128 + j),
+        case((ii + io * 32) // 32 * 32 + (ii + io * 32) % 32, io * 32 + ii),
+        # a fused axis of symbolic extent
+        case((i * n + j) // n, i + j // n),
+        case((i * n + j) % n, j % n),
+        # like terms
+        case((x * 4 + y) * 3 - x * 12, y * 3),
+        case(y + x * 2 + z - y, x * 2 + z),
+        case((x * 3 + y * 2) * 5, x * 15 + y * 10),
+        case((x + 1) * 4 - y * 2 - 5, x * 4 - y * 2 - 1),
+        case(x * n + y * n, n * (x + y)),
+        case(x - 1, x - 1),
+        case(3 - x + y, y + 3 - x),
+        # quotients and remainders of one index
+        case(x // 4 * 4 + x % 4, x),
+        case(x // 2 % 4 * 2 + x % 2, x % 8),
+        case(x // 4 // 8 * 8 + x // 4 % 8, x // 4),
+        case((x * 4 + y % 4) // 16, x // 4),
+        case((x * 4 + y % 4) % 16, x % 4 * 4 + y % 4),
+        case((x * 4 + 2) // 4, x),
+        case((x * 8 + 5) % 4, 1),
+        case(truncdiv(i * 128 + j, 128), i),
+        case(truncmod(i * 128 + j, 128), j),
+        # bounds and guards
+        case(io * 32 + ii < 1024, 1),
+        case(likely(io * 32 + ii < 1024), 1),
+        case(i * 128 + j < 6400, i < 50),
+        case(i * 4 + j <= i * 4 + 127, 1),
+        case(x + 1 <= y, x < y),
+        case(x <= y - 1, x < y),
+        case(x // 4 < 8, x < 32),
+        case(x * 2 < y * 4, x < y * 2),
+        case(Min(io * 32 + 32, const(1024)) - io * 32, 32),
+        case(Max(Min(io * 32 + ii, const(1023)), const(0)), io * 32 + ii),
+        case((x * 2).equal(y * 2 + 1), 0),
+        case(And(x < 3, x >= 3), 0),
+        case(Not(And(x < 3, y < 4)).a, And(x < 3, y < 4)),
+        # branches know their condition
+        case(Select(x < 3, Select(x < 5, y, z), z), Select(x < 3, y, z)),
+        case(if_then_else(x < 3, Min(x, const(3)), Max(x, const(2))), if_then_else(x < 3, x, x)),
+        # vectors
+        case(Ramp(io * 4, const(1), 4) + Broadcast(j, 4), Ramp(io * 4 + j, const(1), 4)),
+        case(Ramp(io * 32, const(1), 8) // Broadcast(const(32), 8), Broadcast(io, 8)),
+        case(Ramp(io * 32, const(1), 8) % Broadcast(const(32), 8), Ramp(const(0), const(1), 8)),
+        case(Ramp(x, const(0), 4), Broadcast(x, 4)),
+        # the rest
+        case(Let(x, y + 0 * y, x * 2), y * 2),
+        case(Cast("int64", const(3)), IntImm("int64", 3)),
+    ],
+)
+def test_becomes(before: PrimExpr, after: PrimExpr) -> None:
+    result = tiled().simplify(before)
+    expected = tiled().simplify(after) if isinstance(after, Call) else after
+    if isinstance(expected, IntImm):
+        assert isinstance(result, IntImm)
+        assert result.value == expected.value
+    else:
+        assert deep_equal(result, expected), f"{result!s} is not {expected!s}"
+
+
+def test_nothing_new_where_nothing_changed() -> None:
+    e = io * 32 + ii
+    assert tiled().simplify(e) is e
+
+
+def test_small_integers_may_wrap() -> None:
+    a = Var("a", "int8")
+    b = Var("b", "uint32")
+    analyzer = Analyzer()
+    assert not analyzer.can_prove(a < a + const(1, "int8"))
+    assert not analyzer.can_prove(b - const(1, "uint32") < b)
+    assert analyzer.const_int_bound(a + const(1, "int8")) == (-128, 127)
+
+
+def test_can_prove() -> None:
+    analyzer = Analyzer()
+    size = SizeVar("size")
+    assert analyzer.can_prove(size >= 0)
+    assert not analyzer.can_prove(size > 0)
+    assert analyzer.can_prove_equal((x + y) * 2, y * 2 + x * 2)
+    assert not analyzer.can_prove_equal(x, y)
+    with analyzer.constraint(all_of(x >= 4, x % 4 == 0)):
+        assert analyzer.can_prove(x // 4 >= 1)
+        assert analyzer.can_prove((x + 8) % 4 == 0)
+    assert not analyzer.can_prove(x // 4 >= 1)
+    analyzer.mark_global_non_neg(y)
+    assert analyzer.can_prove(y + 1 > 0)
+
+
+def test_bind_to_a_value_and_to_one_iteration() -> None:
+    analyzer = Analyzer()
+    analyzer.bind(x, y + 1)
+    assert deep_equal(analyzer.simplify(x * 2), y * 2 + 2)
+    analyzer.bind(z, Range.from_min_extent(y * 4, 1))
+    assert deep_equal(analyzer.simplify(z + 1), y * 4 + 1)
+
+
+def test_what_binding_changes_is_not_remembered() -> None:
+    analyzer = Analyzer()
+    e = x // 8
+    assert analyzer.simplify(e) is e
+    analyzer.bind(x, Range(0, 8))
+    assert isinstance(analyzer.simplify(e), IntImm)
+
+
+def test_calls_are_simplified_inside() -> None:
+    f: Callable[[PrimExpr], PrimExpr] = likely
+    result = Analyzer().simplify(f(x + 1 < y + 1))
+    assert isinstance(result, Call)
+    assert deep_equal(result.args[0], x < y)
