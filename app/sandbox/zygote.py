@@ -6,6 +6,7 @@ It holds no secret, no database handle and no listening socket, and never looks 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -247,6 +248,12 @@ def _continue_as_first_process() -> None:
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
+def _go_first_when_memory_runs_out() -> None:
+    """Let the kernel kill children, and the zygote, rather than the server, where one may ask for that."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
 def main() -> NoReturn:
     """Start up, tell the server how that went, and serve."""
     control = int(sys.argv[1])
@@ -255,6 +262,7 @@ def main() -> NoReturn:
         os.close(control)
     settings = wire.decode_settings(sys.argv[2].encode())
     try:
+        _go_first_when_memory_runs_out()
         _enter_namespaces(settings.mechanisms)
         zygote = Zygote(settings)
     except BaseException as error:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from app.sandbox import Mechanism, landlock
 
 SECCOMP, LANDLOCK, ROOT = Mechanism.SECCOMP, Mechanism.LANDLOCK, Mechanism.PRIVATE_ROOT
-PROCESSES, NETWORK, USER_ID = Mechanism.PROCESSES, Mechanism.NETWORK, Mechanism.USER_ID
+PROCESSES, NETWORK = Mechanism.PROCESSES, Mechanism.NETWORK
+USERS, USER_ID = Mechanism.USERS, Mechanism.USER_ID
 
 Wall = Mechanism
 KILLED = "SIGSYS"
@@ -18,9 +19,10 @@ KILLED = "SIGSYS"
 class Attack:
     """A script that reaches its end, with ``reached``, only where nothing stops it.
 
-    Without any wall it must get there: that is its positive control.  ``secret``, ``outside``, ``project``, ``server``,
-    ``port`` and ``abstract`` are the names of a readable file of somebody else, a directory that everybody may write,
-    this project's directory, the server's process id, and two sockets on which somebody listens.
+    Without any wall it must get there: that is its positive control.  It knows of a file (``secret``) and a directory
+    (``outside``) that everybody may read and write, a ``program``, the process ids of the ``server`` and of a
+    ``victim``, which runs under the user of the server and lets itself be debugged, the address of something in the
+    victim's memory, and two sockets on which somebody listens (``port`` and ``abstract``).
     """
 
     name: str
@@ -166,11 +168,6 @@ PROCESS_CONTROL = (
     Attack("hold on to the server", "import os; os.pidfd_open(server)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
     Attack("slow the server down", "import os; os.getpriority(0, server)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
     Attack(
-        "read the server's limits",
-        "import resource; resource.prlimit(server, resource.RLIMIT_NOFILE)",
-        {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM"},
-    ),
-    Attack(
         "raise its own limits",
         "import ctypes; limit = ctypes.create_string_buffer(16); call('prlimit64', 0, 7, None, limit); "
         "call('prlimit64', 0, 7, limit, None)",
@@ -192,4 +189,50 @@ PROCESS_CONTROL = (
     ),
 )
 
-ATTACKS = (*FILES, *NETWORKING, *PROCESS_CONTROL)
+OTHERS = (
+    Attack(
+        "read the environment of another process",
+        "assert b'SECRET=treasure' in open(f'/proc/{victim}/environ', 'rb').read()",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT", USER_ID: "EACCES", USERS: "EACCES"},
+    ),
+    Attack(
+        "read the memory of another process",
+        "file = open(f'/proc/{victim}/mem', 'rb'); file.seek(address); assert file.read(8) == b'treasure'",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT", USER_ID: "EACCES", USERS: "EACCES"},
+    ),
+    Attack(
+        "copy the memory of another process",
+        "import ctypes, struct\nhere = ctypes.create_string_buffer(8)\n"
+        "ours = ctypes.create_string_buffer(struct.pack('QQ', ctypes.addressof(here), 8), 16)\n"
+        "theirs = ctypes.create_string_buffer(struct.pack('QQ', address, 8), 16)\n"
+        "call('process_vm_readv', victim, ours, 1, theirs, 1, 0)\nassert here.raw == b'treasure'",
+        {SECCOMP: KILLED, LANDLOCK: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", USERS: "EPERM"},
+    ),
+    Attack(
+        "debug another process",
+        "call('ptrace', 0x4206, victim, 0, 0)",
+        {SECCOMP: KILLED, LANDLOCK: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", USERS: "EPERM"},
+    ),
+    Attack(
+        "see which files another process has open",
+        "import os; os.readlink(f'/proc/{victim}/fd/0')",
+        {SECCOMP: "EACCES", LANDLOCK: "EACCES", ROOT: "ENOENT", USER_ID: "EACCES", USERS: "EACCES"},
+    ),
+    Attack(
+        "take a file that another process has open",
+        "import os; call('pidfd_getfd', os.pidfd_open(victim), 0, 0)",
+        {SECCOMP: "EPERM", LANDLOCK: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", USERS: "EPERM"},
+    ),
+    Attack(
+        "kill another process",
+        "import os; os.kill(victim, 18)",
+        {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", **SCOPED_BY_LANDLOCK},
+    ),
+    Attack(
+        "lower another process's limits",
+        "import resource; resource.prlimit(victim, resource.RLIMIT_NOFILE)",
+        {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM"},
+    ),
+)
+
+ATTACKS = (*FILES, *OTHERS, *NETWORKING, *PROCESS_CONTROL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,14 +16,42 @@ import pytest
 
 from app.sandbox import Limits, Mechanism, Sandbox
 from tests.app.sandbox.attacks import ATTACKS, Attack
-from tests.app.sandbox.conftest import STRONGEST, MakeSandbox
+from tests.app.sandbox.conftest import STRONGEST, TESTS, MakeSandbox
 from tests.app.sandbox.handlers import Errand
 
 ALONE = [(attack, wall) for attack in ATTACKS for wall in sorted(attack.stopped) if wall in STRONGEST.mechanisms]
 
 
+VICTIM = """
+import contextlib, ctypes, sys
+from app.sandbox import syscalls
+syscalls.keep_capabilities(())
+with contextlib.suppress(OSError):
+    syscalls.call("prctl", 0x59616D61, -1, 0, 0, 0)  # where Yama knows it: whoever likes may debug this process
+treasure = ctypes.create_string_buffer(b"treasure")
+print(ctypes.addressof(treasure), flush=True)
+sys.stdin.read()
+"""
+
+
 @pytest.fixture(scope="module")
-def facts() -> Iterator[dict[str, str | int]]:
+def victim() -> Iterator[dict[str, str | int]]:
+    """A process that holds a secret, and no more privileges than an attacker without walls around it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", VICTIM],
+        cwd=Path(TESTS).parent,
+        env={"SECRET": "treasure", "PATH": os.defpath},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process, process.stdin, process.stdout:
+        yield {"victim": process.pid, "address": int(process.stdout.readline())}
+
+
+@pytest.fixture(scope="module")
+def facts(victim: dict[str, str | int]) -> Iterator[dict[str, str | int]]:
     """A world outside that is worth an attack."""
     with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:
         outside = Path(name)
@@ -34,7 +63,7 @@ def facts() -> Iterator[dict[str, str | int]]:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind("\0" + abstract)
             listener.listen()
-            yield {
+            yield victim | {
                 "secret": str(secret),
                 "outside": name,
                 "server": os.getpid(),
