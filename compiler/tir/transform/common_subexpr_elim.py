@@ -284,20 +284,17 @@ class _Eliminator(Mutator):
         """Decide what becomes a variable: from large to small, what occurs twice; the rest is taken apart."""
         chosen: dict[int, tuple[Var, PrimExpr]] = {}
         sizes: dict[int, _Table] = {}
-        for number, entry in table.items():
+        order = sorted(table.items(), key=lambda item: prefix_text(item[1].expr)) if len(table) > 1 else table.items()
+        for number, entry in order:
             sizes.setdefault(self._numbering.facts(entry.expr).size, {})[number] = entry
         while sizes:
-            group = sizes.pop(max(sizes))
-            repeated = [x for x in group.values() if x.count > 1]
-            wanted = [x for x in repeated if self._is_known(x.expr)]
-            if len(wanted) > 1:
-                wanted.sort(key=lambda x: prefix_text(x.expr))
-            for entry in wanted:
-                self._made += 1
-                with derived_from(entry.span):
-                    var = Var(f"cse_var_{self._made}", entry.expr.dtype)
-                chosen[self._numbering.facts(entry.expr).number] = (var, entry.expr)
-            for entry in (*wanted, *(x for x in group.values() if x.count == 1)):
+            for number, entry in sizes.pop(max(sizes)).items():
+                if entry.count > 1:
+                    if not self._is_known(entry.expr):
+                        continue
+                    self._made += 1
+                    with derived_from(entry.span):
+                        chosen[number] = (Var(f"cse_var_{self._made}", entry.expr.dtype), entry.expr)
                 for x in self._numbering.below(entry.expr):
                     self._counter.add(sizes.setdefault(self._numbering.facts(x).size, {}), x, 1, x.span)
         return chosen

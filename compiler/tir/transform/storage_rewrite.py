@@ -2,67 +2,122 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr
+from compiler.ir.origin import NO_SPAN, derived_from
+from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.transform import PassContext, PassInfo
+from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, For, ForKind, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
+from compiler.tir.transform.storage_lifetime import Lifetimes
+from compiler.tir.transform.storage_plan import Storage, plan
+from compiler.tir.transform.vector_type import use_vector_types
 
 
 def StorageRewrite() -> PrimFuncPass:
     """Allocate memory once, outside of the loops, and let buffers that are not alive together share it.
 
-    An allocation moves out of serial loops, up to the function or to the parallel loop or thread that it belongs to,
-    so that memory is taken once and not in each iteration::
+    An allocation moves out of serial loops, up to the function or to the parallel loop or thread that it belongs to.
+    There a buffer takes over the memory of one that is no longer needed, even within one statement if that reads
+    and writes element by element::
 
-        for n in range(32):                                   C_global = T.allocate([1024], "float32", "global")
-            C_global = T.allocate([1024], …)         →        for n in range(32):
-            …                                                     …
+        for n in range(32):                               B = T.allocate([1024], "float32", "global")
+            B = T.allocate([1024], …)                     for n in range(32):
+            C = T.allocate([1024], …)            →            fill(B)
+            fill(B)                                           for i in range(1024):
+            for i in range(1024):                                 B_1[i] = B[i] * 2.0
+                C[i] = B[i] * 2.0                             use(B_1)
+            use(C)
 
-    The option ``tir.disable_storage_rewrite`` leaves everything as it is.
+    Memory that is only accessed by aligned vectors of one length becomes an array of such vectors.  The option
+    ``tir.disable_storage_rewrite`` leaves everything as it is.
     """
 
     def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if ctx.config.get("tir.disable_storage_rewrite") or Allocate not in features(func).nodes:
             return func
-        hoist = _Hoist()
-        return func.with_body(hoist.scope(func.body))
+        return func.with_body(use_vector_types(rewrite_storage(func.body)))
 
     return PrimFuncPass(transform, PassInfo(0, "tir.StorageRewrite"))
 
 
-class _Hoist(Mutator):
-    def __init__(self) -> None:
-        self._found: list[Allocate] = []
+def rewrite_storage(body: Stmt) -> Stmt:
+    """Return ``body`` with its allocations moved to their regions, and shared."""
+    lives = [x for x in Lifetimes(body).found.values() if x.movable]
+    touched = [x for x in lives if x.last >= 0]
+    storages = plan(touched)
+    taken = {x.alloc for x in lives}
+    return _Rewrite(body, storages, taken).apply()
 
-    def scope(self, body: Stmt) -> Stmt:
-        outer, self._found = self._found, []
-        body = self.visit(body)
-        for alloc in reversed(self._found):
-            body = rebuild(alloc, {"body": body})
-        self._found = outer
+
+class _Rewrite(Mutator):
+    def __init__(self, body: Stmt, storages: list[Storage], taken: set[Allocate]) -> None:
+        self._body = body
+        self._taken = taken
+        self._at: dict[Stmt, list[Storage]] = {}
+        self._var: dict[Var, Var] = {}
+        self._buffers: dict[Buffer, Buffer] = {}
+        for storage in storages:
+            self._at.setdefault(storage.region, []).append(storage)
+            for life in storage.members[1:]:
+                self._var[life.alloc.buffer_var] = storage.var
+
+    def apply(self) -> Stmt:
+        return self._allocated(self._body, self.visit(self._body), whole=True)
+
+    def _allocated(self, region: Stmt, body: Stmt, whole: bool = False) -> Stmt:
+        """Return ``body`` below the allocations of a region."""
+        if whole != (region is self._body):
+            return body
+        for storage in reversed(self._at.get(region, ())):
+            first = storage.members[0].alloc
+            with derived_from(NO_SPAN.union(*[x.alloc.span for x in storage.members])):
+                body = rebuild(first, {"extents": storage.extents, "body": body})
         return body
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
     def visit_For(self, n: For) -> Stmt:
-        parallel = n.kind in (ForKind.PARALLEL, ForKind.THREAD_BINDING)
-        body = self.scope(n.body) if parallel else self.visit(n.body)
-        return n if body is n.body else rebuild(n, {"body": body})
+        low, extent, body = self.visit(n.min), self.visit(n.extent), self._allocated(n, self.visit(n.body))
+        if low is n.min and extent is n.extent and body is n.body:
+            return n
+        return rebuild(n, {"min": low, "extent": extent, "body": body})
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        threads = n.attr_key in ("thread_extent", "virtual_thread")
-        body = self.scope(n.body) if threads else self.visit(n.body)
-        return n if body is n.body else rebuild(n, {"body": body})
+        value, body = self.visit(n.value), self._allocated(n, self.visit(n.body))
+        subject = self._var.get(n.node, n.node) if isinstance(n.node, Var) else n.node
+        if value is n.value and body is n.body and subject is n.node:
+            return n
+        return rebuild(n, {"node": subject, "value": value, "body": body})
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if not all(isinstance(e, IntImm) for e in (*n.extents, n.condition)):
-            body = self.visit(n.body)
-            return n if body is n.body else rebuild(n, {"body": body})
-        self._found.append(n)
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        body = self.visit(n.body)
+        if n in self._taken:
+            return body  # type: ignore[no-any-return]
+        return n if body is n.body else rebuild(n, {"body": body})
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._var.get(n, n)
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        data = self._var.get(buffer.data)
+        if data is None:
+            return buffer
+        found = self._buffers.get(buffer)
+        if found is None:
+            found = self._buffers[buffer] = rebuild(buffer, {"data": data, "name": data.name})
+        return found
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        buffer, indices = self._buffer(n.buffer), self._visit_tuple(n.indices)
+        return n if buffer is n.buffer and indices is n.indices else BufferLoad(buffer, indices)
+
+    def visit_BufferStore(self, n: BufferStore) -> Any:
+        buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._visit_tuple(n.indices)
+        if buffer is n.buffer and value is n.value and indices is n.indices:
+            return n
+        return BufferStore(buffer, value, indices)

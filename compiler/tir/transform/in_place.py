@@ -1,0 +1,103 @@
+"""Whether a statement can overwrite what it reads, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.ir.functor import Visitor
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.builtin import ADDRESS_OF
+from compiler.tir.stmt import BufferStore, For, Stmt
+from compiler.tir.transform.same import same_exprs
+
+
+def can_store_in_place(stmt: Stmt, source: Var, target: Var) -> bool:
+    """Return whether ``stmt`` computes the same if ``target`` is the memory of ``source``.
+
+    That is so if one store alone writes ``target``, each element once, and everything that is read of ``source`` is
+    the very element that this store overwrites.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        The last one to read ``source`` and the first one to write ``target``.
+    """
+    uses = _Uses(source, target)
+    uses.visit(stmt)
+    if uses.spoiled or len(uses.stores) != 1:
+        return False
+    store, loops = uses.stores[0]
+    if any(load_store is not store or not same_exprs(load.indices, store.indices) for load, load_store in uses.loads):
+        return False
+    return all(load.dtype == store.value.dtype for load, _ in uses.loads) and _each_once(store.indices, loops)
+
+
+class _Uses(Visitor):
+    """Collects stores to the target and loads of the source; any other use spoils it."""
+
+    def __init__(self, source: Var, target: Var) -> None:
+        self._source = source
+        self._target = target
+        self._loops: list[For] = []
+        self._store: BufferStore | None = None
+        self.stores: list[tuple[BufferStore, list[For]]] = []
+        self.loads: list[tuple[BufferLoad, BufferStore | None]] = []
+        self.spoiled = False
+
+    def visit_Var(self, n: Var) -> None:
+        self.spoiled |= n is self._source or n is self._target
+
+    def visit_For(self, n: For) -> None:
+        self._loops.append(n)
+        self.visit_Node(n)
+        self._loops.pop()
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        if n.buffer.data is self._source:
+            self.spoiled = True
+        if n.buffer.data is self._target:
+            self.stores.append((n, list(self._loops)))
+        self._store = n
+        self.visit(n.value)
+        self._store = None
+        for index in n.indices:
+            self.visit(index)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        if n.buffer.data is self._target:
+            self.spoiled = True
+        if n.buffer.data is self._source:
+            self.loads.append((n, self._store))
+        self.visit_Node(n)
+
+    def visit_Call(self, n: Call) -> None:
+        self.spoiled |= n.op is ADDRESS_OF
+        self.visit_Node(n)
+
+
+def _each_once(indices: tuple[PrimExpr, ...], loops: list[For]) -> bool:
+    """Return whether the loops visit each index once: a number in a mixed radix, one digit a loop."""
+    if len(indices) != 1:
+        return False
+    ramp, width = indices[0], 1
+    index = ramp
+    if isinstance(ramp, Ramp):
+        if not isinstance(ramp.stride, IntImm) or ramp.stride.value != 1:
+            return False
+        index, width = ramp.base, ramp.lanes
+    terms: list[tuple[int, int]] = []
+    coefficients: list[Any] = list(detect_linear_equation(index, [loop.loop_var for loop in loops]))
+    if len(coefficients) != len(loops) + 1:
+        return False
+    for loop, coefficient in zip(loops, coefficients, strict=False):
+        if not isinstance(loop.extent, IntImm) or not isinstance(coefficient, IntImm):
+            return False
+        terms.append((coefficient.value, loop.extent.value))
+    reach = width
+    for stride, extent in sorted(terms):
+        if extent > 1 and stride < reach:
+            return False
+        reach += stride * (extent - 1)
+    return True

@@ -1,0 +1,178 @@
+"""Lifetimes of allocations: from the first statement that touches a buffer to the last one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
+from compiler.ir.substitute import free_vars
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+)
+
+
+class Lifetime:
+    """When a buffer is alive, at the level of the statements beside its allocation.
+
+    Attributes
+    ----------
+    alloc : Allocate
+    region : Stmt
+        The parallel loop or thread that the memory belongs to, or the whole body: where it can be allocated.
+    movable : bool
+        Whether it can be allocated there at all: its size must be known there.
+    first, last : int
+        Times between which it is alive, both included; ``last`` is -1 where nothing touches it.
+    first_stmt, last_stmt : Stmt
+        The statements beside the allocation that touch it first and last.
+    """
+
+    __slots__ = ("alloc", "depth", "first", "first_stmt", "last", "last_stmt", "movable", "region")
+
+    def __init__(self, alloc: Allocate, region: Stmt, depth: int, movable: bool) -> None:
+        self.alloc = alloc
+        self.region = region
+        self.depth = depth
+        self.movable = movable
+        self.first = self.last = -1
+        self.first_stmt: Stmt | None = None
+        self.last_stmt: Stmt | None = None
+
+    def extend(self, first: int, last: int, stmt: Stmt) -> None:
+        """Let the buffer be alive during a statement that runs from ``first`` to ``last``."""
+        if self.first < 0:
+            self.first, self.first_stmt = first, stmt
+        if last > self.last:
+            self.last, self.last_stmt = last, stmt
+
+
+class _Scope:
+    """A loop or a branch that is being walked."""
+
+    __slots__ = ("enter", "stmt", "touched")
+
+    def __init__(self, stmt: Stmt, enter: int) -> None:
+        self.stmt = stmt
+        self.enter = enter
+        self.touched: dict[Lifetime, None] = {}
+
+
+class Lifetimes(Visitor):
+    """Walks a function body in the order of execution and notes when each allocation is touched.
+
+    A buffer that is allocated beside a loop and touched within it is alive during the whole loop; one that is
+    allocated within the loop is alive only between the statements of the loop's body that touch it, for what it
+    holds does not outlive an iteration.
+    """
+
+    def __init__(self, body: Stmt) -> None:
+        self.found: dict[Var, Lifetime] = {}
+        self._time = 0
+        self._scopes: list[_Scope] = []
+        self._regions: list[tuple[Stmt, set[Var]]] = [(body, set())]
+        self._leaf: Stmt = body
+        self.visit(body)
+
+    def _touch(self, data: Any) -> None:
+        life = self.found.get(data)
+        if life is None:
+            return
+        if len(self._scopes) > life.depth:
+            self._scopes[life.depth].touched[life] = None
+        else:
+            life.extend(self._time, self._time, self._leaf)
+
+    def _leaf_stmt(self, n: Stmt, *parts: Any) -> None:
+        self._time += 1
+        self._leaf = n
+        for part in parts:
+            self._expr(part)
+
+    def _expr(self, e: Any) -> None:
+        if isinstance(e, Var):
+            self._touch(e)
+        elif isinstance(e, BufferLoad):
+            self._touch(e.buffer.data)
+        for name in e.children:
+            child = getattr(e, name)
+            if isinstance(child, Node):
+                self._expr(child)
+            elif child is not None:
+                for part in child:
+                    self._expr(part)
+
+    def _scope(self, n: Stmt, values: tuple[PrimExpr, ...], *bodies: Stmt | None) -> None:
+        """Walk a loop or a branch: what it touches of the outside is alive from its beginning to its end."""
+        self._time += 1
+        scope = _Scope(n, self._time)
+        self._scopes.append(scope)
+        self._leaf_stmt(n, *values)
+        for body in bodies:
+            if body is not None:
+                self.visit(body)
+        self._time += 1
+        self._scopes.pop()
+        for life in scope.touched:
+            life.extend(scope.enter, self._time, n)
+
+    def visit_PrimExpr(self, n: PrimExpr) -> None:
+        self._expr(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._leaf_stmt(n, n.value, *n.indices)
+        self._touch(n.buffer.data)
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        self._leaf_stmt(n, n.value)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._leaf_stmt(n, n.value)
+        self._regions[-1][1].add(n.var)
+        self.visit(n.body)
+
+    def visit_For(self, n: For) -> None:
+        own = n.kind in (ForKind.PARALLEL, ForKind.THREAD_BINDING)
+        if own:
+            self._regions.append((n, set()))
+        else:
+            self._regions[-1][1].add(n.loop_var)
+        self._scope(n, (n.min, n.extent), n.body)
+        if own:
+            self._regions.pop()
+
+    def visit_While(self, n: While) -> None:
+        self._scope(n, (n.condition,), n.body)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        self._scope(n, (n.condition,), n.then_case, n.else_case)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        self._leaf_stmt(n, n.value)
+        if isinstance(n.node, Var):
+            self._touch(n.node)
+        if n.attr_key in ("thread_extent", "virtual_thread") and isinstance(n.node, IterVar):
+            self._regions.append((n, set()))
+            self._scope(n, (), n.body)
+            self._regions.pop()
+        else:
+            self.visit(n.body)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        region, bound = self._regions[-1]
+        plain = isinstance(n.condition, IntImm) and n.condition.value != 0
+        movable = plain and not any(v in bound for e in n.extents for v in free_vars(e))
+        self._leaf_stmt(n, *n.extents)
+        self.found[n.buffer_var] = Lifetime(n, region, len(self._scopes), movable)
+        self.visit(n.body)

@@ -1,0 +1,119 @@
+"""Arrays of vectors: memory that is only accessed a vector at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import FloorDiv, IntImm, PrimExpr, Ramp, Var, const
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Stmt
+
+
+def use_vector_types(body: Stmt) -> Stmt:
+    """Make memory that is only accessed by vectors of one length, all of them aligned, an array of vectors.
+
+    ``B[i * 8:i * 8 + 8]`` of float32 becomes element ``i`` of an array of float32x8: the alignment is then part of
+    the type, and loads and stores need not allow for less.
+    """
+    accesses = _Accesses()
+    accesses.visit(body)
+    lanes = {data: count for data, count in accesses.lanes.items() if count > 1 and data in accesses.allocated}
+    return _Retype(lanes).visit(body) if lanes else body
+
+
+class _Accesses(Visitor):
+    """Finds the number of lanes of all accesses to each pointer; 0 where they differ or may be misaligned."""
+
+    def __init__(self) -> None:
+        self.lanes: dict[Var, int] = {}
+        self.allocated: set[Var] = set()
+        self._sizes: dict[Var, int] = {}
+        self._analyzer = Analyzer()
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        if len(n.extents) == 1 and isinstance(n.extents[0], IntImm) and dt.lanes(n.dtype) == 1:
+            self.allocated.add(n.buffer_var)
+            self._sizes[n.buffer_var] = n.extents[0].value
+        self.visit_Node(n)
+
+    def visit_Var(self, n: Var) -> None:
+        if n in self._sizes:
+            self.lanes[n] = 0
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if isinstance(n.node, Var) and n.node in self._sizes and n.attr_key != "double_buffer_write":
+            self.lanes[n.node] = 0
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._access(n.buffer, n.indices)
+        self.visit_Node(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._access(n.buffer, n.indices)
+        self.visit_Node(n)
+
+    def _access(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
+        data = buffer.data
+        size = self._sizes.get(data)
+        if size is None or self.lanes.get(data) == 0:
+            return
+        count = self._aligned_lanes(indices, size)
+        self.lanes[data] = count if self.lanes.get(data, count) == count else 0
+
+    def _aligned_lanes(self, indices: tuple[PrimExpr, ...], size: int) -> int:
+        index = indices[0]
+        if len(indices) != 1 or not isinstance(index, Ramp):
+            return 0
+        if not isinstance(index.stride, IntImm) or index.stride.value != 1 or size % index.lanes:
+            return 0
+        found = self._analyzer.modular_set(index.base)
+        return index.lanes if found.coeff % index.lanes == 0 and found.base % index.lanes == 0 else 0
+
+
+class _Retype(Mutator):
+    def __init__(self, lanes: dict[Var, int]) -> None:
+        self._lanes = lanes
+        self._buffers: dict[Buffer, Buffer] = {}
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        body = self.visit(n.body)
+        count = self._lanes.get(n.buffer_var)
+        if count is None:
+            return n if body is n.body else rebuild(n, {"body": body})
+        extent: Any = n.extents[0]
+        extents = (const(extent.value // count, extent.dtype),)
+        return rebuild(n, {"dtype": dt.with_lanes(n.dtype, count), "extents": extents, "body": body})
+
+    def _element(self, buffer: Buffer, indices: tuple[PrimExpr, ...], count: int) -> Any:
+        found = self._buffers.get(buffer)
+        if found is None:
+            shape = tuple(
+                FloorDiv(d, const(count, d.dtype)) if not isinstance(d, IntImm) else const(d.value // count, d.dtype)
+                for d in buffer.shape
+            )
+            changes = {"dtype": dt.with_lanes(buffer.dtype, count), "shape": shape}
+            found = self._buffers[buffer] = rebuild(buffer, changes)
+        ramp: Any = indices[0]
+        return found, (FloorDiv(ramp.base, const(count, ramp.base.dtype)),)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        count = self._lanes.get(n.buffer.data)
+        if count is None:
+            return n if indices is n.indices else BufferLoad(n.buffer, indices)
+        return BufferLoad(*self._element(n.buffer, indices, count))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        count = self._lanes.get(n.buffer.data)
+        if count is None:
+            if value is n.value and indices is n.indices:
+                return n
+            return BufferStore(n.buffer, value, indices)
+        buffer, element = self._element(n.buffer, indices, count)
+        return BufferStore(buffer, value, element)
