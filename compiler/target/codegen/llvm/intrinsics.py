@@ -84,6 +84,21 @@ def _ldexp(e: Emitter, n: Call) -> ir.Value:
     return e.state.builder.fptrunc(e.state.builder.call(function, [wide, exponent]), value.type)
 
 
+def _nextafter(e: Emitter, n: Call) -> ir.Value:
+    """Step through the representations, which are ordered as the numbers are, each sign by itself."""
+    builder = e.state.builder
+    x, y = e.visit(n.args[0]), e.visit(n.args[1])
+    integer = with_lanes(ir.IntType(dt.bits(n.dtype)), lanes_of(x.type))
+    zero, bits = constant(x.type, 0.0), builder.bitcast(x, integer)
+    away = builder.xor(builder.fcmp_ordered("<", x, y), builder.fcmp_ordered("<", x, zero))
+    step = builder.select(away, constant(integer, 1), constant(integer, -1))
+    stepped = builder.bitcast(builder.add(bits, step), x.type)
+    smallest = e.state.call_intrinsic("llvm.copysign", [builder.bitcast(constant(integer, 1), x.type), y])
+    moved = builder.select(builder.fcmp_ordered("==", x, zero), smallest, stepped)
+    result = builder.select(builder.fcmp_ordered("==", x, y), y, moved)
+    return builder.select(builder.fcmp_unordered("uno", x, y), builder.fadd(x, y), result)
+
+
 def _isnan(e: Emitter, n: Call) -> ir.Value:
     value = e.visit(n.args[0])
     return e.state.builder.fcmp_unordered("uno", value, value)
@@ -227,7 +242,7 @@ def _has_suffix(name: str) -> bool:
     return last[:1] in "vifp" and last[-1:].isdigit()
 
 
-_LLVM = (
+_LLVM = (  # fmt: skip
     "sqrt",
     "sin",
     "cos",
@@ -252,14 +267,13 @@ _LLVM = (
     "pow",
     "atan2",
 )
-_LIBM = (
+_LIBM = (  # fmt: skip
     "log1p",
     "asinh",
     "acosh",
     "atanh",
     "hypot",
     "fmod",
-    "nextafter",
 )
 
 INTRINSICS: dict[str, Handler] = {
@@ -268,6 +282,7 @@ INTRINSICS: dict[str, Handler] = {
     **{name: _vector(name) for name in VECTOR_FUNCTIONS},
     "tir.rsqrt": partial(_in_single, _rsqrt),
     "tir.ldexp": _ldexp,
+    "tir.nextafter": _nextafter,
     "tir.isnan": _isnan,
     "tir.if_then_else": _if_then_else,
     "tir.likely": lambda e, n: e.visit(n.args[0]),

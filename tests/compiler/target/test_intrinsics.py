@@ -1,0 +1,180 @@
+"""Every intrinsic computes what its NumPy reference computes, and own vector code is accurate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.op import CallEffect, Op, registered_ops
+from compiler.ir.primexpr import Broadcast, Call, PrimExpr, const
+from compiler.target.codegen.llvm.intrinsics import INTRINSICS
+from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS
+from compiler.tir import builtin, op
+from tests.compiler.target.kernels import compile_module, elementwise, evaluate
+
+Array = np.ndarray[Any, Any]
+COUNT = 64
+
+DOMAINS: dict[str, tuple[float, float]] = {
+    "log": (1e-3, 50),
+    "log2": (1e-3, 50),
+    "log10": (1e-3, 50),
+    "log1p": (-0.9, 50),
+    "sqrt": (0, 50),
+    "rsqrt": (1e-2, 50),
+    "asin": (-1, 1),
+    "acos": (-1, 1),
+    "atanh": (-0.95, 0.95),
+    "acosh": (1, 50),
+    "pow": (0.1, 5),
+}
+UNARY = (
+    "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid "
+    "erf floor ceil trunc round nearbyint fabs isnan"
+)
+BINARY = "pow fmod atan2 copysign hypot nextafter"
+TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-13}
+
+
+def inputs(name: str, dtype: str, seed: int) -> Array:
+    low, high = DOMAINS.get(name, (-6, 6))
+    return np.random.default_rng(seed).uniform(low, high, COUNT).astype(dtype)
+
+
+def call(name: str, *args: PrimExpr) -> PrimExpr:
+    dtype = "bool" if name == "isnan" else args[0].dtype
+    if name == "isnan" and "x" in args[0].dtype:
+        dtype += args[0].dtype[args[0].dtype.index("x") :]
+    return Call(dtype, Op.get("tir." + name), args)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", UNARY.split())
+def test_unary(name: str, dtype: str, lanes: int) -> None:
+    a = inputs(name, dtype, 1)
+    result = "bool" if name == "isnan" else dtype
+    wanted = np.asarray(Op.get("tir." + name).reference(a)).astype(result)  # type: ignore[misc]
+    actual = evaluate(lambda x: call(name, x), [a], result, lanes)
+    np.testing.assert_allclose(actual, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", BINARY.split())
+def test_binary(name: str, dtype: str, lanes: int) -> None:
+    a, b = inputs(name, dtype, 2), inputs(name, dtype, 3)
+    wanted = Op.get("tir." + name).reference(a, b)  # type: ignore[misc]
+    actual = evaluate(lambda x, y: call(name, x, y), [a, b], dtype, lanes)
+    rtol = 0 if name == "nextafter" else TOLERANCE[dtype]
+    np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_fma_and_ldexp(dtype: str) -> None:
+    a, b, c = (inputs("exp", dtype, seed) for seed in (4, 5, 6))
+    wide = a.astype("longdouble") * b + c
+    np.testing.assert_allclose(evaluate(op.fma, [a, b, c], dtype), wide.astype(dtype), rtol=TOLERANCE[dtype])
+    shifts = np.random.default_rng(7).integers(-6, 6, COUNT).astype("int32")
+    np.testing.assert_array_equal(evaluate(op.ldexp, [a, shifts], dtype), np.ldexp(a, shifts))
+
+
+def units_apart(actual: Array, exact: Array) -> float:
+    """Return the largest distance in units of the last place of the exact value."""
+    spacing = np.spacing(np.abs(exact.astype(actual.dtype)))
+    return float(np.max(np.abs(actual.astype("longdouble") - exact) / spacing))
+
+
+@pytest.mark.parametrize(("dtype", "wide"), [("float32", "float64"), ("float64", "longdouble")])
+@pytest.mark.parametrize(("name", "low", "high"), [("exp", -80, 80), ("log", 1e-30, 1e30), ("tanh", -9, 9)])
+def test_vector_functions_are_accurate(name: str, low: float, high: float, dtype: str, wide: str) -> None:
+    if name == "log":
+        a = np.geomspace(low, high, 1 << 16).astype(dtype)
+    else:
+        a = np.linspace(low, high, 1 << 16).astype(dtype)
+    exact = Op.get("tir." + name).reference(a.astype(wide))  # type: ignore[misc]
+    assert units_apart(evaluate(lambda x: call(name, x), [a], dtype, 16), exact) <= 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_erf_is_accurate(dtype: str) -> None:
+    a = np.linspace(-6, 6, 1 << 12).astype(dtype)
+    exact = Op.get("tir.erf").reference(a.astype("float64"))  # type: ignore[misc]
+    assert units_apart(evaluate(lambda x: call("erf", x), [a], dtype, 16), exact) <= 3
+
+
+SPECIAL = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    1e-40,
+    -1e-40,
+    200.0,
+    -200.0,
+    1e-45,
+    88.8,
+    -103.9,
+    3e38,
+    -3e38,
+    1.0,
+    -1.0,
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(n.removeprefix("tir.") for n in VECTOR_FUNCTIONS))
+def test_vector_functions_at_special_values(name: str, dtype: str) -> None:
+    a = np.array(SPECIAL).astype(dtype)
+    with np.errstate(all="ignore"):
+        wanted = Op.get("tir." + name).reference(a)  # type: ignore[misc]
+    actual = evaluate(lambda x: call(name, x), [a], dtype, 16)
+    np.testing.assert_allclose(actual, wanted, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-44)
+
+
+@pytest.mark.parametrize("name", sorted(VECTOR_FUNCTIONS))
+def test_vector_functions_call_nothing(name: str) -> None:
+    text = compile_module(elementwise(lambda x: call(name.removeprefix("tir."), x), ["float32"], "float32", 64, 16))
+    assert "call" not in text.get_source("asm")
+
+
+def test_every_pure_operator_has_code() -> None:
+    """Whatever the language can name and NumPy can compute, machine code can compute."""
+    missing = [
+        name
+        for name, row in registered_ops().items()
+        if row.effect is CallEffect.PURE and row.reference is not None and name not in INTRINSICS
+    ]
+    assert not missing
+
+
+def test_halves_of_vectors() -> None:
+    a = np.arange(16, dtype="float32")
+
+    def swap(x: PrimExpr) -> PrimExpr:
+        low, high = op.vectorlow("float32x4", x), op.vectorhigh("float32x4", x)
+        return op.vectorcombine("float32x8", high, low)
+
+    wanted = a.reshape(2, 2, 4)[:, ::-1].reshape(-1)
+    np.testing.assert_array_equal(evaluate(swap, [a], "float32", 8), wanted)
+
+
+def test_llvm_intrinsics_and_c_functions() -> None:
+    a = inputs("sqrt", "float32", 8)
+    by_llvm = evaluate(
+        lambda x: builtin.call_llvm_pure_intrin(x.dtype, "llvm.sqrt", const(1, "uint32"), x), [a], "float32", 8
+    )
+    np.testing.assert_array_equal(by_llvm, np.sqrt(a))
+    by_c = evaluate(lambda x: builtin.call_pure_extern("float32", "cbrtf", x), [a], "float32")
+    np.testing.assert_allclose(by_c, np.cbrt(a), rtol=1e-6)
+
+
+def test_if_then_else_of_a_vector() -> None:
+    a = inputs("exp", "float32", 9)
+    chosen = evaluate(
+        lambda x: builtin.if_then_else(const(True), x, Broadcast(const(0.0, "float32"), 8)), [a], "float32", 8
+    )
+    np.testing.assert_array_equal(chosen, a)
