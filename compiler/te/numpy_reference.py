@@ -86,7 +86,7 @@ def evaluate(outputs: Sequence[Any], inputs: Mapping[Any, Array]) -> list[Array]
         If some operation needs a temporary that is too large, or has no NumPy counterpart.
     """
     known: dict[Any, Array] = dict(inputs)
-    return [np.ascontiguousarray(_tensor(t, known)) for t in outputs]
+    return [_tensor(t, known) for t in outputs]
 
 
 def _tensor(tensor: Any, known: dict[Any, Array]) -> Array:
@@ -100,7 +100,8 @@ def _tensor(tensor: Any, known: dict[Any, Array]) -> Array:
             _tensor(source, known)
         for index, body in enumerate(op.body):
             result = op.output(index)
-            known[result] = _Evaluation(op.axis, known).whole(body).astype(result.dtype, copy=False)
+            value = _Evaluation(op.axis, known).whole(body)
+            known[result] = np.asarray(value, result.dtype, order="C")  # strided reads count on it
     return known[tensor]
 
 

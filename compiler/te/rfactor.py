@@ -10,7 +10,7 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce,
 from compiler.ir.substitute import substitute
 from compiler.te.dataflow import replace_dataflow
 from compiler.te.guards import bound_predicates
-from compiler.te.message import Domains, Values, pass_down_domain, pass_up_index, reaches
+from compiler.te.message import Domains, Values, from_zero, pass_down_domain, pass_up_index, reaches
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
@@ -69,9 +69,12 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     analyzer = Analyzer()
     domains: Domains = {a: domain(a) for a in op.root_iter_vars}
     pass_down_domain(stage, domains, analyzer)
+    begin = domains[axis].min
+    domains[axis] = from_zero(domains[axis].extent)
+    values: Values = {a: a.var for a in stage.leaf_iter_vars}
+    values[axis] = axis.var + begin
     for a in stage.all_iter_vars:
         analyzer.bind(a.var, domains[a])
-    values: Values = {a: a.var for a in stage.leaf_iter_vars}
     pass_up_index(stage, domains, values)
     skip = {a for a in stage.all_iter_vars if a not in family}
     guards = bound_predicates(stage, domains, values, analyzer, skip=skip, skip_own_domain=True)

@@ -1,0 +1,119 @@
+"""Random legal schedules of a program, drawn by hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from compiler import te
+from compiler.ir.primexpr import IterVar, Reduce
+from compiler.te.operation import ComputeOp
+from compiler.te.schedule import Schedule
+from compiler.te.stage import AttachType, Stage
+from tests.properties.te_programs import Draw, Program, pick
+
+
+def schedules(draw: Draw, program: Program, steps: int = 6) -> Schedule:
+    """Draw a schedule of the program's outputs, made by up to ``steps`` primitives and the places of its stages."""
+    schedule = te.create_schedule([t.op for t in program.outputs])
+    for _ in range(draw(st.integers(0, 2))):
+        pick(draw, [_cache_read, _cache_write, _rfactor])(draw, schedule)
+    for _ in range(draw(st.integers(0, steps))):
+        pick(draw, [_split, _split, _fuse, _reorder, _annotate])(draw, _stage(draw, schedule))
+    for stage in reversed(schedule.stages):
+        _place(draw, schedule, stage)
+    if draw(st.booleans()):
+        _split(draw, _stage(draw, schedule))
+    return schedule
+
+
+def _computed(schedule: Schedule) -> list[Stage]:
+    return [s for s in schedule.stages if isinstance(s.op, ComputeOp)]
+
+
+def _stage(draw: Draw, schedule: Schedule) -> Stage:
+    return pick(draw, _computed(schedule))
+
+
+def _consumers(schedule: Schedule, stage: Stage) -> list[Stage]:
+    return [s for s in schedule.stages if any(t.op is stage.op for t in s.op.input_tensors)]
+
+
+def _is_reduction(stage: Stage) -> bool:
+    return isinstance(stage.op, ComputeOp) and isinstance(stage.op.body[0], Reduce)
+
+
+def _split(draw: Draw, stage: Stage) -> None:
+    if stage.leaf_iter_vars:
+        axis = pick(draw, stage.leaf_iter_vars)
+        size = draw(st.integers(1, 5))
+        if draw(st.booleans()):
+            stage.split(axis, factor=size)
+        else:
+            stage.split(axis, nparts=size)
+
+
+def _fuse(draw: Draw, stage: Stage) -> None:
+    leaves = stage.leaf_iter_vars
+    pairs = [(a, b) for a, b in zip(leaves, leaves[1:], strict=False) if a.iter_type == b.iter_type]
+    if pairs:
+        stage.fuse(*pick(draw, pairs))
+
+
+def _reorder(draw: Draw, stage: Stage) -> None:
+    stage.reorder(*_shuffled(draw, stage.leaf_iter_vars))
+
+
+def _shuffled(draw: Draw, axes: list[IterVar]) -> list[IterVar]:
+    return [axes[i] for i in draw(st.permutations(range(len(axes))))]
+
+
+def _annotate(draw: Draw, stage: Stage) -> None:
+    parallel = [a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce]
+    if parallel:
+        axis = pick(draw, parallel)
+        pick(draw, [stage.vectorize, stage.unroll, stage.parallel])(axis)
+
+
+def _place(draw: Draw, schedule: Schedule, stage: Stage) -> None:
+    """Put a stage at root, into its readers, or into a loop that encloses all of them."""
+    if not isinstance(stage.op, ComputeOp) or stage.is_output:
+        return
+    consumers = _consumers(schedule, stage)
+    ways: list[Callable[[], Any]] = [lambda: None]
+    if not _is_reduction(stage):
+        ways.append(stage.compute_inline)
+    loops = [s.leaf_iter_vars for s in consumers if s.attach_type is not AttachType.INLINE]
+    if len(consumers) == 1 and loops and loops[0]:
+        ways += [lambda: stage.compute_at(consumers[0], pick(draw, loops[0]))] * 3
+    pick(draw, ways)()
+
+
+def _cache_read(draw: Draw, schedule: Schedule) -> None:
+    readable = [s for s in schedule.stages if _consumers(schedule, s)]
+    if readable:
+        stage = pick(draw, readable)
+        consumers = _consumers(schedule, stage)
+        some = consumers[: draw(st.integers(1, len(consumers)))]
+        schedule.cache_read(stage.op.output(0), "local", [s.op for s in some])
+
+
+def _cache_write(draw: Draw, schedule: Schedule) -> None:
+    stage = _stage(draw, schedule)
+    if all(s.op.name != f"{stage.op.name}.local" for s in schedule.stages):
+        if draw(st.booleans()):
+            _split(draw, stage)
+        schedule.cache_write(stage.op.output(0), "local")
+
+
+def _rfactor(draw: Draw, schedule: Schedule) -> None:
+    stages = [s for s in _computed(schedule) if _is_reduction(s)]
+    if stages:
+        stage = pick(draw, stages)
+        if draw(st.booleans()):
+            stage.split(stage.op.reduce_axis[-1], factor=draw(st.integers(1, 4)))
+        axes = [a for a in stage.leaf_iter_vars if a.iter_type == IterVar.CommReduce]
+        place = draw(st.integers(-1, len(stage.op.axis)))
+        schedule.rfactor(stage.op.output(0), pick(draw, axes), place)

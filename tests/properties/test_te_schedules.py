@@ -1,0 +1,70 @@
+"""Whatever a schedule does, a program computes what NumPy says, and touches no element outside of a buffer.
+
+``STRATA_EXAMPLES=5000 python -m pytest tests/properties`` looks at more programs than the usual few.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, note, reject, settings
+from hypothesis import strategies as st
+
+from compiler.ir.error import ScheduleError
+from compiler.ir.primexpr import IntImm
+from compiler.te.numpy_reference import evaluate
+from compiler.te.schedule import Schedule
+from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.interpreter import interpret
+from tests.properties.te_programs import Program, programs
+from tests.properties.te_schedules import schedules
+
+EXAMPLES = int(os.environ.get("STRATA_EXAMPLES", "150"))
+
+relaxed = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+
+
+def run(schedule: Schedule, program: Program, outputs: list[Any]) -> list[np.ndarray[Any, Any]]:
+    """Interpret the loops of a schedule; return what they compute, and the same from NumPy."""
+    rng = np.random.default_rng(0)
+    inputs = {t: rng.integers(-9, 9, [int(d) for d in t.shape]).astype(t.dtype) for t in program.inputs}
+    results = [np.full([int(d) for d in t.shape], 99, t.dtype) for t in outputs]
+    try:
+        func = schedule_to_prim_func(schedule, [*program.inputs, *outputs])
+    except ScheduleError as error:
+        if "constant extent" in str(error):
+            reject()  # an axis to vectorize turned out longer in some iterations than in others
+        raise
+    note("\n".join(f"{p.stage} {p.label}" for p in schedule.primitives))
+    note(str(func))
+    interpret(func, [*inputs.values(), *results])
+    for result, expected in zip(results, evaluate(program.outputs, inputs), strict=True):
+        np.testing.assert_array_equal(result, expected)
+    return results
+
+
+@given(st.data())
+@relaxed
+def test_scheduled_programs_compute_what_numpy_computes(data: st.DataObject) -> None:
+    program = programs(data.draw)
+    note("\n".join(str(t.op) for t in program.computed))
+    assert all(isinstance(d, IntImm) for t in program.computed for d in t.shape)
+    run(schedules(data.draw, program), program, program.outputs)
+
+
+@given(st.data())
+@relaxed
+def test_every_prefix_of_a_schedule_computes_the_same(data: st.DataObject) -> None:
+    program = programs(data.draw, stages=2)
+    schedule = schedules(data.draw, program, steps=4)
+    count = data.draw(st.integers(0, len(schedule.primitives)))
+    prefix, map_tensor = schedule.replay(count)
+    assert [p.label for p in prefix.primitives] == [p.label for p in schedule.primitives[:count]]
+    run(prefix, program, [map_tensor(t) for t in program.outputs])
