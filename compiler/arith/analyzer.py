@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from compiler.arith.canonical_simplify import CanonicalSimplifier
+from compiler.arith.canonical_simplify import CanonicalSimplifier, is_plain
 from compiler.arith.const_int_bound import ConstIntBound
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.knowledge import Knowledge
 from compiler.arith.modular_set import ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir.error import DTypeError, show
-from compiler.ir.primexpr import ExprLike, FloatImm, IntImm, PrimExpr, Range, Sub, Var, convert
+from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
 
 
 class Analyzer:
@@ -74,10 +74,13 @@ class Analyzer:
         return self._canonical(convert(expr))
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> PrimExpr:
-        """Simplify as far as the known facts allow: by rules, then by normal form, ``steps`` times in turn."""
-        result = convert(expr)
+        """Simplify as far as the known facts allow, ``steps`` times in turn by rules and by normal form.
+
+        The normal form comes first here: it is fast, and where it says all there is to say the rules are not asked.
+        """
+        result = self._canonical(convert(expr))
         for step in range(steps):
-            if isinstance(result, (IntImm, FloatImm)):
+            if is_plain(result):
                 break
             result = self._canonical(result) if step % 2 else self._rewrite(result)
         return result

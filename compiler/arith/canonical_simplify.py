@@ -7,12 +7,56 @@ index arithmetic is rewritten by the rules of the base class, over operands in n
 from __future__ import annotations
 
 from math import gcd
+from typing import Any
 
 from compiler.arith.const_int_bound import is_index_type
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.split_sum import NO_UPPER, Split, Sum
-from compiler.ir.primexpr import LT, Add, BinaryOp, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, const
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import (
+    LT,
+    Add,
+    BinaryOp,
+    Broadcast,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    PrimExpr,
+    Ramp,
+    Select,
+    Sub,
+    Var,
+    const,
+)
+
+
+def is_plain(e: PrimExpr) -> bool:
+    """Return whether the normal form says all about ``e``, so that the rules for sums and quotients add nothing."""
+    kind = type(e)
+    if kind is IntImm or isinstance(e, Var):
+        return True
+    if isinstance(e, BinaryOp):
+        if kind in (FloorDiv, FloorMod):
+            return isinstance(e.b, IntImm) and not isinstance(e.a, (Add, Sub, Mul)) and is_plain(e.a)
+        if kind in (Div, Mod, Min, Max) and dt.is_integral(e.dtype):
+            return False
+        if kind is Mul and not isinstance(e.b, IntImm) and dt.is_integral(e.dtype):
+            return False
+        return is_plain(e.a) and is_plain(e.b)
+    if isinstance(e, (Select, Let, Ramp, Broadcast)):
+        return False
+    return all(is_plain(part) for name in e.children for part in _parts(getattr(e, name)))
+
+
+def _parts(child: Any) -> tuple[Any, ...]:
+    return child if isinstance(child, tuple) else (child,)
 
 
 class CanonicalSimplifier(RewriteSimplifier):
@@ -43,51 +87,64 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     def _sum(self, n: PrimExpr) -> Sum:
         """Return an expression of index type as a sum."""
+        result = Sum(n.dtype, [])
+        self._collect(n, 1, result)
+        return result
+
+    def _collect(self, n: PrimExpr, factor: int, into: Sum) -> None:
+        """Add ``n * factor`` to a sum."""
         kind = type(n)
         if kind is IntImm:
-            return Sum(n.dtype, [], n.value)  # type: ignore[attr-defined]
-        if isinstance(n, Add):
-            return self._sum(n.a).plus(self._sum(n.b))
-        if isinstance(n, Sub):
-            return self._sum(n.a).plus(self._sum(n.b), -1)
-        if isinstance(n, Mul):
-            return self._product(n)
-        if isinstance(n, (FloorDiv, FloorMod)):
-            return self._division(n)
-        return self._atom(self.visit(n), n)
+            into.base += n.value * factor  # type: ignore[attr-defined]
+        elif isinstance(n, Add):
+            self._collect(n.a, factor, into)
+            self._collect(n.b, factor, into)
+        elif isinstance(n, Sub):
+            self._collect(n.a, factor, into)
+            self._collect(n.b, -factor, into)
+        elif isinstance(n, Mul):
+            self._collect_product(n, factor, into)
+        elif isinstance(n, (FloorDiv, FloorMod)):
+            self._collect_division(n, factor, into)
+        else:
+            e = self.visit(n)
+            if e is not n and isinstance(e, (IntImm, Add, Sub, Mul, FloorDiv, FloorMod)):
+                self._collect(e, factor, into)
+            else:
+                into.add_term(Split(e, factor))
 
-    def _atom(self, e: PrimExpr, original: PrimExpr) -> Sum:
-        """Return a simplified expression as a sum, taken apart if simplification has made a sum of it."""
-        if isinstance(e, IntImm):
-            return Sum(e.dtype, [], e.value)
-        if e is not original and isinstance(e, (Add, Sub, Mul, FloorDiv, FloorMod)):
-            return self._sum(e)
-        return Sum(e.dtype, [Split(e)])
-
-    def _product(self, n: Mul) -> Sum:
+    def _collect_product(self, n: Mul, factor: int, into: Sum) -> None:
+        if isinstance(n.b, IntImm):
+            if n.b.value:
+                self._collect(n.a, factor * n.b.value, into)
+            return
         a, b = self._sum(n.a), self._sum(n.b)
         if not b.terms:
-            return a.times(b.base)
-        if not a.terms:
-            return b.times(a.base)
-        return self._opaque(n, a, b)
+            into.add(a, factor * b.base)
+        elif not a.terms:
+            into.add(b, factor * a.base)
+        else:
+            self._collect_opaque(n, a, b, factor, into)
 
-    def _opaque(self, n: BinaryOp, a: Sum, b: Sum) -> Sum:
-        """Return an operation that the normal form does not know, on operands in normal form, after the rules."""
+    def _collect_opaque(self, n: BinaryOp, a: Sum, b: Sum, factor: int, into: Sum) -> None:
+        """Add an operation that the normal form does not know, on operands in normal form, after the rules."""
         left, right = a.expression(self.known.bounds), b.expression(self.known.bounds)
         same = deep_equal(left, n.a) and deep_equal(right, n.b)
         e = n if same else type(n)(left, right)
         rewritten = self.visit_BinaryOp(e)
-        if isinstance(rewritten, (Add, Sub)) or (rewritten is not e and isinstance(rewritten, IntImm)):
-            return self._sum(rewritten)
-        return Sum(n.dtype, [Split(rewritten)])
+        if isinstance(rewritten, (Add, Sub, IntImm)):
+            self._collect(rewritten, factor, into)
+        else:
+            into.add_term(Split(rewritten, factor))
 
-    def _division(self, n: FloorDiv | FloorMod) -> Sum:
+    def _collect_division(self, n: FloorDiv | FloorMod, factor: int, into: Sum) -> None:
         dividend, divisor = self._sum(n.a), self._sum(n.b)
         if divisor.terms or divisor.base <= 0:
-            return self._opaque(n, dividend, divisor)
-        c = divisor.base
-        return self._quotient(dividend, c) if isinstance(n, FloorDiv) else self._remainder(dividend, c)
+            self._collect_opaque(n, dividend, divisor, factor, into)
+        elif isinstance(n, FloorDiv):
+            into.add(self._quotient(dividend, divisor.base), factor)
+        else:
+            into.add(self._remainder(dividend, divisor.base), factor)
 
     def _quotient(self, dividend: Sum, c: int) -> Sum:
         whole, rest = dividend.separate(c)
@@ -96,11 +153,15 @@ class CanonicalSimplifier(RewriteSimplifier):
         if low // c == high // c:
             result.base += low // c
             return result
+        shared = self._shared_factor(rest, c)
+        if shared > 1:
+            coarse, _ = rest.separate(shared)
+            result.add(self._quotient(coarse.exactly_divided(shared), c // shared))
+            return result
         piece = self._only_piece(rest)
         divided = None if piece is None else _divide(piece, c)
-        if divided is None:
-            divided = Split(rest.expression(self.known.bounds), 1, c)
-        return result.plus(Sum(result.dtype, [divided]))
+        result.add_term(divided or Split(rest.expression(self.known.bounds), 1, c))
+        return result
 
     def _remainder(self, dividend: Sum, c: int) -> Sum:
         _, rest = dividend.separate(c)
@@ -109,11 +170,24 @@ class CanonicalSimplifier(RewriteSimplifier):
             rest.base -= low // c * c
             return rest
         rest.base %= c
+        shared = self._shared_factor(rest, c)
+        if shared > 1:
+            coarse, fine = rest.separate(shared)
+            fine.add(self._remainder(coarse.exactly_divided(shared), c // shared), shared)
+            return fine
         piece = self._only_piece(rest)
         reduced = None if piece is None else _reduce(piece, c)
-        if reduced is None:
-            reduced = Split(rest.expression(self.known.bounds), 1, 1, c)
-        return Sum(rest.dtype, [reduced])
+        return Sum(rest.dtype, [reduced or Split(rest.expression(self.known.bounds), 1, 1, c)])
+
+    def _shared_factor(self, s: Sum, c: int) -> int:
+        """Return a factor ``f`` of ``c`` such that what it does not divide in the sum lies in ``0 <= rest < f``."""
+        for f in sorted({gcd(term.scale, c) for term in s.terms}, reverse=True):
+            if 1 < f < c:
+                coarse, fine = s.separate(f)
+                low, high = fine.interval(self.known.bounds)
+                if coarse.terms and fine.terms and low >= 0 and high < f:
+                    return f
+        return 1
 
     def _only_piece(self, s: Sum) -> Split | None:
         return s.terms[0] if len(s.terms) == 1 and s.base == 0 else None
@@ -127,7 +201,8 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     def _reduced(self, n: LT) -> PrimExpr | None:
         """Divide both sides by what all of their terms share, up to a rest that cannot matter."""
-        difference = self._sum(n.a).plus(self._sum(n.b), -1)
+        difference = self._sum(n.a)
+        self._collect(n.b, -1, difference)
         common = gcd(*[term.scale for term in difference.terms])
         for divisor in {common, *[abs(term.scale) for term in difference.terms]}:
             if divisor < 2:

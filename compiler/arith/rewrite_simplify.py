@@ -315,8 +315,12 @@ class RewriteSimplifier(Mutator):
             return Or(self._negation(e.a), self._negation(e.b))
         if isinstance(e, Or):
             return And(self._negation(e.a), self._negation(e.b))
-        if kind in NEGATION and (kind in (EQ, NE) or dt.is_integral(e.a.dtype)):  # type: ignore[attr-defined]
+        if kind in (EQ, NE):
             return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
+        if kind in NEGATION and dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
+            if kind in (GE, GT):
+                return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
+            return (LE if kind is LT else LT)(e.b, e.a)  # type: ignore[attr-defined]
         return Not(e)
 
     def visit_And(self, n: And) -> PrimExpr:

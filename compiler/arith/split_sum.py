@@ -32,12 +32,17 @@ class Split:
 
     def same_piece(self, other: Split) -> bool:
         """Return whether two pieces differ in their scales only."""
-        return self.lower == other.lower and self.upper == other.upper and deep_equal(self.index, other.index)
+        return (
+            self.lower == other.lower
+            and self.upper == other.upper
+            and (self.index is other.index or deep_equal(self.index, other.index))
+        )
 
     def above(self, other: Split) -> Split | None:
         """Return the one piece that this, right above the other in the same index, makes together with it."""
-        fits = self.lower == other.upper and self.scale * other.lower == other.scale * self.lower
-        if fits and self.upper != other.upper and deep_equal(self.index, other.index):
+        if self.lower != other.upper or self.upper == other.upper:
+            return None
+        if self.scale * other.lower == other.scale * self.lower and deep_equal(self.index, other.index):
             return Split(self.index, other.scale, other.lower, self.upper)
         return None
 
@@ -74,32 +79,28 @@ class Sum:
         self.terms = terms
         self.base = base
 
-    def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """Return ``self + other * factor``."""
-        result = Sum(self.dtype, list(self.terms), self.base + other.base * factor)
+    def add(self, other: Sum, factor: int = 1) -> None:
+        """Add ``other * factor`` to this sum."""
+        if factor == 0:
+            return
+        self.base += other.base * factor
         for term in other.terms:
-            result._add(term if factor == 1 else term.scaled(term.scale * factor))
-        return result
+            self.add_term(term if factor == 1 else term.scaled(term.scale * factor))
 
-    def _add(self, term: Split) -> None:
+    def add_term(self, term: Split) -> None:
+        """Add one piece, merged with those that it fits."""
         for i, mine in enumerate(self.terms):
             if mine.same_piece(term):
                 del self.terms[i]
                 if mine.scale + term.scale:
-                    self._add(mine.scaled(mine.scale + term.scale))
+                    self.add_term(mine.scaled(mine.scale + term.scale))
                 return
             merged = mine.above(term) or term.above(mine)
             if merged is not None:
                 del self.terms[i]
-                self._add(merged)
+                self.add_term(merged)
                 return
         self.terms.append(term)
-
-    def times(self, factor: int) -> Sum:
-        """Return ``self * factor``."""
-        if factor == 0:
-            return Sum(self.dtype, [], 0)
-        return Sum(self.dtype, [t.scaled(t.scale * factor) for t in self.terms], self.base * factor)
 
     def separate(self, divisor: int) -> tuple[Sum, Sum]:
         """Return the part that ``divisor`` divides, term by term, and the rest."""
