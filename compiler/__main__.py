@@ -40,22 +40,25 @@ def main(arguments: list[str]) -> int:
         else:
             sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
             runpy.run_path(rest[0], run_name="__main__")
-    except TVMError as exc:
+    except Exception as exc:
         _show(exc)
         return 1
     return 0
 
 
-def _show(exc: TVMError) -> None:
-    """Print a traceback of the user's frames only: the error is in the program, not in this package."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(exc.__traceback__)
-        if not frame.filename.startswith((_PACKAGE, "<frozen"))
-    ]
-    print("Traceback (most recent call last):", file=sys.stderr)
-    print("".join(traceback.format_list(frames)), end="", file=sys.stderr)
-    print(f"{type(exc).__name__}: {exc}", file=sys.stderr)
+def _show(exc: Exception) -> None:
+    """Print a traceback that begins in the user's program; a mistake in the program is not traced into this package."""
+    tb = exc.__traceback__
+    while tb is not None and _is_ours(tb.tb_frame.f_code.co_filename):
+        tb = tb.tb_next
+    shown = traceback.TracebackException(type(exc), exc, tb, compact=True)
+    if isinstance(exc, TVMError):
+        shown.stack = traceback.StackSummary.from_list([f for f in shown.stack if not _is_ours(f.filename)])
+    print("".join(shown.format()), end="", file=sys.stderr)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith((_PACKAGE, "<frozen"))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def test_an_error_of_the_program_shows_the_program_only(tmp_path: Path) -> None:
     assert done.returncode == 1
     shown = done.stderr.splitlines()
     assert shown[0] == "Traceback (most recent call last):"
-    assert shown[-1] == "TVMError: Op.get: no operator is named 'tir.x'"
+    assert shown[-1] == "compiler.ir.error.TVMError: Op.get: no operator is named 'tir.x'"
     files = [line for line in shown if line.lstrip().startswith("File")]
     assert len(files) == 2
     assert all(str(script) in line for line in files)
