@@ -40,11 +40,24 @@ class Timing:
         return high - low
 
 
-def time_calls(call: Callable[[], object]) -> Timing:
-    """Time ``call``: once to warm up, then in repeats that are long enough for the clock."""
+def time_call(call: Callable[[], object]) -> float:
+    """Return the seconds that one call takes."""
     started = time.perf_counter()
     call()
-    first = time.perf_counter() - started
+    return time.perf_counter() - started
+
+
+def time_calls(call: Callable[[], object], first: float | None = None) -> Timing:
+    """Time ``call`` in repeats that are long enough for the clock.
+
+    Parameters
+    ----------
+    call : callable
+    first : float, optional
+        Seconds that a call took which warmed up; without it, one is made.  Of a slow kernel it is the measurement.
+    """
+    if first is None:
+        first = time_call(call)
     if first > SECONDS_A_RUNG:
         return Timing([first], 1)
     number = max(1, math.ceil(SECONDS_A_REPEAT / max(first, 1e-7)))
