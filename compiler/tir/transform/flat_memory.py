@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, cast, const
@@ -67,6 +68,19 @@ def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | 
     return rebuild(buffer, {"dtype": dtype, "shape": (size,), "strides": ()})
 
 
+ALLOCATION_ALIGNMENT = 64
+"""Of memory that a function allocates for itself, in bytes: a cache line."""
+
+
+def _alignment(size: PrimExpr, dtype: str) -> int:
+    """Return the alignment of an allocation, not more than what it holds; -1 for the usual one."""
+    align = ALLOCATION_ALIGNMENT
+    if isinstance(size, IntImm) and size.value > 0:
+        while align > size.value * dt.storage_bytes(dtype):
+            align //= 2
+    return -1 if align == ALLOCATION_ALIGNMENT else align
+
+
 class _View:
     """How a buffer is laid out: its alias of one dimension, where it begins, and its strides."""
 
@@ -107,6 +121,7 @@ class FlatMemory:
                 "shape": (size,),
                 "strides": (),
                 "elem_offset": const(0, size.dtype),
+                "data_alignment": _alignment(size, storage_dtype(buffer.dtype)),
             },
         )
         self._views[buffer] = _View(flat, begin, strides, None)

@@ -29,8 +29,8 @@ class Lifetime:
     Attributes
     ----------
     alloc : Allocate
-    region : Stmt
-        The parallel loop or thread that the memory belongs to, or the whole body: where it can be allocated.
+    region : Stmt or None
+        The parallel loop or thread that the memory belongs to, where it can be allocated; None for the function.
     movable : bool
         Whether it can be allocated there at all: its size must be known there.
     first, last : int
@@ -41,7 +41,7 @@ class Lifetime:
 
     __slots__ = ("alloc", "depth", "first", "first_stmt", "last", "last_stmt", "movable", "region")
 
-    def __init__(self, alloc: Allocate, region: Stmt, depth: int, movable: bool) -> None:
+    def __init__(self, alloc: Allocate, region: Stmt | None, depth: int, movable: bool) -> None:
         self.alloc = alloc
         self.region = region
         self.depth = depth
@@ -81,7 +81,7 @@ class Lifetimes(Visitor):
         self.found: dict[Var, Lifetime] = {}
         self._time = 0
         self._scopes: list[_Scope] = []
-        self._regions: list[tuple[Stmt, set[Var]]] = [(body, set())]
+        self._regions: list[tuple[Stmt | None, set[Var]]] = [(None, set())]
         self._leaf: Stmt = body
         self.visit(body)
 
@@ -162,12 +162,15 @@ class Lifetimes(Visitor):
         self._leaf_stmt(n, n.value)
         if isinstance(n.node, Var):
             self._touch(n.node)
-        if n.attr_key in ("thread_extent", "virtual_thread") and isinstance(n.node, IterVar):
+        if n.attr_key not in ("thread_extent", "virtual_thread") or not isinstance(n.node, IterVar):
+            self.visit(n.body)
+        elif any(isinstance(region, AttrStmt) for region, _ in self._regions):
+            self._regions[-1][1].add(n.node.var)
+            self._scope(n, (), n.body)
+        else:
             self._regions.append((n, set()))
             self._scope(n, (), n.body)
             self._regions.pop()
-        else:
-            self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> None:
         region, bound = self._regions[-1]

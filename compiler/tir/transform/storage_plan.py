@@ -19,7 +19,7 @@ class Storage:
 
     def __init__(self, first: Lifetime) -> None:
         self.members = [first]
-        self.region: Stmt = first.region
+        self.region: Stmt | None = first.region
         self.var: Var = first.alloc.buffer_var
         self.dtype: str = first.alloc.dtype
         self.extents: tuple[PrimExpr, ...] = first.alloc.extents
@@ -69,7 +69,7 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
     """
     storages: list[Storage] = []
     for life in sorted(lives, key=lambda x: x.first):
-        found = _in_place(storages, life) or _free(storages, life) if _shares(life.alloc) else None
+        found = _in_place(storages, life) or _free(storages, life)
         if found is None:
             storages.append(Storage(life))
         else:
@@ -78,7 +78,7 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
 
 
 def _shares(alloc: Allocate) -> bool:
-    """Single values and private arrays are better kept in registers, one each."""
+    """Return whether memory is worth passing on; single values and private arrays are better kept in registers."""
     size = constant_size(alloc)
     small = size is not None and size * dt.bits(alloc.dtype) * dt.lanes(alloc.dtype) <= 32
     return not small and not scope_of(alloc).startswith(("local", "warp"))
@@ -87,7 +87,7 @@ def _shares(alloc: Allocate) -> bool:
 def _fits(storage: Storage, life: Lifetime) -> bool:
     alloc = life.alloc
     first = storage.members[0].alloc
-    if storage.region is not life.region or scope_of(first) != scope_of(alloc) or not _shares(first):
+    if storage.region is not life.region or scope_of(first) != scope_of(alloc):
         return False
     if dt.bits(storage.dtype) != dt.bits(alloc.dtype) or dt.lanes(storage.dtype) != dt.lanes(alloc.dtype):
         return False
@@ -109,7 +109,9 @@ def _in_place(storages: list[Storage], life: Lifetime) -> Storage | None:
 
 
 def _free(storages: list[Storage], life: Lifetime) -> Storage | None:
-    candidates = [s for s in storages if s.last.last < life.first and _fits(s, life)]
+    if not _shares(life.alloc):
+        return None
+    candidates = [s for s in storages if s.last.last < life.first and _shares(s.last.alloc) and _fits(s, life)]
     size = constant_size(life.alloc)
     if size is None:
         return candidates[0] if candidates else None

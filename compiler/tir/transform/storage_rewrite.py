@@ -53,14 +53,14 @@ def rewrite_storage(body: Stmt) -> Stmt:
     touched = [x for x in lives if x.last >= 0]
     storages = plan(touched)
     taken = {x.alloc for x in lives}
-    return _Rewrite(body, storages, taken).apply()
+    rewrite = _Rewrite(storages, taken)
+    return rewrite.allocated(None, rewrite.visit(body))
 
 
 class _Rewrite(Mutator):
-    def __init__(self, body: Stmt, storages: list[Storage], taken: set[Allocate]) -> None:
-        self._body = body
+    def __init__(self, storages: list[Storage], taken: set[Allocate]) -> None:
         self._taken = taken
-        self._at: dict[Stmt, list[Storage]] = {}
+        self._at: dict[Stmt | None, list[Storage]] = {}
         self._var: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
         for storage in storages:
@@ -68,13 +68,8 @@ class _Rewrite(Mutator):
             for life in storage.members[1:]:
                 self._var[life.alloc.buffer_var] = storage.var
 
-    def apply(self) -> Stmt:
-        return self._allocated(self._body, self.visit(self._body), whole=True)
-
-    def _allocated(self, region: Stmt, body: Stmt, whole: bool = False) -> Stmt:
+    def allocated(self, region: Stmt | None, body: Stmt) -> Stmt:
         """Return ``body`` below the allocations of a region."""
-        if whole != (region is self._body):
-            return body
         for storage in reversed(self._at.get(region, ())):
             first = storage.members[0].alloc
             with derived_from(NO_SPAN.union(*[x.alloc.span for x in storage.members])):
@@ -82,13 +77,13 @@ class _Rewrite(Mutator):
         return body
 
     def visit_For(self, n: For) -> Stmt:
-        low, extent, body = self.visit(n.min), self.visit(n.extent), self._allocated(n, self.visit(n.body))
+        low, extent, body = self.visit(n.min), self.visit(n.extent), self.allocated(n, self.visit(n.body))
         if low is n.min and extent is n.extent and body is n.body:
             return n
         return rebuild(n, {"min": low, "extent": extent, "body": body})
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        value, body = self.visit(n.value), self._allocated(n, self.visit(n.body))
+        value, body = self.visit(n.value), self.allocated(n, self.visit(n.body))
         subject = self._var.get(n.node, n.node) if isinstance(n.node, Var) else n.node
         if value is n.value and body is n.body and subject is n.node:
             return n

@@ -130,7 +130,8 @@ class _Unroll(Mutator):
         )
         result = self._unrolled(loop, extent, automatic)
         self.steps = outer_steps + self.steps * (extent if extent > 0 else 1)
-        self.loops_left = outer_left or self.loops_left or isinstance(result, For)
+        left = isinstance(result, For) and result.kind != ForKind.UNROLLED
+        self.loops_left = outer_left or self.loops_left or left
         return result
 
     def _unrolled(self, n: For, extent: int, automatic: bool) -> Stmt:
