@@ -31,6 +31,8 @@ CONSOLE_BYTES = 8192
 _BOOT_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 """How long after the wall clock's end the zygote may take to say so."""
+_CPU_COUNTED = 0.85
+"""Least share of the processor time allowed that is on record when the kernel, which samples it, has killed for it."""
 _FIRST_UID = 64_000
 
 
@@ -188,7 +190,7 @@ class SandboxedJob:
         if not any(isinstance(r, wire.Ready) for r in self._reports):
             return "setup", f"the child ended before the script started: {describe(exited)}"
         allowed = rlimits.cpu_limit(self._limits)
-        if exited.signal == signal.SIGKILL and exited.cpu_seconds >= allowed * 0.95:
+        if exited.signal == signal.SIGKILL and exited.cpu_seconds >= allowed * _CPU_COUNTED:
             return "timeout", f"more than {allowed} s of processor time"
         if exited.signal == signal.SIGKILL or exited.exit_code == EXIT_OUT_OF_MEMORY:
             return "memory", "out of memory"
