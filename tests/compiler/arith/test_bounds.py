@@ -1,0 +1,235 @@
+"""Intervals, congruences and sets hold every value that occurs."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from compiler.arith import (
+    Analyzer,
+    ConstIntBound,
+    IntervalSet,
+    IntSet,
+    deduce_bound,
+    detect_clip_bound,
+    detect_linear_equation,
+    eval_set,
+    intersect,
+    neg_inf,
+    pos_inf,
+    union,
+)
+from compiler.arith.deep_equal import deep_equal
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
+    BinaryOp,
+    Broadcast,
+    Cast,
+    IntImm,
+    Max,
+    Min,
+    PrimExpr,
+    Ramp,
+    Range,
+    Var,
+    const,
+)
+from compiler.tir.op import all as all_of
+from compiler.tir.op import likely
+from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, written
+
+x, y, z, w = VARIABLES
+i, j, n, m = (Var(name) for name in ("i", "j", "n", "m"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
+def test_values_lie_in_the_interval_and_the_congruence(e: PrimExpr, points: list[dict[str, int]]) -> None:
+    analyzer = Analyzer()
+    for v in VARIABLES:
+        low, high = RANGES[v.name]
+        analyzer.update(v, ConstIntBound(low, high))
+    (low, high), (coeff, base) = analyzer.const_int_bound(e), analyzer.modular_set(e)
+    for values in points:
+        try:
+            value = evaluate(e, values)
+        except ZeroDivisionError:
+            continue
+        assert low <= value <= high, written(e)
+        assert value == base if coeff == 0 else value % coeff == base, written(e)
+
+
+@settings(max_examples=300, deadline=None)
+@given(INTEGERS, ASSIGNMENTS)
+def test_the_set_of_an_expression_holds_its_values(e: PrimExpr, outer: dict[str, int]) -> None:
+    """Relax x and y, and compare the ends, which may depend on z and w, with all values."""
+    domains = {v: Range(RANGES[v.name][0], RANGES[v.name][1] + 1) for v in (x, y)}
+    covered = eval_set(e, domains)
+    for a, b in itertools.product(range(0, 16, 3), range(8)):
+        values = {**outer, "x": a, "y": b}
+        try:
+            value = evaluate(e, values)
+            low = None if covered.min_value is neg_inf() else evaluate(covered.min_value, values)
+            high = None if covered.max_value is pos_inf() else evaluate(covered.max_value, values)
+        except ZeroDivisionError:
+            continue
+        assert low is None or low <= value, f"{written(e)}: {covered}"
+        assert high is None or value <= high, f"{written(e)}: {covered}"
+
+
+def ends(s: IntervalSet) -> tuple[int, int]:
+    assert isinstance(s.min_value, IntImm)
+    assert isinstance(s.max_value, IntImm)
+    return s.min_value.value, s.max_value.value
+
+
+@pytest.mark.parametrize(
+    ("e", "expected"),
+    [
+        (i + j, (0, 10)),
+        (i - j, (-3, 7)),
+        (i * 4 - 2, (-2, 26)),
+        (i * -4, (-28, 0)),
+        (i // 4, (0, 1)),
+        (i % 4, (0, 3)),
+        ((i + 8) % 16, (8, 15)),
+        (Min(i, j), (0, 3)),
+        (Max(i, j), (0, 7)),
+        (i * j, (0, 21)),
+        (Ramp(i, const(2), 4), (0, 13)),
+        (Broadcast(i, 4), (0, 7)),
+        (Cast("int64", i), (0, 7)),
+        (likely(i < 3), (0, 1)),
+    ],
+)
+def test_set_of(e: PrimExpr, expected: tuple[int, int]) -> None:
+    assert ends(eval_set(e, {i: Range(0, 8), j: IntSet.interval(0, 3)})) == expected
+
+
+def test_symbolic_ends() -> None:
+    inner = eval_set(i * 32 + j, {j: Range(0, 32)})
+    assert deep_equal(inner.min_value, i * 32)
+    assert deep_equal(inner.max_value, i * 32 + 31)
+    covered = inner.cover_range(Range(0, 1024))
+    assert deep_equal(covered.min, i * 32)
+    assert covered.extent.value == 32
+    assert eval_set(n, {i: Range(0, 4)}).is_single_point()
+    chained = eval_set(j, {j: IntSet.interval(i, i + 3), i: Range(0, 4)})
+    assert ends(chained) == (0, 6)
+
+
+def test_nothing_and_everything() -> None:
+    whole = Range(0, 10)
+    assert IntSet.everything().is_everything()
+    assert IntSet.everything().cover_range(whole) is whole
+    assert IntSet.nothing().is_nothing()
+    assert not IntSet.nothing().is_everything()
+    assert union([IntSet.nothing(), IntSet.single_point(3)]).point_value().value == 3
+    assert union([IntSet.everything(), IntSet.single_point(3)]).is_everything()
+    assert intersect([IntSet.interval(0, 3), IntSet.interval(5, 9)]).is_nothing()
+    assert ends(intersect([IntSet.everything(), IntSet.interval(0, 9), IntSet.interval(5, 20)])) == (5, 9)
+    assert ends(union([IntSet.interval(0, 3), IntSet.interval(5, 9)])) == (0, 9)
+    assert eval_set(i + j, {i: IntSet.everything()}).is_everything()
+
+
+def test_linear_equation() -> None:
+    found = detect_linear_equation(i * 4 + j * n + m + 1, [i, j])
+    assert found[0].value == 4
+    assert found[1] is n
+    assert deep_equal(found[2], m + 1)
+    assert detect_linear_equation(i * i, [i]) == []
+    assert detect_linear_equation(i // 2, [i]) == []
+    assert detect_linear_equation(i * j, [i, j]) == []
+    assert [e.value for e in detect_linear_equation((i - j) * 3 + 5, [i, j])] == [3, -3, 5]
+    assert [e.value for e in detect_linear_equation(const(7), [i])] == [0, 7]
+
+
+def test_clip_bound() -> None:
+    condition = And(And(i < n, likely(i >= 3)), And(j <= 5, And(j >= 2, j < 10)))
+    low_i, high_i, low_j, high_j = detect_clip_bound(condition, [i, j])
+    assert low_i.value == 3
+    assert deep_equal(high_i, n - 1)
+    assert (low_j.value, high_j.value) == (2, 5)
+    assert detect_clip_bound(i < n, [i, j])[0] is None
+    assert detect_clip_bound(i * 2 < n, [i]) == []
+    assert detect_clip_bound(i < j, [i, j]) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "low", "high"),
+    [
+        (i * 4 + j < 100, None, 24),
+        (i * 4 + j >= 10, 3, None),
+        (10 - i >= 2, None, 8),
+        (10 - i // 3 >= 2, None, 26),
+        (i * -2 > 6, None, -4),
+        (const(5) < i, 6, None),
+        ((i + 3) * 8 <= j + 64, None, 5),
+    ],
+)
+def test_deduced_bound(condition: PrimExpr, low: int | None, high: int | None) -> None:
+    found = deduce_bound(i, condition, {}, {j: IntSet.interval(0, 3)})
+    assert (None if found.min_value is neg_inf() else found.min_value.value) == low
+    assert (None if found.max_value is pos_inf() else found.max_value.value) == high
+
+
+def test_nothing_can_be_deduced() -> None:
+    assert deduce_bound(i, j < 3, {}, {}).is_nothing()
+    assert deduce_bound(i, i * i < 3, {}, {}).is_nothing()
+    assert deduce_bound(i, i * n < 3, {}, {}).is_nothing()
+    assert deduce_bound(i, i % 4 < 3, {}, {}).is_nothing()
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([LT, LE, GT, GE, EQ]),
+    st.sampled_from([-4, -3, -1, 1, 2, 5]),
+    st.sampled_from([1, 2, 3]),
+    st.integers(-3, 3),
+    st.integers(-20, 20),
+    st.booleans(),
+)
+def test_the_condition_holds_on_what_is_deduced(
+    kind: type[BinaryOp], factor: int, divisor: int, other: int, limit: int, swap: bool
+) -> None:
+    side: PrimExpr = (x // divisor) * factor + y * other
+    condition = kind(const(limit), side) if swap else kind(side, const(limit))
+    found = deduce_bound(x, condition, {}, {y: IntSet.interval(0, 7)})
+    assume(not found.is_nothing())
+    for a, b in itertools.product(range(-40, 40), range(8)):
+        values = {"x": a, "y": b}
+        above = found.min_value is neg_inf() or a >= evaluate(found.min_value, values)
+        below = found.max_value is pos_inf() or a <= evaluate(found.max_value, values)
+        if above and below:
+            assert evaluate(condition, values), f"{written(condition)} at {values}: {found}"
+
+
+BOUNDS_ON_X = st.builds(
+    lambda kind, sign, shift, factor, other, swap: (
+        kind(other, x * sign + shift + z * factor) if swap else kind(x * sign + shift + z * factor, other)
+    ),
+    st.sampled_from([LT, LE, GT, GE, EQ]),
+    st.sampled_from([1, -1]),
+    st.integers(-5, 5),
+    st.integers(-2, 2),
+    st.sampled_from([w, z, const(4)]),
+    st.booleans(),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(BOUNDS_ON_X, min_size=1, max_size=3), ASSIGNMENTS)
+def test_clip_bounds_are_the_condition(conditions: list[PrimExpr], values: dict[str, int]) -> None:
+    condition = all_of(*conditions)
+    low, high = detect_clip_bound(condition, [x])
+    above = low is None or values["x"] >= evaluate(low, values)
+    below = high is None or values["x"] <= evaluate(high, values)
+    assert (above and below) == bool(evaluate(condition, values)), written(condition)
