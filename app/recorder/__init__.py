@@ -5,14 +5,17 @@ The script is never parsed: it runs, and the recorder watches it through the com
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import msgspec
 
-from app.artifacts import Message, Request
+from app.artifacts import Message, Problem, Request, Snapshot
 from app.recorder.session import Session
 
 Emit = Callable[[bytes], None]
+GC_THRESHOLDS = (50_000, 20, 100)
+"""Children are short-lived and make many nodes that stay: collecting as often as by default only costs time."""
 
 
 def handle(request: bytes, emit: Emit) -> None:
@@ -31,3 +34,39 @@ def handle(request: bytes, emit: Emit) -> None:
         emit(encoder.encode(message))
 
     Session(msgspec.json.decode(request, type=Request), send).run()
+
+
+WARM_SCRIPT = """
+import numpy as np
+import tvm
+from tvm import te
+
+A = te.placeholder((8, 64), name="A")
+k = te.reduce_axis((0, 64), name="k")
+B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
+s = te.create_schedule(B.op)
+outer, inner = s[B].split(k, factor=16)
+partial = s.rfactor(B, inner)
+s[partial].vectorize(partial.op.axis[0])
+s[partial].unroll(partial.op.reduce_axis[0])
+rows = tvm.build(s, [A, B], target="llvm -mcpu=native", name="rows")
+a, b = tvm.nd.array(np.ones((8, 64), "float32")), tvm.nd.empty((8,), "float32")
+rows(a, b)
+tvm.lower(s, [A, B], simple_mode=True)
+"""
+
+
+def warm_up() -> list[Problem]:
+    """Serve a small request once, where children are forked from: what it imports and fills, none of them has to.
+
+    No loop of it is parallel, as threads do not survive a fork.
+    """
+    problems: list[Problem] = []
+
+    def take(message: Message) -> None:
+        if isinstance(message, Snapshot):
+            problems.extend(message.answer.problems)
+
+    Session(Request(mode="compile", script=WARM_SCRIPT), take).run()
+    gc.set_threshold(*GC_THRESHOLDS)
+    return problems
