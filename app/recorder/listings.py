@@ -83,7 +83,8 @@ def _short(text: str) -> str:
 
 
 _ATTACHED = re.compile(r",? !dbg !(\d+)")
-_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?")
+_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\((.*)\)")
+_FIELD = re.compile(r"\b(line|column): (\d+)")
 _DEBUG_METADATA = re.compile(r"^!(\d+) = (?:distinct )?!DI\w+\(")
 _INSTRUCTION = re.compile(r"^  \S")
 
@@ -113,7 +114,9 @@ def _llvm_locations(raw: Iterable[str]) -> dict[int, Place]:
     for line in raw:
         match = _LOCATION.match(line)
         if match:
-            found[int(match[1])] = (int(match[2]), int(match[3] or 0))
+            # llvmlite writes the fields by name, LLVM itself line first; a column of 0 is left out.
+            fields = dict(_FIELD.findall(match[2]))
+            found[int(match[1])] = (int(fields["line"]), int(fields.get("column", 0)))
     return found
 
 

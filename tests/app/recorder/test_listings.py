@@ -100,6 +100,11 @@ f:
 """
 
 
+def test_a_location_is_read_in_the_order_that_llvmlite_writes_too(final: tuple[FinalListing, OriginRows]) -> None:
+    by_name = LLVM.replace("line: 2, column: 5, scope: !4", "column: 5, line: 2, scope: !4")
+    assert from_llvm(by_name, "f", final[0]) == from_llvm(LLVM, "f", final[0])
+
+
 def test_assembly_follows_loc_and_keeps_only_labels_that_are_jumped_to(
     final: tuple[FinalListing, OriginRows],
 ) -> None:
