@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.sandbox import Limits, Mechanism, Sandbox, Tier, client
+from app.sandbox import Limits, Mechanism, Sandbox, Tier
+from app.sandbox import job as sandboxed_job
 from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS
 from tests.app.sandbox.processes import alive, all_end, begin, tree
 
@@ -67,7 +68,7 @@ def test_the_zygote_comes_back_when_it_is_killed(walls: frozenset[Mechanism]) ->
 
 
 def test_a_zygote_that_keeps_no_time_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(sandboxed_job, "_GRACE_SECONDS", 0.3)
     with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), readable=[TESTS]) as sandbox:
         job = sandbox.start(FOREVER, limits=Limits(wall_seconds=0.3, cpu_seconds=60))
         messages = begin(job)

@@ -1,0 +1,197 @@
+"""A job as the server sees it: what the child sends, how it ends, and all of it treated as hostile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import FileIO
+
+from app.sandbox import rlimits, wire
+from app.sandbox.handler import EXIT_OUT_OF_MEMORY
+from app.sandbox.interface import Outcome, Status
+from app.sandbox.limits import Limits
+
+CONSOLE_BYTES = 8192
+"""What is kept of a child's standard output and error."""
+_GRACE_SECONDS = 5.0
+"""How long after the wall clock's end the zygote may take to say so."""
+_CPU_COUNTED = 0.85
+"""Least share of the processor time allowed that is on record when the kernel, which samples it, has killed for it."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The server's ends of a job's pipe, console file and status socket."""
+
+    output: FileIO
+    console: FileIO
+    status: socket.socket
+
+    def close(self) -> None:
+        """Close them all."""
+        self.output.close()
+        self.console.close()
+        self.status.close()
+
+
+class SandboxedJob:
+    """A request that a child works on.
+
+    Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
+    """
+
+    def __init__(self, kill_zygote: Callable[[], None], limits: Limits, ends: Ends) -> None:
+        self._kill_zygote = kill_zygote
+        self._limits = limits
+        self._ends = ends
+        self._frames = wire.FrameReader(limits)
+        self._started = time.monotonic()
+        self._patience = self._started + limits.wall_seconds + _GRACE_SECONDS
+        self._cancelled = False
+        self._overflow: str | None = None
+        self._reports: list[wire.StatusMessage] = []
+        self._outcome: Outcome | None = None
+
+    def messages(self) -> Iterator[bytes]:
+        """The child's messages as they come; leaving early cancels the job."""
+        try:
+            while (message := self._next()) is not None:
+                yield message
+        finally:
+            if self._outcome is None:
+                self.cancel()
+                self._finish()
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the job ended; waits for that, dropping messages that nobody has read."""
+        while self._outcome is None:
+            self._next()
+        return self._outcome
+
+    def cancel(self) -> None:
+        """Kill the child, if it still lives."""
+        self._cancelled = True
+        self._patience = min(self._patience, time.monotonic() + _GRACE_SECONDS)
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """Close our direction: the zygote kills the child, and its report still comes back."""
+        with contextlib.suppress(OSError):
+            self._ends.status.shutdown(socket.SHUT_WR)
+
+    def _next(self) -> bytes | None:
+        """The next message, or None when there will be none and the outcome is settled."""
+        if self._outcome is not None:
+            return None
+        while True:
+            try:
+                message = self._frames.next()
+            except wire.OutputLimit as error:
+                self._overflow = str(error)
+                self._abandon()
+                break
+            if message is not None:
+                return message
+            data = self._wait()
+            if data is None:
+                break
+            self._frames.feed(data)
+        self._finish()
+        return None
+
+    def _finish(self) -> None:
+        """Wait for the child's end, dropping what it still wrote, and settle the outcome."""
+        while self._wait() is not None:
+            continue
+        self._outcome = self._settle()
+        self._ends.close()
+
+    def _wait(self) -> bytes | None:
+        """What the child wrote next, or None once its end is known and all was read."""
+        status, output = self._ends.status.fileno(), self._ends.output.fileno()
+        poll = select.poll()
+        poll.register(status, select.POLLIN)
+        poll.register(output, select.POLLIN)
+        ended = False
+        while True:
+            events = dict(poll.poll(0 if ended else max(0.0, self._patience - time.monotonic()) * 1000))
+            if output in events:
+                data = os.read(output, 1 << 18)
+                if data:
+                    return data
+                poll.unregister(output)
+            if status in events:
+                ended = not self._hear()
+                if ended:
+                    poll.unregister(status)
+            elif ended:
+                return None
+            elif not events:
+                self._kill_zygote()  # it does not keep time any more; the end of its socket comes next
+                self._patience = time.monotonic() + _GRACE_SECONDS
+
+    def _hear(self) -> bool:
+        """Take one report; False when there will be no more."""
+        try:
+            message = self._ends.status.recv(wire.MAX_STATUS)
+        except ConnectionResetError:
+            return False
+        if message:
+            self._reports.append(wire.decode_status(message))
+        return bool(message)
+
+    def _settle(self) -> Outcome:
+        exited = next((r for r in self._reports if isinstance(r, wire.Exited)), None)
+        status, detail = self._judge(exited)
+        return Outcome(
+            status=status,
+            detail=detail,
+            signal=exited.signal if exited else None,
+            exit_code=exited.exit_code if exited else None,
+            wall_seconds=time.monotonic() - self._started,
+            cpu_seconds=exited.cpu_seconds if exited else 0.0,
+            peak_bytes=exited.peak_bytes if exited else 0,
+            console=os.pread(self._ends.console.fileno(), CONSOLE_BYTES, 0).rstrip(b"\0").decode(errors="replace"),
+        )
+
+    def _judge(self, exited: wire.Exited | None) -> tuple[Status, str]:
+        """Status and a sentence; what the server and the kernel know comes before what the child claims."""
+        failure = next((r.detail for r in self._reports if isinstance(r, wire.SetupFailed)), None)
+        if self._overflow is not None:
+            return "output", self._overflow
+        if exited is not None and exited.exit_code == 0:
+            return "ok", ""
+        if self._cancelled:
+            return "cancelled", "cancelled"
+        if failure is not None:
+            return "setup", failure
+        if exited is None:
+            return "crash", "the sandbox was restarted"
+        if exited.timed_out:
+            return "timeout", f"more than {self._limits.wall_seconds:g} s"
+        if not any(isinstance(r, wire.Ready) for r in self._reports):
+            return "setup", f"the child ended before the script started: {describe(exited)}"
+        allowed = rlimits.cpu_limit(self._limits)
+        if exited.signal == signal.SIGKILL and exited.cpu_seconds >= allowed * _CPU_COUNTED:
+            return "timeout", f"more than {allowed} s of processor time"
+        if exited.signal == signal.SIGKILL or exited.exit_code == EXIT_OUT_OF_MEMORY:
+            return "memory", "out of memory"
+        return "crash", describe(exited)
+
+
+def describe(exited: wire.Exited) -> str:
+    """How a process ended, in words."""
+    if exited.signal is None:
+        return f"exit code {exited.exit_code}"
+    try:
+        name = signal.Signals(exited.signal).name
+    except ValueError:
+        name = f"signal {exited.signal}"
+    return f"{name} (a forbidden system call)" if exited.signal == signal.SIGSYS else name
