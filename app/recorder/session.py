@@ -20,6 +20,8 @@ from compiler.ir.error import TargetError, TVMError
 from compiler.ir.events import unwatched, watching
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
+from compiler.target.assembly_targets import HOST, assembly_targets
+from compiler.target.codegen.llvm import codegen
 from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 
@@ -64,6 +66,29 @@ class Session:
             self._snapshot(line)
 
     def _complete(self) -> None:
+        """Build what the script left unbuilt, and make the assembly for the machine that the user chose."""
+        self._build_rest()
+        self._assemble()
+
+    def _assemble(self) -> None:
+        key = self._request.options.assembly
+        if key == HOST:
+            return
+        machine = assembly_targets().get(key)
+        if machine is None:
+            known = ", ".join(assembly_targets())
+            self._script.transcript.note(f"assembly: there is no target {key!r}; there are {known}")
+            return
+        for unit in self._watcher.units:
+            if unit.final is None:
+                continue
+            try:
+                with self._watcher.assembling(unit, machine.name):
+                    codegen(unit.final, machine.target)
+            except TVMError as error:
+                self._script.transcript.note(f"no assembly for {machine.name}: {error}")
+
+    def _build_rest(self) -> None:
         """Build what the script left unbuilt, so that its panes show it down to the assembly."""
         schedule = self._last_schedule()
         if schedule is None:

@@ -6,6 +6,8 @@ IR is immutable, so that keeping a module after each pass costs a reference; pri
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +82,7 @@ class Watcher(Observer, PassInstrument):
         self.schedules: list[Any] = []
         self.schedule_lines: dict[int, int | None] = {}
         self._current: UnitRecord | None = None
+        self._machine: str | None = None
         self._started: list[tuple[float, IRModule]] = []
 
     # schedules
@@ -148,13 +151,27 @@ class Watcher(Observer, PassInstrument):
         self._current = unit
 
     def stage_text(self, stage: str, language: str, text: str, milliseconds: float) -> None:
-        if self._current is not None:
-            self._current.texts.append(TextRecord(stage, language, text, milliseconds))
+        unit = self._current
+        if unit is None:
+            return
+        if self._machine is None:
+            unit.texts.append(TextRecord(stage, language, text, milliseconds))
+        elif stage == "assembly":
+            unit.texts.append(TextRecord(self._machine, language, text, milliseconds))
 
     def build_end(self, built: Any) -> None:
         if self._current is not None:
             self._current.built = built
             self._current = None
+
+    @contextmanager
+    def assembling(self, unit: UnitRecord, machine: str) -> Iterator[None]:
+        """Keep the assembly that is made meanwhile, and nothing else, as that of ``unit`` for another machine."""
+        self._current, self._machine = unit, machine
+        try:
+            yield
+        finally:
+            self._current = self._machine = None
 
     def show_prefix(self, whole: Any, prefix: Any) -> None:
         """Show the unit that was made from ``prefix`` in the place of the last one made from ``whole``."""

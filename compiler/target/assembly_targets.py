@@ -24,8 +24,11 @@ class AssemblyTarget:
         return Target(" ".join(["llvm", *(f"-{key}={value}" for key, value in options.items() if value)]))
 
 
+HOST = "host"
+"""Key of the machine that this runs on."""
+
 _TABLE = (
-    AssemblyTarget("host", "This machine"),
+    AssemblyTarget(HOST, "This machine"),
     AssemblyTarget("x86-64-sse2", "x86-64, SSE2 (128 bits)", "x86_64-unknown-linux-gnu", "x86-64"),
     AssemblyTarget("x86-64-avx2", "x86-64, AVX2 and FMA (256 bits)", "x86_64-unknown-linux-gnu", "haswell"),
     AssemblyTarget(
