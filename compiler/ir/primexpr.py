@@ -848,7 +848,8 @@ def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
         if x.value == 0 and kind in (Mul, *_DIVISIONS):
             return IntImm(x.dtype, 0)
     if kind in (And, Or):
-        return _neutral_logic(kind, x, y) or _neutral_logic(kind, y, x)
+        found = _neutral_logic(kind, x, y)
+        return _neutral_logic(kind, y, x) if found is None else found
     return None
 
 
