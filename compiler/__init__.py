@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from compiler.ir.transform import option_sources
+
 __version__ = "0.1.0"
 
 _ROOMS = ("arith", "driver", "ir", "runtime", "target", "te", "testing", "tir")
@@ -32,6 +34,9 @@ _NAMES = {
 
 LATER = ("auto_scheduler", "autotvm", "contrib", "meta_schedule", "micro", "relax", "relay", "rpc", "script", "topi")
 """Parts of TVM that do not exist here yet."""
+
+
+option_sources.append(lambda: importlib.import_module("compiler.driver.pipeline"))
 
 
 def public_names() -> list[str]:

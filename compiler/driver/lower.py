@@ -66,8 +66,9 @@ def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[A
         if args is None:
             raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")
         func = schedule_to_prim_func(inputs, args, name, binds)
-        attrs = {"from_legacy_te_schedule": True, **_noalias(), **func.attrs, "global_symbol": name}
-        return IRModule({name: PrimFunc(func.params, func.body, func.buffer_map, attrs, span=func.span)})
+        if PassContext.current().config.get("tir.noalias", True):
+            func = func.with_attr("tir.noalias", True)
+        return IRModule({name: func})
     if args is not None:
         raise ArgumentError(f"lower: args go with a schedule only, got a {type(inputs).__name__}")
     if isinstance(inputs, PrimFunc):
@@ -76,7 +77,3 @@ def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[A
         return inputs
     raise ArgumentError(f"lower: expected a schedule, a PrimFunc or an IRModule, got {show(inputs)}")
 
-
-def _noalias() -> dict[str, Any]:
-    """Parameters do not overlap, unless the context says otherwise."""
-    return {"tir.noalias": True} if PassContext.current().config.get("tir.noalias", True) else {}

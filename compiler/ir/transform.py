@@ -80,12 +80,19 @@ def register_config_option(key: str, kind: type | tuple[type, ...]) -> None:
     _CONFIG_OPTIONS[key] = kind
 
 
+option_sources: list[Callable[[], object]] = []
+"""Load the rooms that register options; asked before an option is refused, as those rooms may not be loaded yet."""
+
+
 def config_options() -> dict[str, type | tuple[type, ...]]:
     """Return every known configuration key with the type of its values."""
     return dict(_CONFIG_OPTIONS)
 
 
 def _check_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    if not config.keys() <= _CONFIG_OPTIONS.keys():
+        for load in option_sources:
+            load()
     for key, value in config.items():
         kind = _CONFIG_OPTIONS.get(key)
         if kind is None:

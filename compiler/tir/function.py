@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from compiler.ir.module import BaseFunc
 from compiler.ir.node import node, rebuild
+from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import Var
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt
@@ -36,15 +37,19 @@ class PrimFunc(BaseFunc):
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """Return this function with another body."""
-        return self if new_body is self.body else rebuild(self, {"body": new_body})
+        return self if new_body is self.body else self._changed("body", new_body)
 
     def with_attr(self, key: str, value: Any) -> PrimFunc:
         """Return this function with one more attribute."""
-        return rebuild(self, {"attrs": {**self.attrs, key: value}})
+        return self._changed("attrs", {**self.attrs, key: value})
 
     def without_attr(self, key: str) -> PrimFunc:
         """Return this function without an attribute."""
-        return rebuild(self, {"attrs": {k: v for k, v in self.attrs.items() if k != key}})
+        return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != key})
+
+    def _changed(self, field_name: str, value: Any) -> PrimFunc:
+        with derived_from(self.span):
+            return rebuild(self, {field_name: value})
 
     def script(self) -> str:
         """Return the function as TVMScript."""

@@ -1,0 +1,82 @@
+"""``build`` makes a module that computes what NumPy computes, and refuses what the target cannot do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler import te
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.ir.error import ArgumentError, TargetError
+from compiler.ir.events import Observer, watching
+from compiler.ir.module import IRModule
+from compiler.target import Target
+
+
+def addition(threads: bool = False) -> tuple[Any, list[Any]]:
+    a = te.placeholder((100,), name="a")
+    b = te.placeholder((100,), name="b")
+    c = te.compute((100,), lambda i: a[i] + b[i], name="c")
+    s = te.create_schedule(c.op)
+    if threads:
+        outer, inner = s[c].split(c.op.axis[0], factor=16)
+        s[c].bind(outer, te.thread_axis("blockIdx.x"))
+        s[c].bind(inner, te.thread_axis("threadIdx.x"))
+    return s, [a, b, c]
+
+
+@pytest.mark.parametrize("lowered", [False, True])
+def test_what_is_built_computes(lowered: bool) -> None:
+    s, args = addition()
+    func = build(lower(s, args), target="llvm") if lowered else build(s, args, target=Target("llvm"), name="add")
+    a, b = (np.random.default_rng(seed).random(100, dtype=np.float32) for seed in (1, 2))
+    c = compiler.nd.array(np.zeros(100, dtype="float32"))
+    func(compiler.nd.array(a), compiler.nd.array(b), c)
+    np.testing.assert_array_equal(c.numpy(), a + b)
+
+
+def test_the_target_around_is_used() -> None:
+    s, args = addition()
+    with Target("llvm -mtriple=aarch64-linux-gnu"):
+        assert "fadd" in build(s, args).get_source("asm")
+
+
+class Log(Observer):
+    def __init__(self) -> None:
+        self.entries: list[Any] = []
+
+    def build_begin(self, name: str, module: Any, target: Any) -> None:
+        self.entries.append((name, module, str(target)))
+
+    def build_end(self, built: Any) -> None:
+        self.entries.append(built)
+
+
+def test_whoever_watches_is_told() -> None:
+    s, args = addition()
+    log = Log()
+    with watching(log):
+        built = build(s, args, target="llvm", name="add")
+    (name, module, target), end = log.entries
+    assert (name, target, end) == ("add", "llvm", built)
+    assert module["add"].attrs["global_symbol"] == "add"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: build(*addition(threads=True), target="llvm"), TargetError, "blockIdx.x, threadIdx.x"),
+        (lambda: build(*addition(), target="cuda"), TargetError, "not for cuda"),
+        (lambda: build(*addition(), target="lvm"), TargetError, "lvm"),
+        (lambda: build(lower(*addition()), []), ArgumentError, "args go with a schedule only"),
+        (lambda: build(IRModule()), ArgumentError, "the module has no functions"),
+        (lambda: build(3), ArgumentError, "expected a schedule"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_built_is_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
