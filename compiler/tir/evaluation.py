@@ -6,6 +6,7 @@ its type, a vector a NumPy array.  Integers wrap around.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -103,7 +104,7 @@ def binary_operation(kind: type[BinaryOp], dtype: str, a: Thunk, b: Thunk) -> Th
     if kind in (And, Or):
         return _logic(kind, a, b)
     if dt.is_float(dtype):
-        operation = _FLOAT.get(kind) or kind.evaluate
+        operation = _FLOAT.get(kind, kind.evaluate)
         return lambda: operation(a(), b())
     if kind in (Add, Sub, Mul):
         return _wrapping(kind, dtype, a, b)
@@ -122,13 +123,20 @@ def _logic(kind: type[BinaryOp], a: Thunk, b: Thunk) -> Thunk:
 
 def _wrapping(kind: type[BinaryOp], dtype: str, a: Thunk, b: Thunk) -> Thunk:
     low, high = dt.int_range(dtype)
-    operation = kind.evaluate
 
-    def evaluate() -> int:
-        value = operation(a(), b())
+    def add() -> int:
+        value = a() + b()
         return value if low <= value <= high else wrap_int(value, dtype)
 
-    return evaluate
+    def subtract() -> int:
+        value = a() - b()
+        return value if low <= value <= high else wrap_int(value, dtype)
+
+    def multiply() -> int:
+        value = a() * b()
+        return value if low <= value <= high else wrap_int(value, dtype)
+
+    return {Add: add, Sub: subtract, Mul: multiply}[kind]
 
 
 def _division(kind: type[BinaryOp], dtype: str, a: Thunk, b: Thunk) -> Thunk:
@@ -190,8 +198,11 @@ def _c_max(a: Any, b: Any) -> Any:
 
 
 _FLOAT: dict[type[BinaryOp], Callable[[Any, Any], Any]] = {
-    Div: lambda a, b: np.divide(a, b),
-    Mod: lambda a, b: np.fmod(a, b),
+    Add: operator.add,
+    Sub: operator.sub,
+    Mul: operator.mul,
+    Div: operator.truediv,
+    Mod: np.fmod,
     Min: _c_min,
     Max: _c_max,
 }

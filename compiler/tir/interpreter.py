@@ -34,6 +34,7 @@ from compiler.ir.primexpr import (
     Shuffle,
     StringImm,
     Var,
+    is_const_int,
 )
 from compiler.tir import builtin
 from compiler.tir.buffer import Buffer, BufferLoad
@@ -167,6 +168,7 @@ class _Compiler(Functor):
 
     def __init__(self) -> None:
         self.values: dict[Var, Value] = {}
+        self._realized: set[Buffer] = set()
         self.views: dict[Buffer, View] = {}
 
     def bind(self, expected: PrimExpr, actual: int, what: str) -> None:
@@ -256,8 +258,9 @@ class _Compiler(Functor):
 
         def evaluate() -> Value:
             memory, flat = element()
-            if memory.written is not None:
-                self._check_written(memory.written, flat, n)
+            written = memory.written
+            if written is not None and (type(flat) is not int or not written[flat]):
+                self._check_written(written, flat, n)
             return memory.data.item(flat) if whole else memory.data[flat]
 
         return evaluate
@@ -285,30 +288,42 @@ class _Compiler(Functor):
     def _element(self, buffer: Buffer, indices: tuple[PrimExpr, ...], access: str) -> Callable[[], tuple[Memory, Any]]:
         """Return the function that finds the memory of an element and its place there, and checks that it is there."""
         compiled = [self.visit(i) for i in indices]
-        view_of, memory_of = self._view(buffer, len(indices)), self.visit(buffer.data)
-        kind = numpy_dtype(buffer.dtype)
+        view_of, values, pointer = self._view(buffer, len(indices)), self.values, buffer.data
+        kind, lanes = numpy_dtype(buffer.dtype), dt.lanes(buffer.dtype)
 
         def find() -> tuple[Memory, Any]:
-            view, memory = view_of(), memory_of()
+            view, memory = view_of(), values[pointer]
+            if memory.data.dtype != kind:
+                memory = Memory(memory.data.view(kind))
             flat: Any = view.offset
             for i, low, extent, stride in zip(compiled, view.low, view.extent, view.stride, strict=True):
                 index = i()
-                if isinstance(index, np.ndarray):
+                if type(index) is int:
+                    inside = low <= index < low + extent
+                else:
                     index = index.astype(np.int64)
                     inside = bool(((index >= low) & (index < low + extent)).all())
-                else:
-                    inside = low <= index < low + extent
                 if not inside:
                     raise _out_of_bounds(buffer, access, [f() for f in compiled], view)
                 flat = flat + (index - low) * stride
-            if memory.data.dtype != kind:
-                memory = Memory(memory.data.view(kind))
-            first, last = (flat, flat) if isinstance(flat, int) else (flat.min(), flat.max())
-            if first < 0 or last >= memory.data.size:
-                raise OutOfBounds(f"{access} of {buffer.name}: its memory has {memory.data.size} elements, not {last}")
+            if lanes > 1:
+                flat = np.add.outer(flat * lanes, np.arange(lanes)).reshape(-1)
+            _check_memory(memory, flat, f"{access} of {buffer.name}")
             return memory, flat
 
-        return find
+        if len(indices) != 1 or lanes > 1 or buffer in self._realized or not _is_plain_vector(buffer):
+            return find
+        (index_of,), (extent,) = compiled, buffer.shape
+        limit = int(extent)  # type: ignore[call-overload]
+
+        def find_fast() -> tuple[Memory, Any]:
+            """Look into a vector of memory, the common case after flattening."""
+            index, memory = index_of(), values[pointer]
+            if type(index) is int and 0 <= index < limit and index < memory.data.size and memory.data.dtype == kind:
+                return memory, index
+            return find()
+
+        return find_fast
 
     def _view(self, buffer: Buffer, rank: int) -> Callable[[], View]:
         """Return the function that gives the layout of a buffer."""
@@ -355,6 +370,7 @@ class _Compiler(Functor):
         if n.buffer.data in self.values:
             return self.visit(n.body)  # type: ignore[no-any-return]  # a parameter: its memory exists already
         bounds = [(self.visit(r.min), self.visit(r.extent)) for r in n.bounds]
+        self._realized.add(n.buffer)
         body, kind = self.visit(n.body), numpy_dtype(n.buffer.dtype)
 
         def run() -> None:
@@ -535,6 +551,18 @@ def _restore(table: dict[Any, Any], key: Node, outer: Any) -> None:
         del table[key]
     else:
         table[key] = outer
+
+
+def _is_plain_vector(buffer: Buffer) -> bool:
+    """Return whether a buffer is one row of known length that starts where its memory does."""
+    return isinstance(buffer.shape[0], IntImm) and not buffer.strides and is_const_int(buffer.elem_offset, 0)
+
+
+def _check_memory(memory: Memory, flat: Any, what: str) -> None:
+    first, last = (flat, flat) if isinstance(flat, int) else (flat.min(), flat.max())
+    if first < 0 or last >= memory.data.size:
+        where = first if first < 0 else last
+        raise OutOfBounds(f"{what} at element {where} is outside of its memory of {memory.data.size} elements")
 
 
 def _out_of_bounds(buffer: Buffer, access: str, indices: list[Any], view: View) -> OutOfBounds:
