@@ -7,7 +7,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.substitute import substitute
-from compiler.te.dataflow import map_body, replace_dataflow, replace_inputs
+from compiler.te.dataflow import map_body, replace_dataflow, replace_inputs, rewrite_dataflow
 from compiler.te.operation import ComputeOp, Operation
 from compiler.te.relayout import Layout, layout_of
 from compiler.te.stage import Stage
@@ -25,12 +25,11 @@ def cache_read(schedule: Any, tensor: Tensor, scope: str, readers: Any) -> Tenso
     source = stage.op.output(tensor.value_index)
     reader_stages = _reader_stages(schedule, source, readers)
     cached = _copy_of(source, _free_name(schedule, source, scope)).output(0)
-    mapping: dict[Tensor, Tensor] = {}
-    for reader in reader_stages:
-        new = replace_inputs(reader.op, {source: cached})
-        mapping.update(zip(reader.op.outputs, new.outputs, strict=True))
-        reader.op = new
-    replace_dataflow(schedule.stages, mapping)
+
+    def rewrite(reader: Stage) -> Operation:
+        return replace_inputs(reader.op, {source: cached}) if reader in reader_stages else reader.op
+
+    rewrite_dataflow(schedule.stages, rewrite)
     new_stage = schedule.add_stage(schedule.stages.index(stage) + 1, cached.op)
     new_stage.scope = scope
     return cached

@@ -79,10 +79,29 @@ def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation
     return op.with_body(map_body(op.body, LoadMutator(replace).visit))
 
 
-def replace_dataflow(stages: Iterable[Any], mapping: dict[Tensor, Tensor]) -> None:
-    """Let every stage read the new tensors instead of the old ones; stages come in the order of the data."""
+def rewrite_dataflow(
+    stages: Iterable[Any], rewrite: Callable[[Any], Operation], mapping: dict[Tensor, Tensor] | None = None
+) -> None:
+    """Give every stage a rewritten operation, and let all others read that one.
+
+    Parameters
+    ----------
+    stages : iterable of Stage
+        In the order of the data.
+    rewrite : callable
+        ``rewrite(stage)`` returns the new operation, or the stage's own to keep it.
+    mapping : dict of Tensor to Tensor, optional
+        What to read instead of some tensors from the start.
+    """
+    known = mapping or {}
     for stage in stages:
-        new = replace_inputs(stage.op, mapping)
-        if new is not stage.op:
-            mapping.update(zip(stage.op.outputs, new.outputs, strict=True))
+        old = stage.op
+        new = replace_inputs(rewrite(stage), known)
+        if new is not old:
+            known.update(zip(old.outputs, new.outputs, strict=True))
             stage.op = new
+
+
+def replace_dataflow(stages: Iterable[Any], mapping: dict[Tensor, Tensor]) -> None:
+    """Let every stage read the new tensors instead of the old ones."""
+    rewrite_dataflow(stages, lambda stage: stage.op, mapping)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.substitute import substitute
-from compiler.te.dataflow import LoadMutator, map_body, replace_dataflow
-from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.dataflow import LoadMutator, map_body, rewrite_dataflow
+from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
 from compiler.te.relations import Fuse, Rebase, Split, position
 from compiler.te.stage import AttachType, Stage
 from compiler.te.tensor import Tensor
@@ -32,13 +33,7 @@ def _inline(schedule: Any) -> None:
         stage = schedule.stages[i]
         if stage.attach_type is not AttachType.INLINE:
             continue
-        replaced: dict[Tensor, Tensor] = {}
-        for reader in schedule.stages[i + 1 :]:
-            if any(t.op is stage.op for t in reader.op.input_tensors):
-                new = _with_inlined(reader.op, stage.op)
-                replaced.update(zip(reader.op.outputs, new.outputs, strict=True))
-                reader.op = new
-        replace_dataflow(schedule.stages, replaced)
+        rewrite_dataflow(schedule.stages[i + 1 :], _inliner(stage.op))
     schedule.stages = [s for s in schedule.stages if s.attach_type is not AttachType.INLINE]
     for stage in schedule.stages:
         if stage.attach_stage is not None and stage.attach_stage.attach_type is AttachType.INLINE:
@@ -48,7 +43,13 @@ def _inline(schedule: Any) -> None:
             )
 
 
-def _with_inlined(reader: ComputeOp, inlined: ComputeOp) -> ComputeOp:
+def _inliner(inlined: ComputeOp) -> Callable[[Stage], Operation]:
+    return lambda reader: _with_inlined(reader.op, inlined)
+
+
+def _with_inlined(reader: Operation, inlined: ComputeOp) -> Operation:
+    if not isinstance(reader, ComputeOp) or not any(t.op is inlined for t in reader.input_tensors):
+        return reader
     axes = [a.var for a in inlined.axis]
 
     def replace(tensor: Tensor, indices: tuple[PrimExpr, ...]) -> PrimExpr | None:

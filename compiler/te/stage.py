@@ -342,7 +342,8 @@ class Stage:
     def _factor(self, name: str, value: Any, axis: IterVar) -> PrimExpr:
         if not isinstance(value, (bool, float, str)):
             e = convert(value)
-            if e.value > 0 if isinstance(e, IntImm) else dt.is_integral(e.dtype):
+            largest = dt.int_range(axis.var.dtype)[1]
+            if 0 < e.value <= largest if isinstance(e, IntImm) else dt.is_integral(e.dtype):
                 return e.astype(axis.var.dtype)
         raise ArgumentError(f"split: {name} must be a positive int, got {show(value)} ({self._of(axis)})")
 

@@ -124,10 +124,12 @@ def _matmul(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | No
     return te.compute((rows, columns), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name=name)
 
 
-def _moved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor:
+def _moved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | None:
     dims = _dims(a)
     if len(dims) == 1:
         return te.compute(dims, lambda i: a[dims[0] - 1 - i], name=name)
+    if len(dims) != 2 or dims[0] * dims[1] * 2 > MAX_ELEMENTS:
+        return None
     rows, columns = dims
     ways = [
         lambda: te.compute((columns, rows), lambda i, j: a[j, i], name=name),

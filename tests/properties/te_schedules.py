@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,7 @@ def _split(draw: Draw, stage: Stage) -> None:
 
 def _fuse(draw: Draw, stage: Stage) -> None:
     leaves = stage.leaf_iter_vars
-    pairs = [(a, b) for a, b in zip(leaves, leaves[1:], strict=False) if a.iter_type == b.iter_type]
+    pairs = [(a, b) for a, b in itertools.pairwise(leaves) if a.iter_type == b.iter_type]
     if pairs:
         stage.fuse(*pick(draw, pairs))
 
