@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ def main() -> None:
         sys.exit(f"strata: {error}")
     except OSError as error:
         sys.exit(f"strata: cannot listen on {config.host}, port {config.port}: {error.strerror}; try another --port")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     print(f"Strata is at {address(config, server)} - Ctrl+C ends it", flush=True)
     try:
         server.run()

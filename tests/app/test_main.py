@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -16,9 +17,15 @@ import pytest
 COMMAND = [sys.executable, "-m", "app"]
 
 
-def test_it_says_where_it_is_and_answers_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Signals) -> None:
     command = [*COMMAND, "--port", "0", "--data", str(tmp_path / "new" / "folder")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(mode=0o755)
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as server:
         assert server.stdout is not None
         said = server.stdout.readline()
         try:
@@ -32,8 +39,9 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path) -> None:
             with urllib.request.urlopen(request) as response:
                 assert json.load(response)["console"] == [{"stream": "stdout", "text": "42\n"}]
         finally:
-            server.send_signal(signal.SIGINT)
+            server.send_signal(ends)
         assert server.wait(20) == 0
+    assert list(scratch.iterdir()) == [], "nothing is left behind"
     assert (tmp_path / "new" / "folder" / "strata.sqlite3").exists()
     assert (tmp_path / "new" / "folder").stat().st_mode & 0o077 == 0, "what people stored is nobody else's business"
 
