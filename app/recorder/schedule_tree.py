@@ -7,7 +7,7 @@ from typing import Literal
 from app.artifacts import Loop, Stage
 from compiler.ir.error import TVMError
 from compiler.ir.origin import NO_SPAN
-from compiler.ir.primexpr import IterVar, Range
+from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce
 from compiler.te import stage as te
 from compiler.te.bounds import infer_bound
 from compiler.te.operation import ComputeOp
@@ -88,4 +88,23 @@ def _annotation(attr: IterVarAttr | None) -> str:
 
 def _body(op: ComputeOp) -> str:
     indices = ", ".join(axis.var.name for axis in op.axis)
-    return f"{op.name}[{indices}] = {op.body[0]}"
+    return f"{op.name}[{indices}] {_assigned(op.body[0])}"
+
+
+def _assigned(value: PrimExpr) -> str:
+    """Return the right-hand side, a common reduction as an update: ``+= A[i, k] * B[k, j]``."""
+    if not isinstance(value, Reduce):
+        return f"= {value}"
+    source = ", ".join(str(s) for s in value.source)
+    if len(value.source) > 1:
+        return f"= combine({source})"
+    match value.combiner.result[0]:
+        case Add():
+            return f"+= {source}"
+        case Mul():
+            return f"*= {source}"
+        case Min():
+            return f"min= {source}"
+        case Max():
+            return f"max= {source}"
+    return f"= combine({source})"

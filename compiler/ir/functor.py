@@ -58,7 +58,7 @@ class Mutator(Functor):
 
     def visit(self, n: Any, *args: Any) -> Any:
         outer = ambient.span
-        ambient.span = n.span
+        ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
         try:
             rule = self._table.get(type(n)) or self._resolve(type(n))
             result = rule(self, n, *args)

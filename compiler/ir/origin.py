@@ -81,6 +81,7 @@ class OriginTable:
 @dataclass(slots=True)
 class _Ambient:
     span: Span = NO_SPAN
+    inherited: Span = NO_SPAN
     table: OriginTable | None = None
     listener: Callable[[Any, Any], None] | None = None
 
@@ -102,6 +103,19 @@ def derived_from(span: Span) -> Iterator[None]:
         yield
     finally:
         ambient.span = outer
+
+
+@contextmanager
+def inheriting(span: Span) -> Iterator[None]:
+    """Let the nodes that mutators rebuild inside have ``span`` besides their own.
+
+    For a node that disappears into what it governed: the statements of an unrolled loop come from the loop as well.
+    """
+    outer, ambient.inherited = ambient.inherited, ambient.inherited | span
+    try:
+        yield
+    finally:
+        ambient.inherited = outer
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
+from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import Add, IntImm, PrimExpr, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, PassInfo, register_config_option
@@ -152,7 +153,8 @@ def write_out(n: For, extent: int) -> Stmt:
     for i in range(extent):
         step = const(i, dtype)
         value = step if isinstance(n.min, IntImm) and n.min.value == 0 else _folded_sum(n.min, step)
-        copies.append(substitute(n.body, {n.loop_var: value}))
+        with inheriting(n.span):
+            copies.append(substitute(n.body, {n.loop_var: value}))
     return seq(copies)
 
 

@@ -11,6 +11,7 @@ from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import CallEffect, Op
+from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import (
     Add,
     BinaryOp,
@@ -127,9 +128,10 @@ class _VectorizeLoops(Mutator):
             )
         # A vector has one direction: loops that are vectorized within this one run serially.
         body = _MakeSerial().visit(n.body)
-        if n.extent.value == 1:
-            return substitute(body, {n.loop_var: n.min})  # type: ignore[no-any-return]
-        return _Vectorizer(n.loop_var, n.min, n.extent.value).visit(body)  # type: ignore[no-any-return]
+        with inheriting(n.span):
+            if n.extent.value == 1:
+                return substitute(body, {n.loop_var: n.min})  # type: ignore[no-any-return]
+            return _Vectorizer(n.loop_var, n.min, n.extent.value).visit(body)  # type: ignore[no-any-return]
 
 
 class _NoVectorForm(Exception):
