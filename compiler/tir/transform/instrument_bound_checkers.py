@@ -83,7 +83,8 @@ def _checks(e: PrimExpr) -> list[PrimExpr]:
         condition, then, other = e.args
         found = _checks(condition)
         for wanted, checks in ((True, _checks(then)), (False, _checks(other))):
-            found += [Call("bool", IF_THEN_ELSE, _choice(condition, check, wanted)) for check in checks]
+            open_checks = [c for c in checks if not isinstance(c, IntImm) or not c.value]
+            found += [Call("bool", IF_THEN_ELSE, _choice(condition, check, wanted)) for check in open_checks]
         return found
     found = list(_inside(e.buffer, e.indices)) if isinstance(e, BufferLoad) else []
     for name in e.children:
