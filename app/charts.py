@@ -12,11 +12,16 @@ from dataclasses import dataclass, field
 
 from app.artifacts import Measurement
 
-BAR_WIDTH = 48
-BAR_PITCH = 92
+NARROWEST, WIDEST = 44, 92
+"""Distance between the middles of two bars, depending on the room."""
+BAR_SHARE = 0.52
+"""Width of a bar relative to that distance."""
+LETTER = 6.4
+"""Width of a letter of a label."""
 LEFT, RIGHT, TOP, BOTTOM = 48, 116, 22, 36
 PLOT_HEIGHT = 128
-LABEL_LENGTH = 15
+ROOM = 760
+"""Width that a chart may take when nobody says."""
 LABEL_DISTANCE = 13
 """Least distance between the base lines of two line labels."""
 
@@ -75,7 +80,7 @@ class Chart:
     ticks: list[Tick] = field(default_factory=list)
 
 
-def chart(measurements: Sequence[Measurement], pending: int = 0) -> Chart | None:
+def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROOM) -> Chart | None:
     """Return the chart of measured kernels, or None when there is nothing to draw.
 
     Parameters
@@ -85,6 +90,8 @@ def chart(measurements: Sequence[Measurement], pending: int = 0) -> Chart | None
         has a rate, else calls a second.
     pending : int
         Bars that are still to come, for which room is kept.
+    room : int
+        Width to fit into, as far as the bars stay apart.
     """
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     lines = [m for m in measurements if m.kind in ("numpy", "peak")]
@@ -97,7 +104,8 @@ def chart(measurements: Sequence[Measurement], pending: int = 0) -> Chart | None
     rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
     top = _ceiling(max([*values, *(value for _, value in rules), 0.0]))
     base = TOP + PLOT_HEIGHT
-    width = LEFT + max(4, slots) * BAR_PITCH + RIGHT
+    pitch = max(NARROWEST, min(WIDEST, (room - LEFT - RIGHT) / max(4, slots)))
+    width = round(LEFT + max(4, slots) * pitch + RIGHT)
 
     def height_of(value: float) -> float:
         return round(PLOT_HEIGHT * value / top, 2)
@@ -110,14 +118,14 @@ def chart(measurements: Sequence[Measurement], pending: int = 0) -> Chart | None
         base=base,
         unit=unit,
         summary=summary(kernels, values, unit),
-        bars=_bars(kernels, values, base, height_of),
+        bars=_bars(kernels, values, base, pitch, height_of),
         rules=_spread([Rule(m.kind, base - height_of(v), 0, f"{_line_name(m)} {number(v)}") for m, v in rules]),
         ticks=[Tick(base - height_of(value), number(value)) for value in _ticks(top)],
     )
 
 
 def _bars(
-    kernels: Sequence[Measurement], values: list[float], base: float, height_of: Callable[[float], float]
+    kernels: Sequence[Measurement], values: list[float], base: float, pitch: float, height_of: Callable[[float], float]
 ) -> list[Bar]:
     bars: list[Bar] = []
     first = next((value for value in values if value), 0.0)
@@ -126,11 +134,11 @@ def _bars(
         factor = f"{number(value / first)}×" if value and first else ""
         bars.append(
             Bar(
-                x=LEFT + index * BAR_PITCH + (BAR_PITCH - BAR_WIDTH) / 2,
+                x=round(LEFT + (index + (1 - BAR_SHARE) / 2) * pitch, 2),
                 y=base - height,
-                width=BAR_WIDTH,
+                width=round(BAR_SHARE * pitch, 2),
                 height=height,
-                label=_short(m.name),
+                label=_short(m.name, int(pitch / LETTER)),
                 value=number(value) if value else "✗",
                 factor=factor,
                 title=m.name,
@@ -151,14 +159,14 @@ def _rate(m: Measurement, rated: bool) -> float:
     return 1 / m.seconds if m.seconds else 0.0
 
 
-_CALL = re.compile(r"\.(\w+)\(")
+_CALL = re.compile(r"(?:^|\.)(\w+)\(")
 
 
-def _short(name: str) -> str:
+def _short(name: str, letters: int) -> str:
     """Return the primitive's name of a call, or the beginning of any other name."""
     call = _CALL.search(name)
     text = call[1] if call else name
-    return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"
+    return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
 def number(value: float) -> str:

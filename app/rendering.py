@@ -30,6 +30,11 @@ class Stop:
     position: int
 
     @property
+    def name(self) -> str:
+        """The step's name; that lowering passes work on TIR goes without saying."""
+        return self.step.name.removeprefix("tir.")
+
+    @property
     def size(self) -> str:
         """What the step did to the program's size: lines, or instructions."""
         delta = self.step.delta
@@ -212,7 +217,8 @@ class Text:
             return []
         if self.diff is not None:
             return [f"+{self.diff.added} −{self.diff.removed}", f"{self.before_label} → {self.label}"]
-        facts = [fact for name, value in self.listing.summary.items() if (fact := _fact(name, value))]
+        known = sorted(self.listing.summary.items(), key=lambda item: _RANK.get(item[0], len(_RANK)))
+        facts = [fact for name, value in known if (fact := _fact(name, value))]
         if self.pane == "loops":
             facts.append(_count(len(self.listing.lines), "line"))
         facts.append(f"{self.listing.linked:.0%} linked".replace("%", "\u202f%"))
@@ -221,14 +227,15 @@ class Text:
 
 def describe(stop: Stop) -> str:
     """Return how a title names a step: ``phase 3 · MakePackedAPI``, ``optimised``."""
-    step = stop.step
-    return f"phase {step.phase} · {step.name}" if step.phase is not None else step.name
+    return f"phase {stop.step.phase} · {stop.name}" if stop.step.phase is not None else stop.name
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+_RANK = {name: rank for rank, name in enumerate(("vector bits", "fma", "spills", "instructions"))}
+"""The most telling facts come first; a title shows as many as it has room for."""
 _PLURALS = {"spills": "spill", "instructions": "instruction", "lanes": "lane"}
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import msgspec
 from flask import Blueprint, Response, current_app, make_response, render_template, request
 from flask.blueprints import BlueprintSetupState
 from markupsafe import Markup
+from msgspec import Meta
 
 from app.artifacts import Answer, Listing, Measurement, Workspace
-from app.charts import chart
+from app.charts import ROOM, chart
 from app.clients import present_client
 from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
@@ -221,6 +222,8 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total: int = 0
     label: str = ""
     running: bool = False
+    room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
+    """Width of the place where it is drawn."""
 
 
 @bp.post("/chart")
@@ -236,7 +239,7 @@ def draw_chart() -> str:
     pending = max(0, asked.total - 2 - prefixes) if asked.running else 0
     return render_template(
         "panes/_measurements.html",
-        chart=chart(asked.measurements, min(pending, 40)),
+        chart=chart(asked.measurements, min(pending, 40), asked.room),
         measurements=asked.measurements,
         ladder=asked,
     )

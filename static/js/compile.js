@@ -4,9 +4,9 @@ import { editor } from "./editor.js";
 import { on, readJson, state, tell } from "./state.js";
 
 const DEBOUNCE = 250;
-const form = $("#workspace");
 let timer;
 let mode = "compile";
+let asking = null; // aborts the request that is under way
 
 export function compile(wanted = "compile") {
   clearTimeout(timer);
@@ -14,8 +14,8 @@ export function compile(wanted = "compile") {
   state.seq += 1;
   document.body.classList.add("pending");
   $("#run-button").disabled = wanted === "run";
-  if (wanted === "run") $("#state").textContent = "running …";
-  htmx.trigger(form, "strata:compile");
+  if (wanted === "run") $("#state").textContent = document.body.classList.contains("measuring") ? "waits for the ladder …" : "running …";
+  ask(state.seq);
 }
 
 export function startCompiling() {
@@ -25,53 +25,53 @@ export function startCompiling() {
     timer = setTimeout(compile, DEBOUNCE);
   });
   on("options", () => compile());
-  form.addEventListener("htmx:configRequest", addWorkspace);
-  form.addEventListener("htmx:beforeSwap", choose);
-  form.addEventListener("htmx:afterRequest", finished);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  for (const name of ["htmx:sendError", "htmx:timeout"]) form.addEventListener(name, () => fail("the server does not answer"));
   if (state.compiled) arrived();
   else compile();
 }
 
-function addWorkspace({ detail }) {
-  const { parameters, formData } = detail;
-  parameters.script = editor.text;
-  parameters.options = JSON.stringify(state.options);
-  parameters.view = JSON.stringify(state.view);
-  parameters.tab = state.tab;
-  parameters.seq = String(state.seq);
-  parameters.mode = mode;
-  for (const [name, blob] of state.files) formData.append("files", blob, name);
+/** Newer requests take the place of older ones, whose answers are dropped even if they come. */
+async function ask(seq) {
+  asking?.abort();
+  asking = new AbortController();
+  const { signal } = asking;
+  try {
+    const response = await fetch($("#workspace").action, { method: "POST", body: form(), signal, headers: { "HX-Request": "true" } });
+    const html = await response.text();
+    if (seq !== state.seq) return;
+    done();
+    if (response.ok || response.headers.has("Strata-Fragment")) htmx.swap("#workspace", html, { swapStyle: "none", swapDelay: 0, settleDelay: 0 });
+    if (response.ok) arrived();
+    else if (response.headers.has("Strata-Fragment")) refused(response);
+    else fail("something went wrong on the server");
+  } catch (error) {
+    if (error.name === "AbortError" || seq !== state.seq) return;
+    done();
+    fail("the server does not answer");
+    if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no network
+  }
 }
 
-function choose({ detail }) {
-  const seq = Number(detail.xhr.getResponseHeader("Strata-Seq") ?? state.seq);
-  const fragment = detail.xhr.getResponseHeader("Strata-Fragment");
-  if (seq < state.seq || detail.xhr.status === 409) detail.shouldSwap = false;
-  else if (fragment) Object.assign(detail, { shouldSwap: true, isError: false });
+function form() {
+  const data = new FormData();
+  const fields = { script: editor.text, options: JSON.stringify(state.options), view: JSON.stringify(state.view), tab: state.tab, seq: state.seq, mode };
+  for (const [name, value] of Object.entries(fields)) data.append(name, value);
+  for (const [name, blob] of state.files) data.append("files", blob, name);
+  return data;
 }
 
-function finished({ detail }) {
-  const { xhr } = detail;
-  if (!xhr.status || xhr.status === 409 || Number(xhr.getResponseHeader("Strata-Seq") ?? state.seq) < state.seq) return;
+function done() {
   document.body.classList.remove("pending");
   $("#run-button").disabled = false;
-  if (xhr.getResponseHeader("Strata-Fragment")) refused(xhr);
-  else if (xhr.status >= 400) fail("something went wrong on the server");
-  else arrived();
 }
 
 /** Busy servers say when to come back. */
-function refused(xhr) {
-  const seconds = Number(xhr.getResponseHeader("Retry-After"));
+function refused(response) {
+  const seconds = Number(response.headers.get("Retry-After"));
   markStale(["loops", "llvm", "asm", "schedule"]);
-  if (xhr.status === 429 && seconds && mode === "compile") timer = setTimeout(compile, seconds * 1000);
+  if (response.status === 429 && seconds && mode === "compile") timer = setTimeout(compile, seconds * 1000);
 }
 
 function fail(message) {
-  document.body.classList.remove("pending");
-  $("#run-button").disabled = false;
   const box = $("#state");
   box.textContent = `✗ ${message}`;
   box.className = "state failed";

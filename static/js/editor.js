@@ -75,7 +75,7 @@ function makeView() {
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
     closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }),
     EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
-    EditorView.contentAttributes.of({ "aria-label": "Script" }),
+    EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
       { key: "Alt-Enter", run: (view) => { tell("source-pin", linesAt(view, view.state.selection.main.head)); return true; } },
       ...closeBracketsKeymap, ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...searchKeymap,
@@ -89,11 +89,25 @@ function makeView() {
     }),
     EditorView.domEventHandlers({
       mousemove: (event, view) => { pointAt(event, view); },
+      beforeinput: replaceSelected,
       mouseleave: () => { hovered = 0; tell("source-lines", []); },
     }),
   ];
   const doc = $("#script").value;
   return new EditorView({ state: EditorState.create({ doc, extensions }), parent: $("#editor") });
+}
+
+/**
+ * Type over a selection ourselves: Chromium would keep the colour of what was there in a style attribute, which the
+ * content security policy forbids.
+ */
+function replaceSelected(event, view) {
+  const { from, to, empty } = view.state.selection.main;
+  if (event.inputType !== "insertText" || event.isComposing || empty || event.data === null || view.state.readOnly) return false;
+  event.preventDefault();
+  const insert = () => view.state.update(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, event.data, insert))) view.dispatch(insert());
+  return true;
 }
 
 let hovered = 0;

@@ -60,6 +60,7 @@ function buttons(active) {
   $("#ladder-button").textContent = active ? "Stop" : "Ladder";
   $("#ladder-button").setAttribute("aria-pressed", String(active));
   $("#ladder-stop").hidden = !active;
+  document.body.classList.toggle("measuring", active);
 }
 
 let drawing = false;
@@ -75,6 +76,7 @@ async function draw() {
   do {
     again = false;
     facts();
+    shown.room = $("#bench").clientWidth - 28;
     await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify(shown) } });
   } while (again);
   drawing = false;

@@ -1,7 +1,7 @@
 // Panes that can be resized, and shown one at a time where there is little room.
 import Split from "../vendor/split.js";
 import { $, $$, element, narrow } from "./dom.js";
-import { recall, remember } from "./state.js";
+import { on, recall, remember } from "./state.js";
 
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
@@ -22,7 +22,7 @@ function split({ name, parts, direction, sizes, least }) {
   const made = Split(parts, {
     direction, minSize: least, gutterSize: 1, snapOffset: 0,
     sizes: kept.length === parts.length ? kept : sizes,
-    elementStyle: (dimension, size) => ({ "flex-basis": `calc(${size}% - 1px)`, "flex-grow": 0, "flex-shrink": 1 }),
+    elementStyle: (dimension, size) => ({ "flex-basis": "0px", "flex-grow": size, "flex-shrink": 1 }),
     gutterStyle: () => ({ "flex-basis": "1px" }),
     gutter: (index) => gutter(name, direction, parts[index - 1], parts[index]),
     onDragEnd: (now) => remember(`layout.${name}`, now),
@@ -77,6 +77,5 @@ function tabs() {
     $("#tabs").append(button);
   }
   showPane(narrow.matches ? recall("tab", "source") : "source");
-  // A morphed pane comes from the server without the class.
-  document.addEventListener("htmx:afterRequest", () => showPane(recall("tab", "source")));
+  on("answered", () => showPane(recall("tab", "source"))); // morphed panes come without the class
 }

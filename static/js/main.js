@@ -17,6 +17,9 @@ import { startTips } from "./tips.js";
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
   !(before.dataset?.key && before.dataset.key === after.dataset?.key);
 
+// What a visitor opened stays open.
+Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.matches("details"));
+
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   if (event.detail.target.id === "pane-bench" && ladder.shown) event.detail.shouldSwap = false;
 });

@@ -20,6 +20,8 @@ export function startSteps() {
   document.addEventListener("htmx:afterRequest", ({ target }) => {
     if (target.matches?.(".pane.listing")) tell("text", target.dataset.pane);
   });
+  // A text that the server has forgotten comes back with a new answer.
+  document.addEventListener("htmx:responseError", ({ target }) => { if (target.matches?.(".pane.listing")) tell("options"); });
   on("answered", mark);
   on("text", mark);
   mark();

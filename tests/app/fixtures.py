@@ -137,7 +137,11 @@ class FixedRunner:
         if failing is not None:
             problem = Problem(kind="ValueError", message="split: factor must be positive", line=failing, column=0)
             answer = Answer(status="error", problems=[problem], milliseconds=3.0)
-        return _Job([msgspec.json.encode(Snapshot(answer=msgspec.structs.replace(answer, mode=asked.mode)))])
+        return self.job(msgspec.json.encode(Snapshot(answer=msgspec.structs.replace(answer, mode=asked.mode))))
+
+    def job(self, *messages: bytes) -> Job:
+        """Return a job that sends these messages."""
+        return _Job(list(messages))
 
     def close(self) -> None:
         """Nothing to end."""

@@ -8,7 +8,7 @@ from app.instructions import RULES, WORDS, describe_instruction, describe_instru
 
 COMMON = {
     "x86-64": "vfmadd231ps vbroadcastss vmovups vmovaps movq leaq addq cmpq jne jb retq callq pushq vaddps vmulps "
-    "vxorps vzeroupper movss mulss addss vpaddd prefetcht0 xorl incq testl movabsq vfmadd213ps vpbroadcastd vpdpbusd kmovw",
+    "vxorps vzeroupper movss mulss addss vpaddd prefetcht0 xorl incq testl movabsq vfmadd213ps vpbroadcastd vpdpbusd",
     "aarch64": "fmla ldp stp ldr str add subs b.ne cbz ret fmov dup bl adrp fmadd ldur movi mov lsl",
     "riscv": "vsetvli vle32.v vse32.v vfmacc.vf vfmacc.vv flw fsw addi bnez ret ld sd fmadd.s mul slli lui",
     "wasm": "local.get local.set f32.load v128.load v128.store f32x4.mul f32x4.add i32.add br_if f32x4.splat end_loop",

@@ -1,0 +1,108 @@
+"""A real browser on a real server; every page must keep its console silent."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, Page, sync_playwright
+from werkzeug.serving import make_server
+
+from app import create_app
+from app.sandbox import Runner
+from tests.app.fixtures import FixedRunner
+from tests.browser import ensure
+
+
+@contextmanager
+def serving(app: Flask) -> Iterator[str]:
+    """Serve an application on a port of its own while the block runs; yields its address."""
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = ensure()
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an explorer with its real sandbox and compiler."""
+    app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0})
+    with serving(app) as address:
+        yield address
+    app.extensions["strata"].runner.close()
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[[Runner], str]]:
+    """Start an explorer over a runner of the test's choice; returns its address."""
+    opened = []
+
+    def start(runner: Runner) -> str:
+        context = serving(create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner))
+        opened.append(context)
+        return context.__enter__()
+
+    yield start
+    for context in opened:
+        context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def fixed(serve: Callable[[Runner], str]) -> str:
+    """The address of an explorer that answers every script with the same hand-made answer."""
+    return serve(FixedRunner())
+
+
+@dataclass
+class Console:
+    """What a page's console said."""
+
+    said: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console()
+
+
+@pytest.fixture
+def open_page(browser: Browser, console: Console) -> Iterator[Callable[..., Page]]:
+    """Open an address at a size; afterwards the console must have stayed silent."""
+    contexts = []
+
+    def open_(address: str, width: int = 1440, height: int = 900, **options: object) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)  # type: ignore[arg-type]
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address.split("/?")[0])
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda message: console.said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: console.said.append(f"error: {error}"))
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert console.said == []

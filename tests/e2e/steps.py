@@ -1,0 +1,43 @@
+"""What a visitor does, in words."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+MATMUL = """\
+import tvm
+from tvm import te
+
+n = 64
+A = te.placeholder((n, n), name="A")
+B = te.placeholder((n, n), name="B")
+k = te.reduce_axis((0, n), name="k")
+C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+
+s = te.create_schedule(C.op)
+i, j = C.op.axis
+jo, ji = s[C].split(j, factor=16)
+s[C].reorder(i, jo, k, ji)
+s[C].vectorize(ji)
+f = tvm.build(s, [A, B, C], target="llvm", name="matmul")
+"""
+SPLIT_LINE = 1 + MATMUL.splitlines().index("jo, ji = s[C].split(j, factor=16)")
+
+
+def write(page: Page, script: str) -> None:
+    """Replace the script, as pasting it would."""
+    page.click(".cm-content")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(script)
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until the newest answer is there."""
+    page.wait_for_timeout(320)  # longer than the pause that the page waits for more typing
+    page.wait_for_selector("body:not(.pending)")
+
+
+def lines(page: Page, pane: str) -> list[str]:
+    """Return the lines that a listing shows."""
+    return page.locator(f"#body-{pane} .l > span").all_inner_texts()

@@ -1,0 +1,147 @@
+"""A stranger's first minutes: see it compiled, change it, make a mistake, follow a line, share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import MATMUL, SPLIT_LINE, lines, settled, write
+
+
+def test_the_first_page_shows_the_matmul_at_every_level(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator(".cm-content")).to_contain_text("te.create_schedule")
+    assert any("T.parallel" in line for line in lines(page, "loops"))
+    assert any("<32 x float>" in line for line in lines(page, "llvm"))
+    assert any("vfmadd" in line or "mulps" in line for line in lines(page, "asm"))
+    chips = page.locator("#strip .chip").all_inner_texts()
+    assert [chip.split("\n")[0] for chip in chips] == [
+        *("default", "split ×3", "reorder", "vectorize", "parallel", "unroll"),
+        *("Phase 0", "Phase 1", "Phase 2", "Phase 3"),
+        *("as emitted", "optimised"),
+    ]
+    expect(page.locator("#pane-schedule")).to_contain_text("parallel")
+
+
+def test_a_change_of_the_schedule_changes_every_pane(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    before = {pane: lines(page, pane) for pane in ("loops", "llvm", "asm")}
+    nest = page.locator("#pane-schedule .nest").inner_text()
+    write(page, MATMUL.replace("factor=16", "factor=8"))
+    for pane, old in before.items():
+        assert lines(page, pane) != old, pane
+    assert page.locator("#pane-schedule .nest").inner_text() != nest
+
+
+def test_a_mistake_stands_at_its_line_and_the_panes_stay(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    good = lines(page, "asm")
+    write(page, MATMUL.replace("factor=16", "factor=-4"))
+    expect(page.locator("#state")).to_contain_text(f"at line {SPLIT_LINE}")
+    expect(page.locator(f".cm-line:nth-child({SPLIT_LINE}) .cm-lintRange-error").first).to_be_visible()
+    expect(page.locator("#pane-console .problem")).to_contain_text("factor")
+    assert lines(page, "asm") == good
+    expect(page.locator("#pane-asm")).to_have_class("pane listing stale")
+    page.hover(f".cm-line:nth-child({SPLIT_LINE}) .cm-lintRange-error")
+    expect(page.locator(".cm-tooltip .cm-diagnostic").first).to_contain_text("factor")
+    write(page, MATMUL)
+    expect(page.locator(".stale")).to_have_count(0)
+    expect(page.locator(".cm-lintRange-error")).to_have_count(0)
+
+
+def test_pointing_at_a_line_lights_up_what_belongs_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.locator("#body-asm .l:has-text('mulps')").first.hover()
+    compute = 1 + next(n for n, line in enumerate(MATMUL.splitlines()) if "te.compute" in line)
+    expect(page.locator(f".cm-line:nth-child({compute})")).to_have_class("cm-line t1 related")
+    for pane in ("loops", "llvm", "asm"):
+        assert page.locator(f"#body-{pane} .l.related").count() > 0, pane
+    page.mouse.move(5, 5)
+    expect(page.locator(".related")).to_have_count(0)
+    page.hover(f".cm-line:nth-child({compute})")
+    expect(page.locator("#body-llvm .l.related").first).to_be_attached()
+
+
+def test_a_pinned_line_stays_until_escape_and_brings_its_counterparts(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, height=640)
+    page.locator("#body-loops .l:has-text('cse_var_1 + 32')").last.click()
+    page.mouse.move(5, 5)
+    for pane in ("llvm", "asm"):
+        expect(page.locator(f"#body-{pane} .l.related").first).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator(".related")).to_have_count(0)
+
+
+def test_a_step_of_the_schedule_shows_the_program_up_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.click("#strip .chip:has-text('reorder')")
+    settled(page)
+    expect(page.locator("#strip .chip:has-text('reorder')")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#strip .chip:has-text('vectorize')")).to_have_class("chip dim")
+    assert not any("T.Ramp" in line or ": 16]" in line for line in lines(page, "loops"))
+    expect(page.locator("#pane-schedule .nest")).not_to_contain_text("vectorize")
+
+
+def test_passes_can_be_walked_and_compared(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.click("#strip .chip:has-text('Phase 0')")
+    expect(page.locator("#strip .chip:has-text('Phase 0')")).to_have_attribute("aria-pressed", "true")
+    page.focus("#body-loops")
+    page.keyboard.press("]")
+    page.keyboard.press("d")
+    expect(page.locator("#body-loops .l.added").first).to_be_visible()
+    expect(page.locator("#facts-loops")).to_contain_text("→")
+    page.keyboard.press("d")
+    expect(page.locator("#body-loops .l.added")).to_have_count(0)
+
+
+def test_llvm_before_and_after_its_optimiser(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    after = lines(page, "llvm")
+    page.click("#strip .chip:has-text('as emitted')")
+    expect(page.locator("#strip .chip:has-text('as emitted')")).to_have_attribute("aria-pressed", "true")
+    assert lines(page, "llvm") != after
+
+
+def test_assembly_of_other_machines(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    page.select_option("#assembly", "aarch64-neon")
+    settled(page)
+    assert any("fmla" in line or "fmul" in line for line in lines(page, "asm"))
+    page.locator("#body-asm .l .k:text-is('ret')").first.hover()
+    expect(page.locator("#tip")).to_contain_text("Return")
+
+
+def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.click("#strip .chip:has-text('Phase 1')")
+    expect(page.locator("#strip .chip:has-text('Phase 1')")).to_have_attribute("aria-pressed", "true")
+    shown = lines(page, "loops")
+    page.click("#share-button")
+    expect(page.locator("#toast")).to_contain_text("/z/")
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert address == page.url
+    other = open_page(address)
+    settled(other)
+    assert lines(other, "loops") == shown
+    assert "".join(other.locator(".cm-line").all_inner_texts()) == "".join(page.locator(".cm-line").all_inner_texts())
+
+
+def test_an_example_of_the_gallery_opens(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    page.click("#open-gallery")
+    assert page.locator(".card").count() >= 10
+    page.click(".card:has-text('vector')")
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    assert lines(page, "loops")

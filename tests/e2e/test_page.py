@@ -1,0 +1,175 @@
+"""The page by itself, over hand-made answers: order of answers, long texts, keyboard, layout, accessibility."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+import msgspec
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from app.artifacts import Answer, Request, Snapshot, Step, Unit
+from app.sandbox import Job, Limits, Runner
+from tests.app.fixtures import FixedRunner, full_answer, listing
+from tests.e2e.steps import lines, settled, write
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_page_is_accessible(fixed: str, open_page: Callable[..., Page], theme: str, width: int) -> None:
+    page = open_page(fixed, width=width, color_scheme=theme)
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("opener", ["#open-help", "#open-gallery", "#options summary"])
+def test_what_opens_is_accessible(fixed: str, open_page: Callable[..., Page], opener: str) -> None:
+    page = open_page(fixed)
+    page.click(opener)
+    assert violations(page) == []
+
+
+def test_an_error_is_accessible(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, "raise X")
+    expect(page.locator(".problem")).to_be_visible()
+    page.wait_for_timeout(250)  # shades fade in
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390])
+def test_nothing_sticks_out(fixed: str, open_page: Callable[..., Page], width: int) -> None:
+    page = open_page(fixed, width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for control in ("#run-button", "#ladder-button", "#share-button"):
+        box = page.locator(control).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+
+
+def test_a_narrow_page_shows_one_pane_at_a_time(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed, width=390, height=800)
+    expect(page.locator(".pane:visible")).to_have_count(1)
+    page.click("#tabs button:has-text('Assembly')")
+    expect(page.locator("#body-asm")).to_be_visible()
+    expect(page.locator("#pane-source")).to_be_hidden()
+    box = page.locator("#pane-asm").bounding_box()
+    assert box is not None
+    assert box["width"] == 390
+
+
+def test_everything_works_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.keyboard.press("Alt+4")
+    expect(page.locator("#body-asm")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#announce")).to_contain_text("vfmadd231ps")
+    expect(page.locator("#tip")).to_contain_text("Fused multiply-add")
+    expect(page.locator("#body-loops .l.related")).to_have_count(2)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Home")
+    expect(page.locator("#body-loops .l.related")).to_have_count(2)
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#body-loops .l.related")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_panes_keep_their_sizes_and_the_theme(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed, color_scheme="light")
+    bar = page.locator(".gutter[data-split='columns']")
+    before = page.locator("#left").bounding_box()
+    bar.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.click("#theme-button")
+    after = page.locator("#left").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] > before["width"] + 50
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    kept = page.locator("#left").bounding_box()
+    assert kept is not None
+    assert kept["width"] == pytest.approx(after["width"], abs=2)
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_files_are_attached_by_name(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.set_input_files("#attach", [{"name": "data.npy", "mimeType": "application/octet-stream", "buffer": b"\0\1"}])
+    expect(page.locator(".file")).to_contain_text("data.npy")
+    settled(page)
+    page.click("#share-button")
+    expect(page.locator("#toast")).to_contain_text("/z/")
+    other = open_page(page.url)
+    expect(other.locator(".file")).to_contain_text("data.npy")
+    other.click(".file button")
+    expect(other.locator(".file")).to_have_count(0)
+
+
+class SlowRunner(FixedRunner):
+    """Holds back the answer to scripts that say ``slow``; each answer tells its script in the console."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+        asked = msgspec.json.decode(request, type=Request)
+        if "slow" in asked.script:
+            self.go.wait(20)
+        return super().start(request, files, limits)
+
+
+def test_an_older_answer_never_overwrites_a_newer_one(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+) -> None:
+    runner = SlowRunner()
+    page = open_page(serve(runner))
+    page.click(".cm-content")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("raise slow")
+    expect(page.locator("body")).to_have_class("pending")
+    assert lines(page, "asm"), "the panes stay while the next answer is on its way"
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("quick")
+    settled(page)
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    runner.go.set()
+    page.wait_for_timeout(500)
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator(".problem")).to_have_count(0)
+
+
+class LongRunner(FixedRunner):
+    """Answers with a loop IR of 30,000 lines."""
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+        text = listing("loop", "python", "\n".join(f"x = {n}" for n in range(30_000)), {29_990: [0]})
+        step = Step(group="lowering", name="Unroll", phase=1, listing=text.key)
+        answer = Answer(
+            units=[Unit(name="long", steps=[step])], listings={text.key: text}, origins=full_answer().origins
+        )
+        return self.job(msgspec.json.encode(Snapshot(answer=answer)))
+
+
+def test_a_long_text_arrives_where_one_looks(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
+    page = open_page(serve(LongRunner()))
+    assert page.locator("#body-loops .l").count() < 2000
+    page.hover(".cm-line:nth-child(3)")
+    page.click(".cm-line:nth-child(3)")
+    page.keyboard.press("Alt+Enter")
+    expect(page.locator("#body-loops .l.related")).to_have_text("29990x = 29989")
+    expect(page.locator("#body-loops .l.related")).to_be_in_viewport()
