@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.artifacts import Message, Problem, Request, Snapshot
+from app.recorder.modules import import_all
 from app.recorder.session import Session
 
 Emit = Callable[[bytes], None]
@@ -61,6 +62,7 @@ def warm_up() -> list[Problem]:
 
     No loop of it is parallel, as threads do not survive a fork.
     """
+    import_all()
     problems: list[Problem] = []
 
     def take(message: Message) -> None:

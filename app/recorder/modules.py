@@ -1,0 +1,30 @@
+"""The modules that scripts import, imported before children are forked.
+
+None of them has to find and read the files again, and the weakest sandbox lets them open no file at all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import compiler
+
+BESIDE_THE_COMPILER = (
+    "numpy.fft",
+    "numpy.linalg",
+    "numpy.random",
+    "numpy.testing",
+    "onnx",
+    "random",
+    "statistics",
+    "timeit",
+)
+
+
+def import_all() -> None:
+    """Import them, and every module of the compiler."""
+    inside = pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}.")
+    for name in (*BESIDE_THE_COMPILER, *(module.name for module in inside)):
+        if not name.endswith("__main__"):
+            importlib.import_module(name)

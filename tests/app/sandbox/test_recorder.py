@@ -1,0 +1,132 @@
+"""The real recorder and compiler inside every tier: schedules become machine code, run on threads, and are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from app.artifacts import Answer, Measured, Message, Mode, Options, Request, Snapshot
+from app.sandbox import Limits, Outcome, Sandbox, Tier
+from tests.app.sandbox.test_tiers import OFFERED
+
+MATMUL = """
+import numpy as np
+import tvm
+from tvm import te
+
+n = 96
+A = te.placeholder((n, n), name="A")
+B = te.placeholder((n, n), name="B")
+k = te.reduce_axis((0, n), name="k")
+C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+s = te.create_schedule(C.op)
+i, j = C.op.axis
+outer, inner = s[C].split(i, factor=16)
+lanes, lane = s[C].split(j, factor=8)
+s[C].reorder(outer, lanes, k, inner, lane)
+s[C].vectorize(lane)
+s[C].parallel(outer)
+function = tvm.build(s, [A, B, C], target="llvm", name="matmul")
+a, b = (np.random.default_rng(seed).random((n, n), dtype="float32") for seed in (1, 2))
+c = tvm.nd.array(np.zeros((n, n), "float32"))
+function(tvm.nd.array(a), tvm.nd.array(b), c)
+print("correct" if np.allclose(c.numpy(), a @ b, rtol=1e-4) else "wrong")
+"""
+
+
+@pytest.fixture(scope="module", params=OFFERED)
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    tier = Tier(mechanisms=OFFERED[request.param])
+    with Sandbox("app.recorder:handle", preload=["app.recorder"], tier=tier) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def strongest() -> Iterator[Sandbox]:
+    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+        yield sandbox
+
+
+def record(
+    sandbox: Sandbox, mode: Mode, script: str, wall_seconds: float = 60.0, budget_seconds: float = 30.0
+) -> tuple[list[Message], Answer, Outcome]:
+    """All messages, the last answer, and how the job ended."""
+    request = Request(mode=mode, script=script, options=Options(threads=2), budget_seconds=budget_seconds)
+    limits = Limits(wall_seconds=wall_seconds, cpu_seconds=120)
+    job = sandbox.start(msgspec.json.encode(request), {"notes.txt": b"attached"}, limits)
+    messages = [msgspec.json.decode(raw, type=Message) for raw in job.messages()]
+    answers = [message.answer for message in messages if isinstance(message, Snapshot)]
+    assert answers, job.outcome
+    return messages, answers[-1], job.outcome
+
+
+def test_a_parallel_matrix_multiplication(sandbox: Sandbox) -> None:
+    _, answer, outcome = record(sandbox, "run", MATMUL)
+    assert answer.problems == []
+    assert [entry.text for entry in answer.console if entry.stream == "stdout"] == ["correct\n"]
+    assert outcome.status == "ok"
+    (unit,) = answer.units
+    assert unit.built
+    assert {step.group for step in unit.steps} == {"schedule", "lowering", "llvm", "assembly"}
+    assert answer.environment["parallel"].startswith("OpenMP")
+
+
+def test_a_ladder_measures(sandbox: Sandbox) -> None:
+    messages, answer, outcome = record(sandbox, "ladder", MATMUL)
+    assert answer.problems == []
+    assert outcome.status == "ok"
+    measured = [message.measurement for message in messages if isinstance(message, Measured)]
+    assert {"numpy", "peak", "prefix"} <= {measurement.kind for measurement in measured}
+    assert all(measurement.checked != "wrong" for measurement in measured)
+
+
+def test_attached_files(sandbox: Sandbox) -> None:
+    _, answer, _ = record(sandbox, "compile", "print(open('notes.txt').read())")
+    assert [entry.text for entry in answer.console] == ["attached\n"]
+
+
+def test_an_endless_loop_is_stopped_at_its_line(sandbox: Sandbox) -> None:
+    _, answer, outcome = record(sandbox, "compile", "import tvm\nwhile True:\n    pass\n", budget_seconds=0.3)
+    assert answer.status == "timeout"
+    assert answer.problems[0].line in {2, 3}
+    assert outcome.status == "ok"
+
+
+SLOW = """
+import numpy as np
+import tvm
+from tvm import te
+
+n = 3072
+A, B = (te.placeholder((n, n), name=name) for name in "AB")
+k = te.reduce_axis((0, n), name="k")
+C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+function = tvm.build(te.create_schedule(C.op), [A, B, C], target="llvm", name="matmul")
+a, b, c = (tvm.nd.array(np.ones((n, n), "float32")) for _ in range(3))
+function(a, b, c)
+"""
+
+
+def test_native_code_that_takes_too_long_is_killed(strongest: Sandbox) -> None:
+    messages, answer, outcome = record(strongest, "run", SLOW, wall_seconds=3, budget_seconds=0.5)
+    assert outcome.status == "timeout"
+    last = messages[-1]
+    assert isinstance(last, Snapshot)
+    assert last.running_line == 13
+    assert {step.group for step in answer.units[0].steps} == {"schedule", "lowering", "llvm", "assembly"}
+
+
+def test_an_array_that_is_too_large(sandbox: Sandbox) -> None:
+    _, answer, outcome = record(sandbox, "compile", "import numpy as np\nx = np.ones((1 << 17, 1 << 17))\n")
+    assert outcome.status == "ok"
+    assert answer.problems[0].line == 2
+    assert "memory" in answer.problems[0].message.lower()
+
+
+def test_what_the_script_may_not_do_is_told_at_its_line(sandbox: Sandbox) -> None:
+    _, answer, outcome = record(sandbox, "compile", "import os\nprint('before')\nos.fork()\n")
+    assert outcome.status == "ok"
+    assert (answer.problems[0].kind, answer.problems[0].line) == ("PermissionError", 3)
+    assert answer.console[0].text == "before\n"
