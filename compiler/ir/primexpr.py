@@ -250,6 +250,10 @@ class Cast(PrimExpr):
     dtype: str
     value: PrimExpr
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value))
+
 
 @node
 class BinaryOp(PrimExpr):
@@ -265,16 +269,13 @@ class BinaryOp(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
-        if type(self.a) in _NUMBERS or type(self.b) in _NUMBERS:
-            _match_numbers(self)
+        if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
+            _match_operands(self)
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
-_NUMBERS = frozenset((bool, int, float))
-"""What a script may pass to a constructor in the place of a constant, as in TVM."""
-
-
-def _match_numbers(n: BinaryOp) -> None:
+def _match_operands(n: BinaryOp) -> None:
+    """Convert what a script passes to a constructor, as TVM's take it: numbers, elements of tensors."""
     a, b = match_types(n.a, n.b, type(n).__name__)
     object.__setattr__(n, "a", a)
     object.__setattr__(n, "b", b)
@@ -360,8 +361,8 @@ class CmpOp(BinaryOp):
     """Base of comparisons: as many truth values as the operands have lanes."""
 
     def __post_init__(self) -> None:
-        if type(self.a) in _NUMBERS or type(self.b) in _NUMBERS:
-            _match_numbers(self)
+        if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
+            _match_operands(self)
         object.__setattr__(self, "dtype", dt.with_lanes("bool", dt.lanes(self.a.dtype)))
 
 
@@ -428,6 +429,8 @@ class Not(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.a, PrimExpr):
+            object.__setattr__(self, "a", convert(self.a))
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
@@ -443,6 +446,12 @@ class Select(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.condition, PrimExpr):
+            object.__setattr__(self, "condition", convert(self.condition))
+        if not (isinstance(self.true_value, PrimExpr) and isinstance(self.false_value, PrimExpr)):
+            then, other = match_types(self.true_value, self.false_value, "Select")
+            object.__setattr__(self, "true_value", then)
+            object.__setattr__(self, "false_value", other)
         object.__setattr__(self, "dtype", self.true_value.dtype)
 
 
@@ -458,7 +467,7 @@ class Ramp(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
-        if type(self.base) in _NUMBERS or type(self.stride) in _NUMBERS:
+        if not (isinstance(self.base, PrimExpr) and isinstance(self.stride, PrimExpr)):
             base, stride = match_types(self.base, self.stride, "Ramp")
             object.__setattr__(self, "base", base)
             object.__setattr__(self, "stride", stride)
@@ -476,6 +485,8 @@ class Broadcast(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value))
         object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, self.lanes * dt.lanes(self.value.dtype)))
 
 

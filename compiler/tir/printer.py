@@ -12,7 +12,7 @@ from compiler.ir.primexpr import IntImm, PrimExpr, Var, is_const_int, set_expres
 from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc, set_function_printer
-from compiler.tir.printer_expr import ExprPrinter, handle_text
+from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
 from compiler.tir.printer_scope import Definitions
 from compiler.tir.printer_stmt import StmtPrinter
@@ -120,7 +120,7 @@ def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
         printer.definition(variables[0])
     elif variables:
         names = ", ".join(printer.names.define(v, v.name) for v in variables)
-        printer.out.line(f"{names} = {', '.join(f'T.{v.dtype}()' for v in variables)}")
+        printer.out.line(f"{names} = {', '.join(declaration_text(v) for v in variables)}")
 
 
 def _fits_signature(buffer: Buffer) -> bool:

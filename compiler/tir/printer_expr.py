@@ -46,6 +46,7 @@ from compiler.ir.primexpr import (
     Reduce,
     Select,
     Shuffle,
+    SizeVar,
     StringImm,
     Sub,
     Var,
@@ -367,6 +368,14 @@ def string_text(value: str) -> str:
     """Return a string literal in double quotes."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def declaration_text(var: Var) -> str:
+    """Return the call that declares a free variable."""
+    text = handle_text(var)
+    if text.endswith(")"):
+        return text
+    return f"{text}(is_size_var=True)" if isinstance(var, SizeVar) else f"{text}()"
 
 
 def handle_text(var: Var) -> str:

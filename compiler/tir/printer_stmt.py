@@ -10,7 +10,7 @@ from compiler.ir.primexpr import IntImm, IterVar, Var, is_const_int
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer
-from compiler.tir.printer_expr import ExprPrinter, handle_text, string_text
+from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text, string_text
 from compiler.tir.printer_scope import THREAD_KEYS, Definitions, Names
 from compiler.tir.stmt import (
     Allocate,
@@ -86,8 +86,7 @@ class StmtPrinter(ExprPrinter):
                 self.out.write(")")
             else:
                 name = self.names.define(n, n.name)
-                text = handle_text(n)
-                self.out.write(f"{name} = {text}" if text.endswith(")") else f"{name} = {text}()")
+                self.out.write(f"{name} = {declaration_text(n)}")
 
     def declare(self, buffer: Buffer) -> str:
         """Name a buffer; what nobody else defined is from now on a field of it."""
