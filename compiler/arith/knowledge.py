@@ -23,7 +23,6 @@ from compiler.ir.primexpr import (
     Not,
     Or,
     PrimExpr,
-    Range,
     Var,
 )
 
@@ -37,13 +36,15 @@ class Knowledge:
         self.bounds = ConstIntBoundAnalyzer()
         self.modular = ModularSetAnalyzer()
         self.values: dict[Var, PrimExpr] = {}
-        self.ranges: dict[Var, Range] = {}
+        self.symbolic: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
+        """The smallest and largest value of each variable whose range is not constant, in order of binding."""
         self.truths: list[PrimExpr] = []
         self.memos: dict[str, dict[PrimExpr, PrimExpr]] = {"rewrite": {}, "canonical": {}}
 
     def bind_range(self, var: Var, low: PrimExpr, extent: PrimExpr) -> None:
         """Let ``low <= var < low + extent`` hold."""
-        self.ranges[var] = Range.from_fields(low, extent)
+        if not isinstance(low, IntImm) or not isinstance(extent, IntImm):
+            self.symbolic[var] = (low, low + extent - 1)
         (a, b), (_, d) = self.bounds.visit(low), self.bounds.visit(extent)
         self.bounds.variables[var] = (a, max(a, b + d - 1))
         self.forget()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.arith.const_int_bound import Interval
+from compiler.arith.const_int_bound import UNBOUNDED, Interval
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.knowledge import NEGATION, Knowledge
 from compiler.arith.rules import SCALAR, VECTOR
@@ -46,7 +46,7 @@ from compiler.ir.primexpr import (
     const,
     fold,
 )
-from compiler.ir.substitute import substitute
+from compiler.ir.substitute import substitute, uses_var
 
 _MOST_REWRITES = 64
 """How deep rewritten results are rewritten again; real expressions need a few."""
@@ -214,8 +214,26 @@ class RewriteSimplifier(Mutator):
         low, high = p - s, q - r
         if (low > 0 or high < 0) or self._depth > _MOST_REWRITES or type(a) is IntImm or type(b) is IntImm:
             return low, high
-        exact = self.known.bounds.visit(self._again(Sub(a, b)))
-        return max(low, exact[0]), min(high, exact[1])
+        exact = self._again(Sub(a, b))
+        for known_low, known_high in self._ends(exact):
+            low, high = max(low, known_low), min(high, known_high)
+        return low, high
+
+    def _ends(self, e: PrimExpr) -> Iterator[Interval]:
+        """Yield what is known about ``e``: its interval, and ends from the symbolic ranges of its variables."""
+        interval = self.known.bounds.visit(e)
+        yield interval
+        if self.known.symbolic and interval[0] <= 0 <= interval[1]:
+            yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
+            yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
+
+    def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
+        """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""
+        for var, ends in reversed(self.known.symbolic.items()):
+            factor = _factor(e, var)
+            if factor:
+                e = self._again(substitute(e, {var: ends[end if factor > 0 else 1 - end]}))
+        return e
 
     def visit_LT(self, n: LT) -> PrimExpr:
         e = self._operands(n)
@@ -455,6 +473,19 @@ def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
     if kind in (Min, Max) and deep_equal(e.a, e.b):
         return e.a
     return e
+
+
+def _factor(e: PrimExpr, var: Var) -> int | None:
+    """Return the constant that a variable is multiplied by in a sum, None if it occurs in any other way."""
+    if e is var:
+        return 1
+    if isinstance(e, (Add, Sub)):
+        a, b = _factor(e.a, var), _factor(e.b, var)
+        return None if a is None or b is None else a + (b if isinstance(e, Add) else -b)
+    if isinstance(e, Mul) and isinstance(e.b, IntImm):
+        a = _factor(e.a, var)
+        return None if a is None else a * e.b.value
+    return None if uses_var(e, var) else 0
 
 
 _BOUNDED: dict[type[BinaryOp], Callable[[RewriteSimplifier, BinaryOp], PrimExpr | None]] = {
