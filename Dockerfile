@@ -25,5 +25,5 @@ EXPOSE 8000
 HEALTHCHECK --start-period=20s --interval=30s --timeout=5s \
     CMD ["/opt/venv/bin/python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz')"]
 # One worker: turns, the cache and running ladders live in its memory. Threads mostly wait for children.
-CMD ["/opt/venv/bin/gunicorn", "--bind=0.0.0.0:8000", "--workers=1", "--threads=64", "--timeout=120", "--no-control-socket", \
+CMD ["/opt/venv/bin/gunicorn", "--bind=0.0.0.0:8000", "--workers=1", "--threads=128", "--timeout=120", "--no-control-socket", \
      "--access-logfile=-", "app:create_app()"]

@@ -14,8 +14,8 @@ from waitress.server import create_server
 from app import create_app
 from app.config import Config, ConfigurationError
 
-THREADS = 32
-"""Requests at one time; most of them wait for a script, or follow a measurement."""
+THREADS = 128
+"""Requests at one time; most of them wait for a script, or follow a ladder."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Literal
 
 import msgspec
@@ -16,7 +16,7 @@ from app.answers import AnswerReader
 from app.artifacts import Answer, Event, Failed, Problem, Workspace
 from app.clients import Client
 from app.compile_service import Starter
-from app.errors import NotFound, RequestError, Superseded
+from app.errors import Busy, NotFound, RequestError, Superseded
 from app.queue import Turn, Turns
 from app.sandbox import Job
 
@@ -28,6 +28,7 @@ PATIENCE_SECONDS = 30.0
 """How long a ladder goes on while nobody listens."""
 POLL_SECONDS = 5.0
 MOST_EVENTS = 5000
+MOST_LISTENERS = 4
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True, tag="queued"):
@@ -71,6 +72,18 @@ class Ladder:
         with self._news:
             return bool(self._events) and isinstance(self._events[-1], Ended)
 
+    def admit(self) -> None:
+        """Refuse one more listener where there are enough; each of them keeps a thread.
+
+        Raises
+        ------
+        Busy
+            There are enough.
+        """
+        with self._news:
+            if self._listeners >= MOST_LISTENERS:
+                raise Busy(f"{MOST_LISTENERS} listen to this ladder already", retry_after=10)
+
     @property
     def forsaken(self) -> bool:
         """Whether it can stop: nobody has listened for a while, or it tells more than anybody wants."""
@@ -78,7 +91,7 @@ class Ladder:
             alone = self._listeners == 0 and time.monotonic() - self._left > PATIENCE_SECONDS
             return alone or len(self._events) > MOST_EVENTS
 
-    def listen(self, after: int = 0, heartbeat_seconds: float = 10.0) -> Iterator[tuple[int, LadderEvent] | None]:
+    def listen(self, after: int = 0, heartbeat_seconds: float = 10.0) -> Generator[tuple[int, LadderEvent] | None]:
         """Yield the events from number ``after`` on, each with the number that follows it, until the last one.
 
         None is yielded when nothing happened for ``heartbeat_seconds``.

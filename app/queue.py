@@ -118,6 +118,11 @@ class Turns:
         with self._changed:
             return self._waiting()
 
+    def places_of(self, client: str) -> list[int]:
+        """Return the places of a client's turns that wait, the nearest first."""
+        with self._changed:
+            return [self._place(turn) for turn in self._queues.get(client, ())]
+
     def _waiting(self) -> int:
         return sum(len(queue) for queue in self._queues.values())
 

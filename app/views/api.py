@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
-from flask import Blueprint, Response, current_app, request, stream_with_context, url_for
+from flask import Blueprint, Response, current_app, request, url_for
 from msgspec import Meta
 
 import compiler
@@ -42,6 +42,13 @@ class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):
     """Address of its server-sent events."""
 
 
+class Queue(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the client's requests stand that wait for their turn; 1 is next."""
+
+    compiling: list[int]
+    measuring: list[int]
+
+
 def answer_json(value: object, status: int = 200) -> Response:
     """Return a value as JSON."""
     response = Response(msgspec.json.encode(value), status=status, mimetype="application/json")
@@ -68,6 +75,16 @@ def run() -> Response:
     return answer_json(present_services().compiler.run(read_body(Workspace), present_client()))
 
 
+@bp.get("/queue")
+@operation(answers={200: json_of(Queue)})
+def queue() -> Response:
+    """Say at which places this client's requests wait; one measurement runs at a time."""
+    services, address = present_services(), present_client().address
+    return answer_json(
+        Queue(compiling=services.compiling.places_of(address), measuring=services.measuring.places_of(address))
+    )
+
+
 @bp.post("/ladders")
 @operation(body=Workspace, answers={202: json_of(LadderStarted)})
 def start_ladder() -> Response:
@@ -86,7 +103,8 @@ def ladder_events(ladder: str) -> Response:
     """Follow a ladder: its place in the queue, its progress, each rung as it is measured, its end."""
     last = request.headers.get("Last-Event-ID", "")
     followed = present_services().ladders.get(ladder)
-    stream = stream_with_context(_event_stream(followed, int(last) if last.isdecimal() and len(last) < 10 else 0))
+    followed.admit()
+    stream = _event_stream(followed, int(last) if last.isdecimal() and len(last) < 10 else 0)
     response = Response(stream, mimetype="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"

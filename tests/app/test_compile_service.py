@@ -170,6 +170,8 @@ def test_runs_measure_one_at_a_time(services: Services, runner: ScriptedRunner) 
         runs = [pool.submit(services.compiler.run, Workspace(script="measure"), ME) for _ in range(3)]
         wait_until(lambda: services.measuring.waiting == 2)
         assert len(runner.jobs) == 1
+        assert services.measuring.places_of(ME.address) == [1, 2]
+        assert services.measuring.places_of("192.0.2.2") == []
         assert compile_(services, "meanwhile").status == "ok"
         end.set()
         assert [run.result(10).status for run in runs] == ["ok"] * 3

@@ -10,6 +10,8 @@ from flask.testing import FlaskClient
 
 from app import ladders
 from app.artifacts import Failed, Measured, Measurement, Problem, Progress
+from app.errors import Busy
+from app.ladders import Ladder
 from app.sandbox import Outcome
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
 
@@ -89,6 +91,18 @@ def test_a_ladder_that_nobody_listens_to_ends(
     ladder = start(client, "long")
     wait_until(lambda: runner.jobs != [] and runner.jobs[0].cancelled.is_set())
     assert follow(client, ladder)[-1][2]["status"] == "stopped"
+
+
+def test_each_listener_keeps_a_thread_so_that_there_are_few() -> None:
+    ladder = Ladder()
+    listening = [ladder.listen(heartbeat_seconds=0.001) for _ in range(ladders.MOST_LISTENERS)]
+    for listener in listening:
+        ladder.admit()
+        assert next(listener) is None
+    with pytest.raises(Busy):
+        ladder.admit()
+    listening[0].close()
+    ladder.admit()
 
 
 ENDS = [

@@ -116,6 +116,7 @@ CALLS = [
     Call("delete", "/api/links/{link}", 403, path="/api/links/none"),
     Call("delete", "/api/links/{link}", 404, path="/api/links/none", headers={"X-Delete-Token": "x"}),
     Call("get", "/healthz", 200),
+    Call("get", "/api/queue", 200),
     Call("get", "/api/openapi.json", 200),
 ]
 
