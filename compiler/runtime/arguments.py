@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.error import ArgumentError, DTypeError
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.signature import Parameter, Signature, evaluate, show_size
 
@@ -85,10 +85,10 @@ class Binder:
             arg = arg.item()
         if dt.is_float(parameter.dtype):
             if not isinstance(arg, numbers.Real):
-                raise self._fail(parameter, f"must be a number, got {show(type(arg).__name__)}")
+                raise self._fail(parameter, f"must be a number, got {type(arg).__name__}")
             return float(arg)
         if not isinstance(arg, int):
-            raise self._fail(parameter, f"must be an int, got {show(type(arg).__name__)}")
+            raise self._fail(parameter, f"must be an int, got {type(arg).__name__}")
         low, high = dt.int_range(parameter.dtype)
         if not low <= arg <= high:
             raise self._fail(parameter, f"must fit {parameter.dtype}, got {arg}")
@@ -100,7 +100,7 @@ class Binder:
         elif isinstance(arg, np.ndarray):
             memory = arg
         else:
-            raise self._fail(parameter, f"must be an array (tvm.nd.array or NumPy), got {show(type(arg).__name__)}")
+            raise self._fail(parameter, f"must be an array (tvm.nd.array or NumPy), got {type(arg).__name__}")
         if parameter.dtype != "handle" and str(memory.dtype) != dt.element(parameter.dtype):
             raise self._fail(parameter, f"must have dtype {parameter.dtype}, got {memory.dtype}")
         if not parameter.strides and not memory.flags.c_contiguous:

@@ -29,6 +29,24 @@ def _prepare() -> Any:
     return binding.Target.from_default_triple()
 
 
+@cache
+def host_triple() -> str:
+    """Return LLVM's name for this kind of machine."""
+    return str(binding.get_process_triple())
+
+
+@cache
+def host_cpu() -> str:
+    """Return LLVM's name for this machine's CPU."""
+    return str(binding.get_host_cpu_name())
+
+
+@cache
+def host_features() -> frozenset[str]:
+    """Return what this machine's CPU can do, as LLVM names it."""
+    return frozenset(name for name, present in binding.get_host_cpu_features().items() if present)
+
+
 def undefined_symbols(names: list[str]) -> list[str]:
     """Return which of some C functions this process does not have."""
     _prepare()

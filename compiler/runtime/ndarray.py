@@ -28,7 +28,8 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     if dt.parse(dtype).code == "bfloat":
         import ml_dtypes  # NumPy has no bfloat16 of its own
 
-        return np.dtype(ml_dtypes.bfloat16)
+        kind: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return kind
     try:
         return np.dtype(name)
     except TypeError:

@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import binding
 
 from compiler.ir.error import TargetError, show
+from compiler.runtime.native_code import host_cpu, host_features, host_triple
 
 KINDS = {
     "llvm": "machine code through LLVM",
@@ -43,7 +44,7 @@ OPTIONS: dict[str, type] = {
 }
 """Options that may follow, with the type of their values."""
 
-_WIDE = "+avx512f"
+_WIDE = "avx512f"
 
 
 class Target:
@@ -67,13 +68,13 @@ class Target:
     def __init__(self, target: Any, host: Any = None) -> None:
         self.kind, self.attrs = _parse(target)
         self.host = Target(host) if host is not None else None
-        self.triple = str(self.attrs.get("mtriple", "")) or default_triple()
+        self.triple = str(self.attrs.get("mtriple", "")) or host_triple()
         cpu = str(self.attrs.get("mcpu", ""))
         extra = [f for f in str(self.attrs.get("mattr", "")).split(",") if f]
         if self.kind != "llvm":
             self.cpu, self.features = "", ""
-        elif self.triple == default_triple() and cpu in ("", "native"):
-            self.cpu, self.features = host_cpu(), ",".join([*host_features(), *extra])
+        elif self.triple == host_triple() and cpu in ("", "native"):
+            self.cpu, self.features = host_cpu(), ",".join([*host_attributes(), *extra])
         else:
             if cpu == "native":
                 raise TargetError(f"Target: -mcpu=native is this machine, which is not a {self.triple}")
@@ -90,7 +91,7 @@ class Target:
     @property
     def is_host(self) -> bool:
         """Whether code for this target can run in this process."""
-        return self.kind == "llvm" and _architecture(self.triple) == _architecture(default_triple())
+        return self.kind == "llvm" and _architecture(self.triple) == _architecture(host_triple())
 
     @property
     def keys(self) -> list[str]:
@@ -209,21 +210,9 @@ def _architecture(triple: str) -> str:
 
 
 @cache
-def default_triple() -> str:
-    """Return the triple of this machine."""
-    return str(binding.get_process_triple())
-
-
-@cache
-def host_cpu() -> str:
-    """Return LLVM's name for this machine's CPU."""
-    return str(binding.get_host_cpu_name())
-
-
-@cache
-def host_features() -> tuple[str, ...]:
+def host_attributes() -> tuple[str, ...]:
     """Return what this machine's CPU can do and cannot; one with 512-bit vectors is to use them."""
-    features = binding.get_host_cpu_features()
-    names = [f"{'+' if on else '-'}{name}" for name, on in sorted(features.items())]
+    present = host_features()
+    names = [f"{'+' if name in present else '-'}{name}" for name in sorted(binding.get_host_cpu_features())]
     # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.
-    return (*names, "-prefer-256-bit") if _WIDE in names else tuple(names)
+    return (*names, "-prefer-256-bit") if _WIDE in present else tuple(names)

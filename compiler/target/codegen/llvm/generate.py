@@ -12,6 +12,7 @@ from llvmlite import ir
 from compiler.ir import events
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
+from compiler.runtime.library import Description, describe
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline
@@ -66,6 +67,22 @@ class Generated:
         if self._object is None:
             self._object = pipeline.object_code(self._module, self.target)
         return self._object
+
+    def described_object_code(self) -> bytes:
+        """Return machine code that carries its own description, for a file."""
+        features = [f[1:] for f in self.target.features.split(",") if f.startswith("+")]
+        description = Description(
+            triple=self.target.triple, features=features, target=str(self.target), signatures=self.signatures
+        )
+        content = bytearray(describe(description))
+        module = pipeline.parse(self.optimised + _constant("strata_description", content))
+        return pipeline.object_code(module, self.target)
+
+
+def _constant(name: str, content: bytearray) -> str:
+    """Return LLVM IR for bytes that no linker drops."""
+    data = "".join(f"\\{byte:02x}" for byte in content)
+    return f'\n@{name} = constant [{len(content)} x i8] c"{data}"\n'
 
 
 def codegen(module: IRModule, target: Target) -> Generated:

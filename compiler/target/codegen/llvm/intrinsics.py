@@ -242,7 +242,7 @@ def _has_suffix(name: str) -> bool:
     return last[:1] in "vifp" and last[-1:].isdigit()
 
 
-_LLVM = (  # fmt: skip
+_LLVM = (
     "sqrt",
     "sin",
     "cos",
@@ -267,7 +267,7 @@ _LLVM = (  # fmt: skip
     "pow",
     "atan2",
 )
-_LIBM = (  # fmt: skip
+_LIBM = (
     "log1p",
     "asinh",
     "acosh",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from llvmlite import binding
 
-from compiler.ir.error import BuildError
+from compiler.ir.error import BuildError, TargetError, show
 from compiler.target.target import Target
 
 
@@ -27,6 +30,8 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:
     ------
     BuildError
         If LLVM has no backend for the triple.
+    TargetError
+        If LLVM does not know the CPU or a feature.
     """
     initialize()
     try:
@@ -34,7 +39,30 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:
     except RuntimeError as exc:
         raise BuildError(f"build: LLVM has no backend for the triple {triple!r}: {exc}") from None
     abi = "lp64d" if triple.startswith("riscv64") else ""
-    return target.create_target_machine(cpu, features, opt=opt_level, reloc="pic", codemodel="default", abiname=abi)
+    with _complaints() as complaints:
+        machine = target.create_target_machine(
+            cpu, features, opt=opt_level, reloc="pic", codemodel="default", abiname=abi
+        )
+    if complaints:
+        raise TargetError(f"build: LLVM says of -mcpu={cpu} -mattr={show(features)}: {complaints[0]}")
+    return machine
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """Collect what LLVM writes to the standard error inside the block: of an unknown CPU it tells nobody else."""
+    found: list[str] = []
+    reading, writing = os.pipe()
+    saved = os.dup(2)
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        yield found
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        with os.fdopen(reading, encoding="utf-8", errors="replace") as pipe:
+            found += pipe.read().splitlines()
 
 
 def machine_of(target: Target) -> Any:

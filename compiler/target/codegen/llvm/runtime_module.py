@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import BuildError
+from compiler.runtime.library import write_library
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode
 from compiler.target.codegen.llvm.generate import Generated
@@ -17,5 +18,8 @@ def runtime_module(generated: Generated) -> Module:
             raise BuildError(f"code for {triple} cannot run on this machine; get_source shows it")
         return ObjectCode(generated.object_code)
 
+    def export(path: str) -> None:
+        write_library(generated.described_object_code(), path)
+
     sources = {"ll": lambda: generated.optimised, "asm": lambda: generated.assembly}
-    return Module(generated.signatures, code, sources, None, generated.target)
+    return Module(generated.signatures, code, sources, export, generated.target)

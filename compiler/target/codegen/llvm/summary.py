@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-_INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)(?:\s+([^#;]*))?")
-_DIRECTIVE = re.compile(r"^\s*\.")
+from compiler.target.instructions import architecture_of, explain
+
+_INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
+_WIDTHS = {
+    "x86_64": ((r"%zmm", 512), (r"%ymm", 256), (r"%xmm", 128)),
+    "aarch64": ((r"\bz\d+\.", 256), (r"\bq\d+\b|\bv\d+\.(?:16b|8h|4s|2d)", 128), (r"\bv\d+\.(?:8b|4h|2s)", 64)),
+    "wasm32": ((r"\bv128\.|x\d+\.", 128),),
+}
+_STACK = {
+    "x86_64": r"\(%[re]sp\)|\(%rsp,",
+    "aarch64": r"\[sp[,\]]",
+    "riscv64": r"\(sp\)",
+}
+_VECTOR = {"x86_64": r"%[xyz]mm\d", "aarch64": r"\b[qv]\d+\b", "riscv64": r"\bv\d+\b"}
 
 
 def assembly_summary(text: str) -> dict[str, int | float | str]:
@@ -14,6 +27,60 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
     Returns
     -------
     dict
-        ``instructions``, ``vector bits`` (of the widest register used), ``fma``, ``loads``, ``stores``, ``spills``.
+        ``instructions``, ``vector bits`` (of the widest vectors used, 0 for none), ``fma``, ``loads``, ``stores``,
+        ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
     """
-    return {"instructions": sum(1 for line in text.splitlines() if _INSTRUCTION.match(line))}
+    code = [match for line in text.splitlines() if (match := _INSTRUCTION.match(line.split("#")[0].rstrip()))]
+    architecture = architecture_of(text)
+    kinds: Counter[str] = Counter()
+    spills = 0
+    for match in code:
+        mnemonic, operands = match[1], (match[2] or "").split("//")[0].strip()
+        found = explain(mnemonic, architecture)
+        kind = found.kind if found is not None else "other"
+        memory = _memory_use(operands, architecture) if architecture == "x86_64" else ""
+        kinds[kind] += 1
+        if memory:
+            use = "load" if memory == "read" or kind == "compare" else "store"
+            kinds[use] += kind not in ("load", "store", "address")
+        if architecture in _STACK and kind in ("move", "load", "store"):
+            on_stack = re.search(_STACK[architecture], operands) is not None
+            spills += on_stack and re.search(_VECTOR[architecture], operands) is not None
+    return {
+        "instructions": len(code),
+        "vector bits": _vector_bits([m[0] for m in code], architecture),
+        "fma": kinds["fma"],
+        "loads": kinds["load"],
+        "stores": kinds["store"],
+        "spills": spills,
+        "branches": kinds["branch"],
+        "calls": kinds["call"],
+    }
+
+
+def _memory_use(operands: str, architecture: str) -> str:
+    """Return whether an x86 instruction reads or writes memory; the last operand is the target."""
+    if "(" not in operands:
+        return ""
+    last = operands.rsplit(")", 1)[-1]
+    return "write" if not last.lstrip().startswith(",") else "read"
+
+
+def _vector_bits(lines: list[str], architecture: str) -> int:
+    if architecture == "riscv64":
+        return _riscv_vector_bits(lines)
+    for pattern, bits in _WIDTHS.get(architecture, ()):
+        search = re.compile(pattern)
+        if any(search.search(line) for line in lines):
+            return bits
+    return 0
+
+
+def _riscv_vector_bits(lines: list[str]) -> int:
+    """Return the widest vector that fixed lengths ask for: elements times their width."""
+    widest = 0
+    for line in lines:
+        match = re.search(r"vsetivli\s+\w+, (\d+), e(\d+)", line)
+        if match:
+            widest = max(widest, int(match[1]) * int(match[2]))
+    return widest

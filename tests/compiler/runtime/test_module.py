@@ -1,0 +1,221 @@
+"""Calls: arguments are checked before machine code sees them; measurement; files of machine code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.events import Observer, watching
+from compiler.ir.primexpr import Var, const
+from compiler.runtime.device import cpu, cuda
+from compiler.runtime.library import MARK, load_module
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import array, empty
+from compiler.tir.buffer import BufferLoad, decl_buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import BufferStore, For, ForKind
+from tests.compiler.target.kernels import compile_module, elementwise
+
+
+@pytest.fixture(scope="module")
+def add() -> Module:
+    return compile_module(elementwise(lambda x, y: x + y, ["float32", "float32"], "float32", 8))
+
+
+@pytest.fixture(scope="module")
+def scale() -> Module:
+    """``out[i] = a[i] * factor`` for ``n`` rows of ``2 * n`` elements."""
+    n, i, factor = Var("n"), Var("i"), Var("factor", "float32")
+    a, out = decl_buffer((n, n * 2), "float32", "a"), decl_buffer((n * n * 2,), "float32", "out")
+    flat = decl_buffer((n * n * 2,), "float32", "flat", data=a.data)
+    body = For(i, 0, n * n * 2, ForKind.PARALLEL, BufferStore(out, BufferLoad(flat, (i,)) * factor, (i,)))
+    params = (Var("a", "handle"), factor, Var("out", "handle"))
+    func = PrimFunc(params, body, {params[0]: a, params[2]: out}, {"tir.noalias": True})
+    from compiler.ir.module import IRModule
+
+    return compile_module(IRModule({"scale": func}))
+
+
+def floats(*shape: int) -> np.ndarray[Any, Any]:
+    return np.ones(shape, "float32")
+
+
+def test_numpy_arrays_and_ndarrays(add: Module) -> None:
+    out = empty((8,))
+    add(floats(8), array(floats(8)), out)
+    np.testing.assert_array_equal(out.numpy(), 2)
+    plain = np.zeros(8, "float32")
+    add["kernel"](floats(8), floats(8), plain)
+    np.testing.assert_array_equal(plain, 2)
+
+
+def read_only() -> np.ndarray[Any, Any]:
+    a = floats(8)
+    a.flags.writeable = False
+    return a
+
+
+def unaligned() -> np.ndarray[Any, Any]:
+    return np.zeros(33, "uint8")[1:].view("float32")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((floats(8), floats(8)), "expected 3 arguments (in0, in1, out), got 2"),
+        ((floats(8), [1.0] * 8, floats(8)), "argument 'in1' must be an array (tvm.nd.array or NumPy), got list"),
+        ((floats(8), floats(9), floats(8)), "argument 'in1' must have dimension 0 equal to 8, got 9"),
+        ((floats(2, 4), floats(8), floats(8)), "argument 'in0' must have 1 dimensions (8), got shape (2, 4)"),
+        ((floats(8), floats(8).astype("float64"), floats(8)), "argument 'in1' must have dtype float32, got float64"),
+        ((floats(16)[::2], floats(8), floats(8)), "argument 'in0' must be C-contiguous"),
+        ((floats(8), floats(8), read_only()), "argument 'out' is written by the function, but the array is read-only"),
+        ((unaligned(), floats(8), floats(8)), "argument 'in0' must start at a multiple of 4 bytes"),
+    ],
+)
+def test_arguments_that_do_not_fit(add: Module, args: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ArgumentError, match="kernel: " + re.escape(message)):
+        add(*args)
+
+
+def test_outputs_share_no_memory(add: Module) -> None:
+    a = floats(8)
+    with pytest.raises(ArgumentError, match="'out' is written, and shares memory with argument 'in0'"):
+        add(a, floats(8), a)
+    out = empty((8,))
+    add(a, a, out)
+    np.testing.assert_array_equal(out.numpy(), 2)
+
+
+def test_shapes_known_at_run_time(scale: Module) -> None:
+    for n in (1, 3, 8):
+        a, out = np.random.default_rng(n).random((n, 2 * n)).astype("float32"), empty((2 * n * n,))
+        scale(a, 2.5, out)
+        np.testing.assert_array_equal(out.numpy(), a.reshape(-1) * np.float32(2.5))
+    with pytest.raises(ArgumentError, match=re.escape("'a' must have dimension 1 equal to 6 ((n * 2)), got 5")):
+        scale(floats(3, 5), 1.0, floats(18))
+    with pytest.raises(ArgumentError, match="argument 'factor' must be a number, got str"):
+        scale(floats(3, 6), "x", floats(18))
+
+
+def test_integers_must_fit() -> None:
+    from compiler.ir.module import IRModule
+
+    count, out, handle = Var("count", "int8"), decl_buffer((1,), "int8", "out"), Var("out", "handle")
+    func = PrimFunc((count, handle), BufferStore(out, count, (const(0),)), {handle: out})
+    module = compile_module(IRModule({"put": func}))
+    result = empty((1,), "int8")
+    module(-128, result)
+    assert result.numpy() == -128
+    for bad, message in ((128, "must fit int8, got 128"), (1.5, "must be an int, got float")):
+        with pytest.raises(ArgumentError, match=message):
+            module(bad, result)
+
+
+def test_measurement(add: Module) -> None:
+    args = (floats(8), floats(8), empty((8,)))
+    result = add.time_evaluator(add.entry_name, cpu(0), number=5, repeat=4)(*args)
+    assert len(result.results) == 4
+    assert 0 < result.min <= result.median <= result.max
+    assert result.min <= result.mean <= result.max
+    assert "mean (ms)" in str(result)
+    long = add.time_evaluator(add.entry_name, cpu(0), number=1, repeat=1, min_repeat_ms=5)(*args)
+    assert long.mean < 5e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"number": 0}, "time_evaluator: number must be an int of at least 1, got 0"),
+        ({"repeat": "x"}, "time_evaluator: repeat must be"),
+        ({"dev": cuda(0)}, "device cuda(0) has no runtime here"),
+        ({"dev": None}, "time_evaluator: dev must be a device"),
+        ({"func_name": "nothing"}, "no function is named 'nothing'; there are 'kernel'"),
+    ],
+)
+def test_measurements_that_cannot_be(add: Module, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        add.time_evaluator(**{"func_name": "kernel", "dev": cpu(0), **options})
+
+
+class _Calls(Observer):
+    def __init__(self, answer: list[float] | None) -> None:
+        self.answer = answer
+        self.seen: list[str] = []
+
+    def before_call(self, built: Any, name: str, args: Any) -> None:
+        self.seen.append("before")
+
+    def after_call(self, built: Any, name: str, seconds: float) -> None:
+        self.seen.append("after")
+
+    def measure(self, built: Any, name: str, number: int, repeat: int, args: Any) -> list[float] | None:
+        self.seen.append("measure")
+        return self.answer
+
+    def measured(self, built: Any, name: str, number: int, seconds: list[float]) -> None:
+        self.seen.append("measured")
+
+
+def test_watchers_see_calls_and_may_answer_measurements(add: Module) -> None:
+    args = (floats(8), floats(8), empty((8,)))
+    with watching(_Calls(None)) as _, watching(calls := _Calls(None)):
+        add(*args)
+        add.time_evaluator("kernel", cpu(0), number=1)(*args)
+    assert calls.seen == ["before", "after", "measure", "measured"]
+    with watching(answering := _Calls([1.0, 3.0])):
+        assert add.time_evaluator("kernel", cpu(0), repeat=2)(*args).mean == 2.0
+    assert answering.seen == ["measure"]
+    with watching(refused := _Calls(None)), pytest.raises(ArgumentError):
+        add(*args[:2])
+    assert refused.seen == []
+
+
+def test_sources(add: Module) -> None:
+    assert "define" in add.get_source("ll") == add.get_source()
+    assert "kernel:" in add.get_source("asm")
+    with pytest.raises(ArgumentError, match="get_source: fmt must be one of 'll', 'asm', got 'ptx'"):
+        add.get_source("ptx")
+
+
+@pytest.mark.parametrize("suffix", [".o", ".so"])
+def test_export_and_load(scale: Module, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"scale{suffix}"
+    scale.export_library(str(path))
+    loaded = load_module(path)
+    a, out = floats(2, 4), empty((8,))
+    loaded(a, 3.0, out)
+    np.testing.assert_array_equal(out.numpy(), 3)
+    with pytest.raises(ArgumentError, match="argument 'a' must have dtype float32"):
+        loaded(a.astype("int32"), 3.0, out)
+    assert loaded.entry_name == scale.entry_name
+
+
+def test_without_a_linker_object_code_is_written(
+    scale: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = tmp_path / "scale.so"
+    scale.export_library(str(path))
+    out = empty((8,))
+    load_module(path)(floats(2, 4), 3.0, out)
+    np.testing.assert_array_equal(out.numpy(), 3)
+
+
+def test_files_that_are_no_modules(scale: Module, tmp_path: Path) -> None:
+    path = tmp_path / "scale.o"
+    with pytest.raises(ArgumentError, match="cannot read"):
+        load_module(path)
+    path.write_bytes(b"\x7fELF nothing")
+    with pytest.raises(ArgumentError, match="was not written by export_library"):
+        load_module(path)
+    scale.export_library(str(path))
+    data = bytearray(path.read_bytes())
+    data[data.find(MARK) + len(MARK) + 60] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ArgumentError, match="is damaged"):
+        load_module(path)

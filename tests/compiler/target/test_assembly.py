@@ -1,0 +1,76 @@
+"""Assembly is counted and explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.ir.primexpr import PrimExpr, cast
+from compiler.target.assembly_targets import assembly_targets
+from compiler.target.codegen.llvm import assembly_summary, codegen
+from compiler.target.codegen.llvm.summary import _INSTRUCTION
+from compiler.target.instructions import architecture_of, explain
+from compiler.tir import op
+from tests.compiler.target.kernels import elementwise
+
+
+def busy(x: PrimExpr, y: PrimExpr, z: PrimExpr) -> PrimExpr:
+    total = op.exp(x) * y + op.sqrt(z)
+    picked = op.if_then_else(True, total, z)
+    return cast(x.dtype, op.floor(picked)) + op.tanh(y)
+
+
+def counted(x: PrimExpr, y: PrimExpr) -> PrimExpr:
+    return op.floordiv(x, op.abs(y) + 1) * 3 + (x & y) - op.floormod(x, cast(x.dtype, 7))
+
+
+KERNELS = {
+    "floats": lambda lanes: elementwise(busy, ["float32"] * 3, "float32", 64, lanes),
+    "doubles": lambda lanes: elementwise(busy, ["float64"] * 3, "float64", 64, lanes),
+    "integers": lambda lanes: elementwise(counted, ["int32"] * 2, "int32", 64, lanes),
+    "bytes": lambda lanes: elementwise(counted, ["int8"] * 2, "int8", 64, lanes),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("key", assembly_targets())
+def test_every_instruction_is_explained(key: str, kernel: str) -> None:
+    target = assembly_targets()[key].target
+    for lanes in (1, 16):
+        text = codegen(KERNELS[kernel](lanes), target).assembly
+        architecture = architecture_of(text)
+        assert architecture == target.triple.split("-")[0]
+        mnemonics = {m[1] for line in text.splitlines() if (m := _INSTRUCTION.match(line))}
+        assert not [m for m in sorted(mnemonics) if explain(m, architecture) is None]
+
+
+def test_summary_counts() -> None:
+    text = """
+\t.text
+kernel:
+\tvbroadcastss\t(%rdi), %zmm0
+\tvmovups\t(%rsi), %zmm1
+\tvfmadd231ps\t(%rdx), %zmm0, %zmm1
+\tvmovaps\t%zmm1, 64(%rsp)
+\tvmovups\t%zmm1, (%rdx)
+\tcallq\texpf@PLT
+\tjne\t.LBB0_1
+\tretq
+"""
+    assert assembly_summary(text) == {
+        "instructions": 8,
+        "vector bits": 512,
+        "fma": 1,
+        "loads": 3,
+        "stores": 2,
+        "spills": 1,
+        "branches": 2,
+        "calls": 1,
+    }
+
+
+def test_explanations_name_the_elements() -> None:
+    found = explain("vfmadd231ps", "x86_64")
+    assert found is not None
+    assert found.kind == "fma"
+    assert "float32 in every lane" in found.meaning
+    assert explain("no.such.instruction", "x86_64") is None

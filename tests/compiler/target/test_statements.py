@@ -1,0 +1,270 @@
+"""Statements: loops, branches, allocations, assertions, parallel bodies, memory accesses of every shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.ir.error import BuildError, TVMError
+from compiler.ir.events import Observer, watching
+from compiler.ir.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuffle, StringImm, Var, const
+from compiler.runtime.ndarray import array, empty
+from compiler.runtime.threads import set_num_threads
+from compiler.tir import op
+from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+    seq,
+)
+from tests.compiler.target.kernels import compile_module, function
+
+SERIAL, PARALLEL = ForKind.SERIAL, ForKind.PARALLEL
+
+
+def load(buffer: Buffer, *indices: PrimExpr | int) -> PrimExpr:
+    return BufferLoad(buffer, tuple(const(i) if isinstance(i, int) else i for i in indices))
+
+
+def store(buffer: Buffer, value: PrimExpr, *indices: PrimExpr | int) -> Stmt:
+    return BufferStore(buffer, value, tuple(const(i) if isinstance(i, int) else i for i in indices))
+
+
+def iota(count: int, dtype: str = "float32") -> np.ndarray:
+    return np.arange(count).astype(dtype)
+
+
+@pytest.mark.parametrize("extent", [0, 1, 2, 7])
+@pytest.mark.parametrize("first", [0, 3])
+@pytest.mark.parametrize("kind", [SERIAL, PARALLEL, ForKind.UNROLLED])
+def test_loops_run_as_often_as_they_say(extent: int, first: int, kind: ForKind) -> None:
+    out, i = decl_buffer((16,), "int32", "out"), Var("i")
+    module = compile_module(function([out], For(i, first, extent, kind, store(out, i + 1, i))))
+    result = array(np.zeros(16, "int32"))
+    module(result)
+    wanted = np.zeros(16, "int32")
+    wanted[first : first + extent] = np.arange(first, first + extent) + 1
+    np.testing.assert_array_equal(result.numpy(), wanted)
+
+
+def test_extents_known_at_run_time() -> None:
+    n, i = Var("n"), Var("i")
+    out = decl_buffer((n,), "int32", "out")
+    for kind in (SERIAL, PARALLEL):
+        module = compile_module(function([out], For(i, 0, n, kind, store(out, i * i, i))))
+        for size in (0, 1, 13):
+            result = empty((size,), "int32")
+            module(result)
+            np.testing.assert_array_equal(result.numpy(), np.arange(size) ** 2)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_parallel_iterations_all_run(threads: int) -> None:
+    a, out, i, j = decl_buffer((1000,), "int64", "a"), decl_buffer((1000,), "int64", "out"), Var("i"), Var("j")
+    scale = Var("scale", "int64")
+    inner = For(j, 0, 10, PARALLEL, store(out, load(a, i * 10 + j) * scale, i * 10 + j))
+    body = LetStmt(scale, const(3, "int64"), For(i, 0, 100, PARALLEL, inner))
+    module = compile_module(function([a, out], body))
+    result = empty((1000,), "int64")
+    set_num_threads(threads)
+    try:
+        module(array(iota(1000, "int64")), result)
+    finally:
+        set_num_threads(None)
+    np.testing.assert_array_equal(result.numpy(), 3 * np.arange(1000))
+
+
+def test_branches() -> None:
+    out, i = decl_buffer((10,), "int32", "out"), Var("i")
+    body = IfThenElse(i < 4, store(out, const(1), i), IfThenElse(i.equal(7), store(out, const(2), i)))
+    module = compile_module(function([out], For(i, 0, 10, SERIAL, body)))
+    result = array(np.zeros(10, "int32"))
+    module(result)
+    np.testing.assert_array_equal(result.numpy(), [1, 1, 1, 1, 0, 0, 0, 2, 0, 0])
+
+
+def test_a_value_that_is_not_chosen_is_not_loaded() -> None:
+    """The guarded element lies outside of its buffer by gigabytes."""
+    a, out, i = decl_buffer((4,), "float32", "a"), decl_buffer((8,), "float32", "out"), Var("i")
+    far = i * (1 << 27)
+    padded = op.if_then_else(i < 1, load(a, far), const(-1.0, "float32"))
+    guarded = op.if_then_else(op.all(i < 1, load(a, far) >= 0), const(1.0, "float32"), padded)
+    module = compile_module(function([a, out], For(i, 0, 8, SERIAL, store(out, guarded, i))))
+    result = empty((8,), "float32")
+    module(array(iota(4)), result)
+    np.testing.assert_array_equal(result.numpy(), [1, *[-1] * 7])
+
+
+def test_while() -> None:
+    out = decl_buffer((2,), "int32", "out")
+    step = seq([store(out, load(out, 0) + load(out, 1), 0), store(out, load(out, 1) + 1, 1)])
+    module = compile_module(function([out], While(load(out, 1) < 10, step)))
+    result = array(np.zeros(2, "int32"))
+    module(result)
+    np.testing.assert_array_equal(result.numpy(), [45, 10])
+
+
+@pytest.mark.parametrize("size", [16, 1 << 18])
+@pytest.mark.parametrize("kind", [SERIAL, PARALLEL])
+def test_allocations(size: int, kind: ForKind) -> None:
+    """Small memory lies on the stack, large memory on the heap; each iteration has its own."""
+    out, scratch = decl_buffer((6,), "float32", "out"), decl_buffer((size,), "float32", "scratch")
+    i, j, k = Var("i"), Var("j"), Var("k")
+    fill = For(j, 0, size, SERIAL, store(scratch, (i + j % 2).astype("float32"), j))
+    total = For(k, 0, size, SERIAL, store(out, load(out, i) + load(scratch, k), i))
+    body = Allocate(scratch.data, "float32", (const(size),), const(True), seq([fill, store(out, const(0.0), i), total]))
+    module = compile_module(function([out], For(i, 0, 6, kind, body)))
+    result = empty((6,), "float32")
+    module(result)
+    np.testing.assert_array_equal(result.numpy(), size * (np.arange(6) + 0.5))
+
+
+@pytest.mark.parametrize("kind", [SERIAL, PARALLEL])
+def test_assertions_stop_the_function(kind: ForKind) -> None:
+    a, i = decl_buffer((8,), "int32", "a"), Var("i")
+    check = AssertStmt(load(a, i) >= 0, StringImm("a must not be negative"), store(a, load(a, i) * 2, i))
+    module = compile_module(function([a], For(i, 0, 8, kind, check)))
+    good = array(iota(8, "int32"))
+    module(good)
+    np.testing.assert_array_equal(good.numpy(), 2 * np.arange(8))
+    with pytest.raises(TVMError, match="kernel: a must not be negative"):
+        module(array(np.array([1, 2, 3, -4, 5, 6, 7, 8], "int32")))
+
+
+def test_memory_that_there_is_not() -> None:
+    out, where, size = decl_buffer((1,), "float32", "out"), decl_buffer((2,), "int64", "where"), Var("size", "int64")
+    scratch = decl_buffer((size,), "float32", "scratch")
+    write = store(scratch, const(1.0), load(where, 0))
+    copy = store(out, load(scratch, load(where, 1)), 0)
+    body = Allocate(scratch.data, "float32", (size,), const(True), seq([write, copy]))
+    module = compile_module(function([out, where], LetStmt(size, load(where, 0) + 1, body)))
+    result = empty((1,))
+    module(result, array(np.array([9, 9])))
+    assert result.numpy() == 1
+    with pytest.raises(TVMError, match="not enough memory for scratch"):
+        module(result, array(np.array([1 << 50, 9])))
+
+
+LANES = 8
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "float64"])
+@pytest.mark.parametrize(("base", "stride"), [(0, 1), (5, 1), (40, -1), (3, 4), (30, -3), (7, 0)])
+def test_strided_loads_and_stores(dtype: str, base: int, stride: int) -> None:
+    a, out = decl_buffer((64,), dtype, "a"), decl_buffer((64,), dtype, "out")
+    where = Ramp(const(base), const(stride), LANES) if stride else Broadcast(const(base), LANES)
+    body = seq([store(out, load(a, where), Ramp(const(0), const(1), LANES))])
+    back = where if stride else Ramp(const(base), const(2), LANES)
+    body = seq([body, store(out, load(a, Ramp(const(8), const(1), LANES)), back)])
+    data = (np.random.default_rng(0).integers(0, 100, 64) % (2 if dtype == "bool" else 100)).astype(dtype)
+    result = array(np.zeros(64, dtype))
+    compile_module(function([a, out], body))(array(data), result)
+    wanted = np.zeros(64, dtype)
+    lanes = np.arange(LANES)
+    wanted[:LANES] = data[base + stride * lanes]
+    wanted[base + (stride or 2) * lanes] = data[8 + lanes]
+    np.testing.assert_array_equal(result.numpy(), wanted)
+
+
+def test_indices_from_memory() -> None:
+    """A gather and a scatter through loaded indices, signed and unsigned."""
+    for dtype in ("int32", "int64", "uint8", "uint32"):
+        a, which = decl_buffer((32,), "float32", "a"), decl_buffer((LANES,), dtype, "which")
+        out = decl_buffer((32,), "float32", "out")
+        index = load(which, Ramp(const(0), const(1), LANES))
+        body = store(out, load(a, index) + Broadcast(const(1.0), LANES), index)
+        picks = np.array([3, 31, 0, 8, 9, 17, 5, 4], dtype)
+        result = array(np.zeros(32, "float32"))
+        compile_module(function([a, which, out], body))(array(iota(32)), array(picks), result)
+        wanted = np.zeros(32, "float32")
+        wanted[picks] = picks.astype("float32") + 1
+        np.testing.assert_array_equal(result.numpy(), wanted)
+
+
+def test_shuffles_and_repeated_vectors() -> None:
+    a, out = decl_buffer((8,), "int32", "a"), decl_buffer((12,), "int32", "out")
+    low, high = load(a, Ramp(const(0), const(1), 4)), load(a, Ramp(const(4), const(1), 4))
+    mixed = Shuffle((low, high), tuple(const(i) for i in (7, 0, 3, 4)))
+    body = seq(
+        [store(out, mixed, Ramp(const(0), const(1), 4)), store(out, Broadcast(low, 2), Ramp(const(4), const(1), 8))]
+    )
+    result = empty((12,), "int32")
+    compile_module(function([a, out], body))(array(iota(8, "int32")), result)
+    np.testing.assert_array_equal(result.numpy(), [7, 0, 3, 4, 0, 1, 2, 3, 0, 1, 2, 3])
+
+
+def test_buffers_of_several_dimensions_and_strides() -> None:
+    rows, columns, i, j = Var("rows"), Var("columns"), Var("i"), Var("j")
+    step = Var("step")
+    a = decl_buffer((rows, columns), "float32", "a", strides=(step, const(1)))
+    out = decl_buffer((columns, rows), "float32", "out")
+    body = For(i, 0, rows, SERIAL, For(j, 0, columns, SERIAL, store(out, load(a, i, j), j, i)))
+    module = compile_module(function([a, out], body))
+    data = iota(60).reshape(6, 10)[:, 2:7]
+    result = empty((5, 6))
+    module(data, result)
+    np.testing.assert_array_equal(result.numpy(), data.T)
+
+
+def test_accumulators_stay_in_registers() -> None:
+    """A tile of sums that is updated in a loop lives in vector registers: the loop stores nothing."""
+    a, out, tile = (
+        decl_buffer((4096,), "float32", "a"),
+        decl_buffer((32,), "float32", "out"),
+        decl_buffer((32,), "float32", "t"),
+    )
+    k, whole = Var("k"), Ramp(const(0), const(1), 32)
+    body = seq(
+        [
+            store(tile, Broadcast(const(0.0), 32), whole),
+            For(k, 0, 128, SERIAL, store(tile, load(tile, whole) + load(a, Ramp(k * 32, const(1), 32)), whole)),
+            store(out, load(tile, whole), whole),
+        ]
+    )
+    module = compile_module(function([a, out], Allocate(tile.data, "float32", (const(32),), const(True), body)))
+    assert "alloca" not in module.get_source("ll")
+    result = empty((32,))
+    data = np.random.default_rng(0).random(4096).astype("float32")
+    module(array(data), result)
+    np.testing.assert_allclose(result.numpy(), data.reshape(128, 32).sum(0), rtol=1e-5)
+
+
+def test_thread_axes_are_refused() -> None:
+    out, i = decl_buffer((4,), "int32", "out"), Var("i")
+    axis = IterVar(Range(0, 4), Var("threadIdx.x"), IterVar.ThreadIndex, "threadIdx.x")
+    for body in (
+        AttrStmt(axis, "thread_extent", const(4), store(out, i, 0)),
+        For(i, 0, 4, ForKind.THREAD_BINDING, store(out, i, i), axis),
+    ):
+        with pytest.raises(BuildError, match="a CPU has none"):
+            compile_module(function([out], body))
+
+
+class _Texts(Observer):
+    def __init__(self) -> None:
+        self.stages: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+
+    def stage_text(self, stage: str, language: str, text: str, milliseconds: float) -> None:
+        self.stages.append((stage, language))
+        self.texts.append(text)
+
+
+def test_watched_builds_tell_their_texts_with_locations() -> None:
+    out, i = decl_buffer((64,), "float32", "out"), Var("i")
+    body = For(i, 0, 8, PARALLEL, store(out, Broadcast(const(2.0), 8), Ramp(i * 8, const(1), 8)))
+    module = function([out], body)
+    watcher = _Texts()
+    with watching(watcher):
+        compile_module(module)
+    assert watcher.stages == [("emitted", "llvm"), ("optimised", "llvm"), ("assembly", "gas")]
+    assert all(mark in text for mark, text in zip(("!dbg", "!dbg", ".loc"), watcher.texts, strict=True))
+    assert "!dbg" not in compile_module(module).get_source("ll")

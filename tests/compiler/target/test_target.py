@@ -1,0 +1,110 @@
+"""Target strings, and the machine code of other machines."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from compiler.ir.error import BuildError, TargetError
+from compiler.ir.primexpr import PrimExpr
+from compiler.target.assembly_targets import assembly_targets
+from compiler.target.codegen.llvm import codegen, runtime_module
+from compiler.target.peak import measure_peak
+from compiler.target.target import Target
+from tests.compiler.target.kernels import elementwise
+
+
+def test_options_are_read_and_written_back() -> None:
+    target = Target("llvm -mcpu=cascadelake -mattr=+avx2,-prefer-256-bit -opt-level=2 -num-cores 4")
+    assert (target.kind, target.cpu, target.opt_level, target.num_cores) == ("llvm", "cascadelake", 2, 4)
+    assert target.mattr == ["+avx2", "-prefer-256-bit"]
+    assert Target(str(target)) == target
+    assert Target(target.export()) == target
+
+
+def test_this_machine_is_the_default() -> None:
+    assert Target("llvm").is_host
+    assert Target("llvm").cpu == Target("llvm -mcpu=native").cpu != ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lvm", "did you mean 'llvm'"),
+        ("llvm -mcp=x", "did you mean -mcpu"),
+        ("llvm -opt-level=9", "-opt-level must be 0 to 3"),
+        ("llvm -mattr=avx2", "+avx2"),
+        ("llvm -mcpu=native -mtriple=aarch64-linux-gnu", "-mcpu=native is this machine"),
+        ("llvm extra", "options begin with '-'"),
+        ("llvm 'open", "not well-formed"),
+        (7, "expected a string"),
+    ],
+)
+def test_errors_name_what_is_wrong(text: object, message: str) -> None:
+    with pytest.raises(TargetError, match=re.escape(message)):
+        Target(text)
+
+
+def test_scopes_nest() -> None:
+    assert Target.current() is None
+    with Target("llvm -mcpu=haswell") as outer, Target("llvm") as inner:
+        assert Target.current() is inner
+        assert outer.cpu == "haswell"
+    with pytest.raises(TargetError, match="there is no target around"):
+        Target.current(allow_none=False)
+
+
+def scaled(x: PrimExpr, y: PrimExpr, z: PrimExpr) -> PrimExpr:
+    return x * y + z
+
+
+VECTOR_FMA = {
+    "x86-64-sse2": r"mulps.*xmm",
+    "x86-64-avx2": r"vfmadd\w+ps.*ymm",
+    "x86-64-avx512": r"vfmadd\w+ps.*zmm",
+    "aarch64-neon": r"fmla\s+v\d+\.4s",
+    "riscv64-v": r"vfmacc\.vv|vfmadd\.vv",
+    "wasm32-simd128": r"f32x4\.relaxed_madd",
+}
+
+
+@pytest.mark.parametrize("key", VECTOR_FMA)
+def test_vectors_use_the_machine(key: str) -> None:
+    module = elementwise(scaled, ["float32"] * 3, "float32", 1024, 16)
+    assembly = codegen(module, assembly_targets()[key].target).assembly
+    assert re.search(VECTOR_FMA[key], assembly)
+
+
+def test_every_selectable_target_is_tested() -> None:
+    assert set(assembly_targets()) == {"host", *VECTOR_FMA}
+
+
+def test_code_for_another_machine_does_not_run() -> None:
+    key = "aarch64-neon" if Target("llvm").triple.startswith("x86") else "x86-64-avx2"
+    module = runtime_module(
+        codegen(elementwise(scaled, ["float32"] * 3, "float32", 64), assembly_targets()[key].target)
+    )
+    from compiler.runtime.ndarray import empty
+
+    with pytest.raises(BuildError, match="cannot run on this machine"):
+        module(*(empty((64,)) for _ in range(4)))
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "message"),
+    [
+        ("llvm -mtriple=nowhere-unknown-unknown", BuildError, "no backend"),
+        ("llvm -mcpu=cascadlake", TargetError, "cascadlake"),
+        ("llvm -mattr=+avx9000", TargetError, "avx9000"),
+        ("cuda", BuildError, "no code is made for cuda"),
+    ],
+)
+def test_what_llvm_does_not_know(target: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        codegen(elementwise(scaled, ["float32"] * 3, "float32", 64), Target(target))
+
+
+def test_peak_is_a_rate() -> None:
+    single, double = measure_peak("float32"), measure_peak("float64")
+    assert single > double > 0.1
