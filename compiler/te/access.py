@@ -1,85 +1,186 @@
-"""Reads of tensors that are certain to leave them."""
+"""Keeping every read of a computation inside of its tensor: proved, refused, or guarded.
+
+A read that is certain to leave its tensor is the user's mistake and refused.  One that cannot be proved to stay
+inside, such as a gather by indices that are data, gets a guard and gives zero outside.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from compiler.arith import detect_linear_equation
-from compiler.ir.error import BoundError
-from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import And, Call, IntImm, IterVar, Or, PrimExpr, ProducerLoad, Range, Reduce, Select
-from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.arith import Analyzer, detect_linear_equation
+from compiler.ir import dtype as dt
+from compiler.ir.error import BoundError, DTypeError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.primexpr import (
+    And,
+    Call,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Not,
+    Or,
+    PrimExpr,
+    ProducerLoad,
+    Range,
+    Reduce,
+    Select,
+    Var,
+    const,
+)
+from compiler.te.body import map_body
+from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
+from compiler.tir.op import all as all_of
 
 
-def check_accesses(op: Any) -> None:
-    """Refuse a computation that certainly reads outside of a tensor.
+def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+    """Return the body of a computation with a guard around each read that may leave its tensor.
 
-    Only indices that are linear in the axes are judged, whose smallest and largest value do occur, and only reads that
-    no condition guards.
+    Parameters
+    ----------
+    name : str
+        The computation, for messages.
+    axes : sequence of IterVar
+        Its axes; those of a reduction are found in ``body``.
 
     Raises
     ------
     BoundError
-        Names the tensor, the dimension, the range of the index and the shape.
+        If a read that no condition guards is certain to leave its tensor: its index is linear in the axes, so that
+        the smallest and the largest value do occur.
+    DTypeError
+        If an index is not a scalar integer.
     """
-    for e in op.body[:1] if isinstance(op.body[0], Reduce) else op.body:
-        _Accesses(op).visit(e)
+    first = body[0]
+    reads = _Reads(name, [*axes, *first.axis] if isinstance(first, Reduce) else list(axes))
+    if isinstance(first, Reduce) and not (isinstance(first.condition, IntImm) and first.condition.value):
+        condition = reads.visit(first.condition)
+        return map_body(body, lambda e: condition if e is first.condition else reads.visit_under(condition, e))
+    return map_body(body, reads.visit)
 
 
-class _Accesses(Visitor):
-    """Visits the reads that happen for every value of the axes."""
+class _Reads(Mutator):
+    """Proves, refuses or guards the reads of one expression."""
 
-    def __init__(self, op: Any) -> None:
-        self._op = op
-        self._axes: list[IterVar] = [a for a in op.root_iter_vars if isinstance(a.dom, Range)]
-        self._vars = [a.var for a in self._axes]
+    def __init__(self, name: str, axes: Sequence[IterVar]) -> None:
+        self._name = name
+        self._axes = [a for a in axes if isinstance(a.dom, Range)]
+        self._vars: list[Var] = [a.var for a in self._axes]
+        self._domain = {a.var: a.dom for a in self._axes}
+        self._conditional = 0
+        self._analyzer: Analyzer | None = None
 
-    def visit_Reduce(self, n: Reduce) -> None:
-        guarded = not (isinstance(n.condition, IntImm) and n.condition.value)
-        for e in (n.condition, *n.init) if guarded else (*n.source, *n.init):
-            self.visit(e)
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer that knows the axes, made when it is needed first."""
+        if self._analyzer is None:
+            self._analyzer = Analyzer()
+            for axis in self._axes:
+                if axis.dom is not None:
+                    self._analyzer.bind(axis.var, axis.dom)
+        return self._analyzer
 
-    def visit_Select(self, n: Select) -> None:
-        self.visit(n.condition)
+    def visit_under(self, condition: PrimExpr, e: PrimExpr) -> PrimExpr:
+        """Visit ``e`` where it is evaluated only if ``condition`` holds."""
+        if isinstance(e, (IntImm, Var)):
+            return e
+        known: AbstractContextManager[None] = nullcontext()
+        if condition.dtype == "bool":
+            known = self.analyzer.constraint(condition)
+        self._conditional += 1
+        try:
+            with known:
+                new: PrimExpr = self.visit(e)
+                return new
+        finally:
+            self._conditional -= 1
 
-    def visit_Call(self, n: Call) -> None:
-        for e in n.args[:1] if n.op is IF_THEN_ELSE else n.args:
-            self.visit(e)
+    def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
+        asked = self.visit(condition)
+        return asked, self.visit_under(asked, then), self.visit_under(Not(asked), other)
 
-    def visit_And(self, n: And) -> None:
-        self.visit(n.a)
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if n.op is not IF_THEN_ELSE:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        new = self._choice(*n.args)
+        return n if all(a is b for a, b in zip(new, n.args, strict=True)) else Call(n.dtype, n.op, new)
 
-    def visit_Or(self, n: Or) -> None:
-        self.visit(n.a)
+    def visit_Select(self, n: Select) -> PrimExpr:
+        old = (n.condition, n.true_value, n.false_value)
+        new = self._choice(*old)
+        return n if all(a is b for a, b in zip(new, old, strict=True)) else Select(*new)
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> None:
-        for d, (index, extent) in enumerate(zip(n.indices, n.producer.shape, strict=True)):
-            self.visit(index)
-            found = self._reach(index) if isinstance(extent, IntImm) else None
-            if found is not None and (found[0] < 0 or found[1] >= extent.value):
+    def visit_And(self, n: And) -> PrimExpr:
+        return self._both(n)
+
+    def visit_Or(self, n: Or) -> PrimExpr:
+        return self._both(n)
+
+    def _both(self, n: And | Or) -> PrimExpr:
+        """Machine code evaluates both sides, but the user may mean the first one as a guard: nothing is refused."""
+        a = self.visit(n.a)
+        self._conditional += 1
+        b = self.visit(n.b)
+        self._conditional -= 1
+        return n if a is n.a and b is n.b else type(n)(a, b)
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        needed: list[PrimExpr] = []
+        for d, (index, extent) in enumerate(zip(indices, n.producer.shape, strict=True)):
+            if not dt.is_integral(index.dtype) or dt.lanes(index.dtype) > 1:
+                raise DTypeError(
+                    f"compute {self._name!r}: index {d} of {n.producer.name!r} must be an integer, "
+                    f"got {index.dtype} {show(index)}"
+                )
+            needed += self._conditions(n, d, index, extent)
+        load = n if indices is n.indices else ProducerLoad(n.producer, indices)
+        return if_then_else(all_of(*needed), load, const(0, n.dtype)) if needed else load
+
+    def _conditions(self, n: ProducerLoad, d: int, index: PrimExpr, extent: PrimExpr) -> list[PrimExpr]:
+        """Return what must be asked for an index to be inside."""
+        if self._runs_along(index, extent):
+            return []
+        reach = self._reach(index) if isinstance(extent, IntImm) else None
+        if reach is not None and isinstance(extent, IntImm):
+            low, high = reach
+            if low >= 0 and high < extent.value:
+                return []
+            if not self._conditional:
                 shape = ", ".join(str(s) for s in n.producer.shape)
                 raise BoundError(
-                    f"compute {self._op.name!r}: index {d} of {n.producer.name!r} runs from {found[0]} to {found[1]}, "
-                    f"outside of its shape ({shape}); guard the read with te.if_then_else or change the index {index}"
+                    f"compute {self._name!r}: index {d} of {n.producer.name!r} runs from {low} to {high}, outside of "
+                    f"its shape ({shape}); guard the read with te.if_then_else or change the index {show(index)}"
                 )
+        prove = self.analyzer.can_prove
+        within = isinstance(index, FloorMod) and self.analyzer.can_prove_equal(index.b, extent)
+        return [c for c in (index >= 0, index < extent) if not (within or prove(c))]
+
+    def _runs_along(self, index: PrimExpr, extent: PrimExpr) -> bool:
+        """Return whether an index is an axis from zero to no more than ``extent``: the usual case, at no cost."""
+        domain = self._domain.get(index) if isinstance(index, Var) else None
+        if domain is None or not isinstance(domain.min, IntImm) or domain.min.value:
+            return False
+        if isinstance(extent, IntImm) and isinstance(domain.extent, IntImm):
+            return domain.extent.value <= extent.value
+        return domain.extent is extent
 
     def _reach(self, index: PrimExpr) -> tuple[int, int] | None:
-        """Return the smallest and the largest value of a linear index, or None."""
+        """Return the smallest and the largest value of a linear index, or None if it is none or has no values."""
         if isinstance(index, IntImm):
             return index.value, index.value
         row = detect_linear_equation(index, self._vars)
         if not row or not all(isinstance(c, IntImm) for c in row):
             return None
-        *coefficients, base = [int(c) for c in row]  # type: ignore[call-overload]
+        *coefficients, base = [c.value for c in row if isinstance(c, IntImm)]
         low = high = base
         for axis, c in zip(self._axes, coefficients, strict=True):
-            assert axis.dom is not None
-            if c == 0:
+            dom = axis.dom
+            if dom is None or c == 0:
                 continue
-            if not isinstance(axis.dom.min, IntImm) or not isinstance(axis.dom.extent, IntImm):
+            if not isinstance(dom.min, IntImm) or not isinstance(dom.extent, IntImm) or dom.extent.value == 0:
                 return None
-            if axis.dom.extent.value == 0:
-                return None
-            ends = c * axis.dom.min.value, c * (axis.dom.min.value + axis.dom.extent.value - 1)
+            ends = c * dom.min.value, c * (dom.min.value + dom.extent.value - 1)
             low, high = low + min(ends), high + max(ends)
         return low, high

@@ -7,7 +7,8 @@ from typing import Any
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.substitute import substitute
-from compiler.te.dataflow import map_body, replace_dataflow, replace_inputs, rewrite_dataflow
+from compiler.te.body import map_body
+from compiler.te.dataflow import replace_dataflow, replace_inputs, rewrite_dataflow
 from compiler.te.operation import ComputeOp, Operation
 from compiler.te.relayout import Layout, layout_of
 from compiler.te.stage import Stage

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.substitute import substitute
-from compiler.te.dataflow import LoadMutator, map_body, rewrite_dataflow
+from compiler.te.body import LoadMutator, map_body
+from compiler.te.dataflow import rewrite_dataflow
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
 from compiler.te.relations import Fuse, Rebase, Split, position
 from compiler.te.stage import AttachType, Stage

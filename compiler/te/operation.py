@@ -13,7 +13,7 @@ from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
 from compiler.ir.substitute import post_order_visit
-from compiler.te.access import check_accesses
+from compiler.te.access import keep_inside
 from compiler.te.tensor import Tensor
 
 
@@ -203,9 +203,9 @@ def compute(
         body = tuple(convert(e) for e in result) if several else (convert(result),)
         if not body:
             raise ArgumentError(f"compute: fcompute must return an expression, got an empty tuple (tensor {name!r})")
+        _check_values(body, name)
         _check_reductions(body, name)
-        op = ComputeOp(name, tag, dict(attrs or {}), axes, body)
-    check_accesses(op)
+        op = ComputeOp(name, tag, dict(attrs or {}), axes, keep_inside(name, axes, body))
     return op.outputs if several and len(body) > 1 else op.output(0)
 
 
@@ -242,6 +242,12 @@ def _axis_names(fcompute: Any, ndim: int, name: str, varargs_names: Sequence[str
         what = f"{ndim} indices, one for each dimension of the shape"
         raise ArgumentError(f"compute: fcompute must take {what}, takes {len(names)} (tensor {name!r})")
     return names
+
+
+def _check_values(body: tuple[PrimExpr, ...], name: str) -> None:
+    for e in body:
+        if e.dtype.startswith("handle") or dt.lanes(e.dtype) > 1:
+            raise ArgumentError(f"compute: fcompute must return a number, got {e.dtype} {show(e)} (tensor {name!r})")
 
 
 def _check_reductions(body: tuple[PrimExpr, ...], name: str) -> None:

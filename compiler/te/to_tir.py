@@ -10,10 +10,12 @@ from compiler.ir.error import ArgumentError, LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
+from compiler.ir.substitute import free_vars
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import Bounds, attach_path, infer_bound
 from compiler.te.loop_nest import ComputeNest
-from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.relations import Split
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
 from compiler.te.tensor import Tensor
@@ -50,9 +52,29 @@ def schedule_to_prim_func(
     bounds = infer_bound(normalized)
     builder = _Builder(normalized, bounds)
     params, buffer_map = builder.parameters(args, binds or {})
+    _check_variables(normalized, params, buffer_map)
     body = builder.body()
     attrs = {"global_symbol": name, "from_legacy_te_schedule": True}
     return PrimFunc(params, body, buffer_map, attrs)
+
+
+def _check_variables(schedule: Any, params: Sequence[Var], buffer_map: Mapping[Var, Buffer]) -> None:
+    """Refuse variables that nothing gives a value: parameters and the shapes of arguments do, and a stage's axes."""
+    known = {*params}
+    for buffer in buffer_map.values():
+        known.update(free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)))
+    for stage in schedule.stages:
+        if isinstance(stage.op, PlaceholderOp):
+            continue
+        own = {a.var for a in stage.op.root_iter_vars}
+        factors = [r.factor or r.nparts for r in stage.relations if isinstance(r, Split)]
+        used = free_vars((*stage.op.body, *(domain(a).extent for a in stage.op.root_iter_vars), *factors))
+        for var in used:
+            if var not in known and var not in own:
+                raise LoweringError(
+                    f"lower: {stage.op.name!r} uses the variable {var.name!r}, which is neither one of its axes, nor "
+                    "among args, nor in the shape of a tensor there; an axis made by te.reduce_axis must be reduced over"
+                )
 
 
 class _Builder:

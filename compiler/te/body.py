@@ -1,0 +1,43 @@
+"""Bodies of computations: one expression an output, where those of a reduction share all but an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.functor import Mutator
+from compiler.ir.origin import derived_from
+from compiler.ir.primexpr import PrimExpr, ProducerLoad, Reduce
+
+Body = tuple[PrimExpr, ...]
+
+
+def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
+    """Apply ``f`` to the expressions of a body: inside of a reduction, to each part of it once."""
+    first = body[0]
+    if not isinstance(first, Reduce):
+        new = tuple(f(e) for e in body)
+        return body if all(a is b for a, b in zip(new, body, strict=True)) else new
+    parts = (*first.source, first.condition, *first.init)
+    new = tuple(f(e) for e in parts)
+    if all(a is b for a, b in zip(new, parts, strict=True)):
+        return body
+    count = len(first.source)
+    with derived_from(first.span):
+        return tuple(
+            Reduce(first.combiner, new[:count], first.axis, new[count], i, new[count + 1 :]) for i in range(count)
+        )
+
+
+class LoadMutator(Mutator):
+    """Replaces reads: ``replace(tensor, indices)`` returns what stands for a read, or None to keep it."""
+
+    def __init__(self, replace: Callable[[Any, tuple[PrimExpr, ...]], PrimExpr | None]) -> None:
+        self._replace = replace
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        new = self._replace(n.producer, indices)
+        if new is not None:
+            return new
+        return n if indices is n.indices else ProducerLoad(n.producer, indices)
