@@ -161,7 +161,7 @@ class Turns:
             self._grant()
 
     def _place(self, turn: Turn) -> int:
-        """How many turns come up to and with this one when clients are served in rotation, those that hold none first."""
+        """How many turns come up to and with this one: clients are served in rotation, those that hold none first."""
         depth = self._queues[turn.client].index(turn)
         place, before = depth + 1, True
         for client in sorted(self._queues, key=lambda name: self._held[name]):
