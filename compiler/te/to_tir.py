@@ -72,8 +72,8 @@ def _check_variables(schedule: Any, params: Sequence[Var], buffer_map: Mapping[V
         for var in used:
             if var not in known and var not in own:
                 raise LoweringError(
-                    f"lower: {stage.op.name!r} uses the variable {var.name!r}, which is neither one of its axes, nor "
-                    "among args, nor in the shape of a tensor there; an axis made by te.reduce_axis must be reduced over"
+                    f"lower: {stage.op.name!r} uses the variable {var.name!r}, which is neither one of its axes, "
+                    "nor among args, nor in the shape of a tensor there; a reduction axis must be reduced over"
                 )
 
 

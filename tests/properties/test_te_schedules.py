@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
+from compiler.driver.lower import lower
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IntImm
 from compiler.te.numpy_reference import evaluate
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from tests.properties.te_programs import Program, programs
 from tests.properties.te_schedules import schedules
@@ -31,13 +34,15 @@ relaxed = settings(
 )
 
 
-def run(schedule: Schedule, program: Program, outputs: list[Any]) -> list[np.ndarray[Any, Any]]:
-    """Interpret the loops of a schedule; return what they compute, and the same from NumPy."""
+def run(
+    schedule: Schedule, program: Program, outputs: list[Any], lowering: Callable[..., PrimFunc] = schedule_to_prim_func
+) -> None:
+    """Interpret the loops of a schedule and compare what they compute with NumPy."""
     rng = np.random.default_rng(0)
     inputs = {t: rng.integers(-9, 9, [int(d) for d in t.shape]).astype(t.dtype) for t in program.inputs}
     results = [np.full([int(d) for d in t.shape], 99, t.dtype) for t in outputs]
     try:
-        func = schedule_to_prim_func(schedule, [*program.inputs, *outputs])
+        func = lowering(schedule, [*program.inputs, *outputs])
     except ScheduleError as error:
         if "constant extent" in str(error):
             reject()  # an axis to vectorize turned out longer in some iterations than in others
@@ -47,7 +52,6 @@ def run(schedule: Schedule, program: Program, outputs: list[Any]) -> list[np.nda
     interpret(func, [*inputs.values(), *results])
     for result, expected in zip(results, evaluate(program.outputs, inputs), strict=True):
         np.testing.assert_array_equal(result, expected)
-    return results
 
 
 @given(st.data())
@@ -57,6 +61,15 @@ def test_scheduled_programs_compute_what_numpy_computes(data: st.DataObject) -> 
     note("\n".join(str(t.op) for t in program.computed))
     assert all(isinstance(d, IntImm) for t in program.computed for d in t.shape)
     run(schedules(data.draw, program), program, program.outputs)
+
+
+@given(st.data())
+@relaxed
+def test_lowered_programs_compute_what_numpy_computes(data: st.DataObject) -> None:
+    program = programs(data.draw)
+    note("\n".join(str(t.op) for t in program.computed))
+    schedule = schedules(data.draw, program)
+    run(schedule, program, program.outputs, lambda *args: lower(*args)["main"])
 
 
 @given(st.data())
