@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.driver.pipeline import phases
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.events import notify
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
@@ -65,6 +65,8 @@ def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[A
     if isinstance(inputs, Schedule):
         if args is None:
             raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")
+        if not isinstance(args, (list, tuple)):
+            expected("lower", "args", "a list of tensors, buffers or variables", args)
         func = schedule_to_prim_func(inputs, args, name, binds)
         if PassContext.current().config.get("tir.noalias", True):
             func = func.with_attr("tir.noalias", True)
@@ -76,4 +78,3 @@ def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[A
     if isinstance(inputs, IRModule):
         return inputs
     raise ArgumentError(f"lower: expected a schedule, a PrimFunc or an IRModule, got {show(inputs)}")
-

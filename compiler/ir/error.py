@@ -65,7 +65,7 @@ def expected(operation: str, argument: str, what: str, got: object, where: str =
 
 def unknown_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error for an attribute that a public module does not have; it names the nearest one that it has."""
-    public = [k for k in known if not k.startswith("_")]
-    near = difflib.get_close_matches(name, public, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    public = {k.lower(): k for k in known if not k.startswith("_")}
+    near = difflib.get_close_matches(name.lower(), public, n=1)
+    hint = f"; did you mean {public[near[0]]!r}?" if near else ""
     return AttributeError(f"{module} has no attribute {name!r}{hint}", name=name)

@@ -51,6 +51,15 @@ class IRModule:
         names = ", ".join(repr(v.name_hint) for v in self.functions) or "none"
         raise ArgumentError(f"IRModule: no function is named {name!r}; there are {names}")
 
+    def get_global_vars(self) -> list[GlobalVar]:
+        """Return the variables of all functions, in order of definition."""
+        return list(self.functions)
+
+    @staticmethod
+    def from_expr(func: BaseFunc) -> IRModule:
+        """Return the module of one function, under its global symbol or the name ``main``."""
+        return IRModule({str(getattr(func, "attrs", {}).get("global_symbol", "main")): func})
+
     def __getitem__(self, key: GlobalVar | str) -> Any:
         return self.functions[self.get_global_var(key) if isinstance(key, str) else key]
 

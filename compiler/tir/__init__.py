@@ -143,7 +143,12 @@ __all__ = [
     "stmt_seq",
 ]
 
-_LATER = ("transform",)
+_ELSEWHERE = {
+    "expr": "compiler.ir.primexpr",
+    "ir_builder": "compiler.tir.ir_builder",
+    "transform": "compiler.tir.transform",
+}
+"""Modules of ``tvm.tir`` that stand on another floor, or that few programs need."""
 _printer.text  # noqa: B018  importing the printer is what lets str() show a node
 
 
@@ -159,6 +164,6 @@ def stmt_list(stmt: Stmt) -> list[Stmt]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return importlib.import_module(f"{__name__}.{name}")
+    if name in _ELSEWHERE:
+        return importlib.import_module(_ELSEWHERE[name])
     raise unknown_name("tvm.tir", name, globals())

@@ -7,6 +7,7 @@ from dataclasses import field
 from enum import IntEnum
 from typing import Any, ClassVar
 
+from compiler.ir.error import expected
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, as_exprs, convert
 from compiler.tir.buffer import Buffer
@@ -249,6 +250,8 @@ class Prefetch(Stmt):
 
 
 def _bound(value: ExprLike, loop_var: Var) -> PrimExpr:
+    if isinstance(value, (str, float)):
+        expected("For", "min and extent", "integers", value, f"loop {loop_var.name!r}")
     return convert(value).astype(loop_var.dtype)
 
 

@@ -1,0 +1,213 @@
+"""Writing loop IR line by line, as a program writes loops: ``tvm.tir.ir_builder``.
+
+Statements are emitted in order; what is opened by ``with`` takes the statements emitted inside.
+
+    ib = tvm.tir.ir_builder.create()
+    A = ib.pointer("float32", name="A")
+    with ib.for_range(0, n, name="i") as i:
+        with ib.if_scope(i % 2 == 0):
+            A[i] = A[i] + 1
+    stmt = ib.get()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.builtin import likely
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+    seq,
+)
+
+_KINDS = {
+    "serial": ForKind.SERIAL,
+    "parallel": ForKind.PARALLEL,
+    "vectorize": ForKind.VECTORIZED,
+    "unroll": ForKind.UNROLLED,
+}
+
+
+def create() -> IRBuilder:
+    """Return a builder that has emitted nothing yet."""
+    return IRBuilder()
+
+
+class BufferVar:
+    """Memory that is read and written by indexing.
+
+    Attributes
+    ----------
+    buffer : Buffer
+    dtype : str
+        Type of one element.
+    """
+
+    def __init__(self, builder: IRBuilder, buffer: Buffer) -> None:
+        self._builder = builder
+        self.buffer = buffer
+        self.dtype = buffer.dtype
+
+    def asobject(self) -> Var:
+        """Return the pointer."""
+        return self.buffer.data
+
+    def __getitem__(self, index: ExprLike) -> PrimExpr:
+        return BufferLoad(self.buffer, self._indices(index))
+
+    def __setitem__(self, index: ExprLike, value: ExprLike) -> None:
+        indices = self._indices(index)
+        stored = BufferLoad(self.buffer, indices).dtype
+        self._builder.emit(BufferStore(self.buffer, convert(value).astype(stored), indices))
+
+    def _indices(self, index: Any) -> tuple[PrimExpr, ...]:
+        indices = as_exprs(index if isinstance(index, tuple) else (index,))
+        dims = len(self.buffer.shape)
+        if len(indices) != dims:
+            raise ArgumentError(f"{self.buffer.name}: expected {dims} indices, got {len(indices)}")
+        return indices
+
+
+class IRBuilder:
+    """Emits statements into the innermost block that is open."""
+
+    def __init__(self) -> None:
+        self._blocks: list[list[Stmt | Callable[[Stmt], Stmt]]] = [[]]
+
+    def emit(self, stmt: Any) -> None:
+        """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block."""
+        if isinstance(stmt, PrimExpr):
+            stmt = Evaluate(stmt)
+        if not isinstance(stmt, Stmt) and not callable(stmt):
+            raise ArgumentError(f"emit: expected a statement, got {show(stmt)}")
+        self._blocks[-1].append(stmt)
+
+    def get(self) -> Stmt:
+        """Return everything that was emitted as one statement."""
+        if len(self._blocks) != 1:
+            raise ArgumentError("get: a `with` block of the builder is still open")
+        stmt = _sequence(self._blocks[0])
+        self._blocks[0] = []
+        return stmt
+
+    @contextmanager
+    def _block(self, wrap: Callable[[Stmt], Stmt]) -> Iterator[None]:
+        self._blocks.append([])
+        try:
+            yield
+        finally:
+            body = _sequence(self._blocks.pop())
+        self.emit(wrap(body))
+
+    # blocks
+
+    @contextmanager
+    def for_range(
+        self, begin: ExprLike, end: ExprLike, name: str = "i", dtype: str | None = None, kind: str = "serial"
+    ) -> Iterator[Var]:
+        """Open a loop from ``begin`` to before ``end`` and give its variable.
+
+        Parameters
+        ----------
+        kind : str
+            ``serial``, ``parallel``, ``vectorize`` or ``unroll``.
+        """
+        if kind not in _KINDS:
+            raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")
+        low, high = convert(begin), convert(end)
+        var = Var(name, dtype or (high.dtype if isinstance(low, IntImm) else low.dtype))
+        extent = high.astype(var.dtype) - low.astype(var.dtype)
+        with self._block(lambda body: For(var, low.astype(var.dtype), extent, _KINDS[kind], body)):
+            yield var
+
+    @contextmanager
+    def while_loop(self, condition: ExprLike) -> Iterator[None]:
+        """Open a loop that runs as long as ``condition`` holds."""
+        with self._block(lambda body: While(convert(condition), body)):
+            yield
+
+    @contextmanager
+    def if_scope(self, cond: ExprLike) -> Iterator[None]:
+        """Open a block that runs where ``cond`` holds."""
+        with self._block(lambda body: IfThenElse(convert(cond), body)):
+            yield
+
+    @contextmanager
+    def else_scope(self) -> Iterator[None]:
+        """Open the other branch of the :meth:`if_scope` that was just closed."""
+        previous = self._blocks[-1][-1] if self._blocks[-1] else None
+        if not isinstance(previous, IfThenElse) or previous.else_case is not None:
+            raise ArgumentError("else_scope: must follow directly after an if_scope")
+        self._blocks[-1].pop()
+        with self._block(lambda body: IfThenElse(previous.condition, previous.then_case, body)):
+            yield
+
+    # what holds for the rest of the block
+
+    def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:
+        """State a fact about ``node`` for the rest of the block."""
+        fact = StringImm(value) if isinstance(value, str) else convert(value)
+        subject = StringImm(node) if isinstance(node, str) else node
+        self.emit(lambda body: AttrStmt(subject, attr_key, fact, body))
+
+    def let(self, var_name: str, value: ExprLike) -> Var:
+        """Bind a value to a variable for the rest of the block."""
+        e = convert(value)
+        var = Var(var_name, e.dtype)
+        self.emit(lambda body: LetStmt(var, e, body))
+        return var
+
+    def assert_(self, condition: ExprLike, message: str) -> None:
+        """Fail with ``message`` unless ``condition`` holds."""
+        self.emit(lambda body: AssertStmt(convert(condition), StringImm(message), body))
+
+    def allocate(
+        self, dtype: str, shape: int | PrimExpr | Sequence[ExprLike], name: str = "buf", scope: str = "global"
+    ) -> BufferVar:
+        """Allocate memory for the rest of the block."""
+        dims = as_exprs(shape)
+        buffer = decl_buffer(dims, dtype, name, scope=scope)
+        self.emit(lambda body: Allocate(buffer.data, dtype, dims, const(True), body))
+        return BufferVar(self, buffer)
+
+    # memory of others
+
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "global") -> BufferVar:
+        """Declare a pointer to elements that somebody else provides."""
+        data = Var(name, "handle", PointerType(PrimType(content_type), scope))
+        return BufferVar(self, Buffer(data, content_type, (Var(f"{name}_size"),), (), const(0), name))
+
+    def buffer_ptr(self, buf: Buffer) -> BufferVar:
+        """Read and write a buffer."""
+        return BufferVar(self, buf)
+
+    def likely(self, expr: ExprLike) -> PrimExpr:
+        """Mark a condition that nearly always holds."""
+        return likely(expr)
+
+
+def _sequence(items: list[Stmt | Callable[[Stmt], Stmt]]) -> Stmt:
+    """Put statements in order; a wrapper takes all that follows it."""
+    stmts: list[Stmt] = []
+    for item in reversed(items):
+        if isinstance(item, Stmt):
+            stmts.append(item)
+        else:
+            stmts = [item(seq(reversed(stmts)))]
+    return seq(reversed(stmts))

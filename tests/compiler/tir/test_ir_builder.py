@@ -1,0 +1,87 @@
+"""Loop IR written line by line."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler import tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import Var
+from compiler.tir import ir_builder
+
+
+def test_loops_branches_and_stores() -> None:
+    ib = ir_builder.create()
+    n = Var("n")
+    A = ib.pointer("float32", name="A")
+    with ib.for_range(0, n, name="i") as i:
+        with ib.if_scope(i % 2 == 0):
+            A[i] = A[i] + 1
+        with ib.else_scope():
+            A[i] = 0
+    text = str(ib.get())
+    assert text.splitlines()[1] == "for i in range(n):"
+    assert text.splitlines()[-4:] == [
+        "    if i % 2 == 0:",
+        "        A[i] = A[i] + T.float32(1.0)",
+        "    else:",
+        "        A[i] = T.float32(0.0)",
+    ]
+
+
+def test_what_holds_for_the_rest_of_the_block() -> None:
+    ib = ir_builder.create()
+    with ib.for_range(0, 4, name="i", kind="parallel") as i:
+        cache = ib.allocate("int32", 8, name="cache", scope="local")
+        twice = ib.let("twice", i * 2)
+        cache[twice] = i
+        ib.emit(tir.call_extern("int32", "use", cache[twice]))
+    text = """\
+for i in T.parallel(4):
+    cache = T.allocate([8], "int32", "local")
+    twice: T.int32 = i * 2
+    cache_1 = T.Buffer((8,), "int32", data=cache, scope="local")
+    cache_1[twice] = i
+    T.call_extern("int32", "use", cache_1[twice])"""
+    assert str(ib.get()) == text
+
+
+def test_while_and_attributes() -> None:
+    ib = ir_builder.create()
+    A = ib.allocate("int32", (2, 2), name="A")
+    with ib.while_loop(A[0, 0] < 3):
+        A[0, 0] = A[0, 0] + 1
+    ib.scope_attr(A.asobject(), "volatile_scope", 1)
+    ib.assert_(A[0, 0] == 3, "three")  # noqa: PT009  no unittest
+    ib.emit(tir.Evaluate(0))
+    stmt = ib.get()
+    assert isinstance(stmt, tir.Allocate)
+    loop, attribute = stmt.body.seq
+    assert isinstance(loop, tir.While)
+    assert (attribute.attr_key, type(attribute.body)) == ("volatile_scope", tir.AssertStmt)
+
+
+def unclosed() -> None:
+    ib = ir_builder.create()
+    with ib.for_range(0, 3):
+        ib.get()
+
+
+def wrong_rank() -> None:
+    ib = ir_builder.create()
+    ib.allocate("int32", (2, 2), name="A")[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ir_builder.create().else_scope().__enter__(), "must follow directly after an if_scope"),
+        (lambda: ir_builder.create().for_range(0, 3, kind="fast").__enter__(), "kind must be one of serial"),
+        (lambda: ir_builder.create().emit(3), "expected a statement, got 3"),
+        (unclosed, "still open"),
+        (wrong_rank, "A: expected 2 indices, got 1"),
+    ],
+)
+def test_mistakes_are_explained(call: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()  # type: ignore[operator]
