@@ -1,5 +1,7 @@
 """Arithmetic on symbolic integers: bounds, congruences, simplification, sets and linear equations."""
 
+from typing import TYPE_CHECKING
+
 from compiler.arith import int_set
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.const_int_bound import ConstIntBound
@@ -7,6 +9,7 @@ from compiler.arith.deduce_bound import deduce_bound
 from compiler.arith.detect_linear_equation import detect_clip_bound, detect_linear_equation
 from compiler.arith.int_set import IntervalSet, IntSet, eval_set, intersect, neg_inf, pos_inf, union
 from compiler.arith.modular_set import ModularSet
+from compiler.ir.error import guard_names
 
 __all__ = [
     "Analyzer",
@@ -24,3 +27,6 @@ __all__ = [
     "pos_inf",
     "union",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = guard_names("tvm.arith", __all__)

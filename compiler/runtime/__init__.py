@@ -1,5 +1,8 @@
 """Arrays, devices and modules of machine code: ``tvm.runtime``."""
 
+from typing import TYPE_CHECKING
+
+from compiler.ir.error import guard_names
 from compiler.runtime import ndarray
 from compiler.runtime.device import Device, cpu, cuda, device, opencl
 from compiler.runtime.module import Module
@@ -7,3 +10,6 @@ from compiler.runtime.ndarray import NDArray
 from compiler.runtime.threads import num_threads
 
 __all__ = ["Device", "Module", "NDArray", "cpu", "cuda", "device", "ndarray", "num_threads", "opencl"]
+
+if not TYPE_CHECKING:
+    __getattr__ = guard_names("tvm.runtime", __all__)

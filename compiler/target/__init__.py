@@ -1,5 +1,11 @@
 """What machine code is made for, and how: ``tvm.target``."""
 
+from typing import TYPE_CHECKING
+
+from compiler.ir.error import guard_names
 from compiler.target.target import Target
 
 __all__ = ["Target"]
+
+if not TYPE_CHECKING:
+    __getattr__ = guard_names("tvm.target", __all__)

@@ -1,5 +1,8 @@
 """Tensor expressions: what is computed, and schedules of how."""
 
+from typing import TYPE_CHECKING
+
+from compiler.ir.error import guard_names
 from compiler.te.operation import compute, placeholder, reduce_axis, size_var, thread_axis, var
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage
@@ -21,3 +24,6 @@ __all__ = [
     "var",
     *_expression_names,
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = guard_names("tvm.te", __all__)

@@ -6,7 +6,7 @@ The passes (``tir.transform``) stand on a higher floor and are loaded when they 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import unknown_name
 from compiler.ir.primexpr import (
@@ -163,7 +163,9 @@ def stmt_list(stmt: Stmt) -> list[Stmt]:
     return list(stmt.seq) if isinstance(stmt, SeqStmt) else [stmt]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ELSEWHERE:
-        return importlib.import_module(_ELSEWHERE[name])
-    raise unknown_name("tvm.tir", name, globals())
+if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
+
+    def __getattr__(name: str) -> Any:
+        if name in _ELSEWHERE:
+            return importlib.import_module(_ELSEWHERE[name])
+        raise unknown_name("tvm.tir", name, globals())

@@ -112,11 +112,14 @@ def test_mistaken_passes_are_explained(passes: list[Any], message: str) -> None:
 
 @pytest.mark.parametrize(
     ("option", "present"),
-    [("tir.disable_vectorize", "for i_outer, i_inner in T.grid(8, 16)"), ("tir.disable_cse_tir", "i_outer * 16:i_outer * 16 + 16")],
+    [
+        ("tir.disable_vectorize", "for i_outer, i_inner in T.grid(8, 16)"),
+        ("tir.disable_cse_tir", "i_outer * 16:i_outer * 16 + 16"),
+    ],
 )
 def test_options_switch_passes_off(option: str, present: str) -> None:
     s, args = addition()
-    outer, inner = s[args[-1]].split(args[-1].op.axis[0], factor=16)
+    _, inner = s[args[-1]].split(args[-1].op.axis[0], factor=16)
     s[args[-1]].vectorize(inner)
     assert present not in str(lower(s, args))
     with PassContext(config={option: True}):
@@ -124,7 +127,7 @@ def test_options_switch_passes_off(option: str, present: str) -> None:
 
 
 def test_unknown_options_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="did you mean 'tir.disable_vectorize'"):
+    with pytest.raises(ArgumentError, match=r"did you mean 'tir\.disable_vectorize'"):
         PassContext(config={"tir.disable_vectorise": True})
 
 
