@@ -62,9 +62,7 @@ _X86 = (
         "Rearranges lanes",
     ),
     Instruction(r"v?p?blend\w*|vpblendm\w|vblendm\w+", "shuffle", "Takes each lane from one of two vectors"),
-    Instruction(
-        r"k(mov|and|or|xor|xnor|not|shift|ortest|unpck|test|add)\w*", "logic", "Works on a mask: one bit a lane"
-    ),
+    Instruction(r"k(mov|and|or|xor|xnor|not|shift|ortest|unpck|test|add)\w*", "logic", "Works on masks: a bit a lane"),
     Instruction(r"vzeroupper|vzeroall", "other", "Clears the upper halves of vector registers before older code runs"),
     Instruction(r"prefetch\w*", "load", "Hint: this address is read soon"),
     Instruction(r"lea[lqw]?", "address", "Computes an address, without touching memory"),
@@ -112,11 +110,8 @@ _AARCH64 = (
     Instruction(r"b\.\w+|cbn?z|tbn?z", "branch", "Jumps if a condition holds: the end of a loop, or a test"),
     Instruction(r"bl|blr", "call", "Calls a function"),
     Instruction(r"b|br|ret", "branch", "Jumps or returns"),
-    Instruction(
-        r"m(add|sub|ul|neg)|[su]m\w+l2?|[su]abal?2?|[su]abdl?2?|[su]mulh|mla|mls|abs",
-        "arithmetic",
-        "Multiplies integers",
-    ),
+    Instruction(r"m(add|sub|ul|neg)|[su]m\w+l2?|[su]mulh|mla|mls", "arithmetic", "Multiplies integers"),
+    Instruction(r"[su]ab[ad]l?2?|abs", "arithmetic", "Absolute values of integers, or of their differences"),
     Instruction(r"[su]div", "arithmetic", "Divides integers: slow"),
     Instruction(
         r"adds?|subs?|neg\w*|adc\w*|sbc\w*|cinc|cneg|[su]\w*add\w*|[su]\w*sub\w*", "arithmetic", "Adds or subtracts"
@@ -154,9 +149,7 @@ _RISCV = (
     Instruction(r"(add|sub|mul|neg|add\w|sub\w|mul\w+)i?w?", "arithmetic", "Integer arithmetic"),
     Instruction(r"(div|rem)u?w?", "arithmetic", "Divides integers: slow"),
     Instruction(r"(and|or|xor)[in]?|not|s[rl][la]i?w?|clz\w?|ctz\w?|cpop\w?", "logic", "Combines or shifts bits"),
-    Instruction(
-        r"csrr\w*|csrw\w*|f[sr]rmi?|f[sr]csr|fence\S*|nop", "other", "Reads a control register, or orders memory"
-    ),
+    Instruction(r"csrr\w*|csrw\w*|f[sr]rmi?|f[sr]csr|fence\S*|nop", "other", "Control registers and memory order"),
 )
 
 _WASM = (

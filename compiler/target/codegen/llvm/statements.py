@@ -184,6 +184,7 @@ class Statements(Functor):
 
     def visit_Allocate(self, n: Allocate) -> None:
         state = self.state
+        outer = state.values.get(n.buffer_var)
         state.alignments[n.buffer_var] = ALIGNMENT
         state.distinct.add(n.buffer_var)
         count = stack_elements(n)
@@ -191,12 +192,13 @@ class Statements(Functor):
             typ = ir.ArrayType(memory_type(dt.element(n.dtype)), count * dt.lanes(n.dtype))
             state.values[n.buffer_var] = state.alloca(typ, ALIGNMENT, n.buffer_var.name)
             self.visit(n.body)
-            return
-        pointer = self._malloc(n)
-        state.values[n.buffer_var] = pointer
-        state.cleanups.append(pointer)
-        self.visit(n.body)
-        self._free(state.cleanups.pop())
+        else:
+            pointer = state.values[n.buffer_var] = self._malloc(n)
+            state.cleanups.append(pointer)
+            self.visit(n.body)
+            self._free(state.cleanups.pop())
+        if outer is not None:
+            state.values[n.buffer_var] = outer
 
     def _malloc(self, n: Allocate) -> ir.Value:
         state, builder = self.state, self.state.builder

@@ -1,0 +1,30 @@
+"""The largest rate of fused multiply-adds of this machine.
+
+python -m tests.benchmarks.peak [--threads N …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+
+from compiler.runtime.device import cpu
+from compiler.runtime.native_code import host_cpu
+from compiler.target.peak import measure_peak, vector_bits
+from compiler.target.target import Target
+
+
+def main() -> None:
+    """Print GFLOP/s by data type and number of threads."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, cpu(0).multi_processor_count])
+    threads = sorted(set(parser.parse_args().threads))
+    print(f"{host_cpu()}, vectors of {vector_bits(Target('llvm'))} bits, fused multiply-adds from registers")
+    print(f"{'GFLOP/s':12}" + "".join(f"{f'{n} thread' + 's' * (n > 1):>12}" for n in threads))
+    for dtype in ("float32", "float64"):
+        rates = [statistics.median(measure_peak(dtype, n) for _ in range(5)) for n in threads]
+        print(f"{dtype:12}" + "".join(f"{rate:12.1f}" for rate in rates))
+
+
+if __name__ == "__main__":
+    main()
