@@ -11,6 +11,7 @@ import ctypes
 import errno
 import os
 from dataclasses import dataclass
+from functools import cache
 
 from app.sandbox import syscalls
 from app.sandbox.syscalls import Machine
@@ -186,6 +187,19 @@ class _Program(ctypes.Structure):
 
 _SECCOMP_SET_MODE_FILTER = 1
 _SECCOMP_FILTER_FLAG_TSYNC = 1
+_WHOEVER = 0x7FFF_FFFF
+"""Stands for the process id in a prepared filter; no process has it."""
+
+
+@cache
+def prepare(files: FileAccess) -> tuple[ctypes.Array[_Filter], tuple[int, ...]]:
+    """The filter for this machine, and the positions where the process id belongs.
+
+    Compiling takes longer than all other walls together: the zygote does it before it forks.
+    """
+    code = program(_WHOEVER, files, syscalls.machine())
+    instructions = (_Filter * len(code))(*(_Filter(*instruction) for instruction in code))
+    return instructions, tuple(place for place, instruction in enumerate(code) if instruction[3] == _WHOEVER)
 
 
 def install(files: FileAccess) -> None:
@@ -196,8 +210,9 @@ def install(files: FileAccess) -> None:
     OSError
         If the kernel refuses.
     """
-    code = program(os.getpid(), files, syscalls.machine())
-    instructions = (_Filter * len(code))(*(_Filter(*instruction) for instruction in code))
-    loaded = _Program(len(code), instructions)
+    instructions, places = prepare(files)
+    for place in places:
+        instructions[place].k = os.getpid()
+    loaded = _Program(len(instructions), instructions)
     if syscalls.call("seccomp", _SECCOMP_SET_MODE_FILTER, _SECCOMP_FILTER_FLAG_TSYNC, loaded) != 0:
         raise OSError("seccomp: a thread could not take the filter")

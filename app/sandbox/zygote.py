@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import child, handler, namespaces, readable, syscalls, wire
+from app.sandbox import child, handler, namespaces, readable, seccomp, syscalls, wire
 from app.sandbox.tier import Mechanism, Tier
 
 CONTROL = 3
@@ -66,6 +66,8 @@ class Zygote:
         if Mechanism.PRIVATE_ROOT in self._tier.mechanisms:
             namespaces.enter_private_root(settings.scratch, self._readable, readable.NULL)
         syscalls.keep_capabilities(_KEPT_CAPABILITIES)
+        if Mechanism.SECCOMP in self._tier.mechanisms:
+            seccomp.prepare(self._tier.files)
         self._handler = _preload(settings)
         if len(os.listdir(tasks)) != 1:
             # A fork would copy locks that nobody ever releases.

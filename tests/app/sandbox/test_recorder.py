@@ -114,7 +114,7 @@ def test_native_code_that_takes_too_long_is_killed(strongest: Sandbox) -> None:
     assert outcome.status == "timeout"
     last = messages[-1]
     assert isinstance(last, Snapshot)
-    assert last.running_line == 13
+    assert last.running_line == 12
     assert {step.group for step in answer.units[0].steps} == {"schedule", "lowering", "llvm", "assembly"}
 
 
