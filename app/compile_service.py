@@ -20,6 +20,10 @@ from app.sandbox import Job, Limits, Runner, SandboxError
 
 WALL_MARGIN_SECONDS = 2.0
 """Time beyond a script's budget for what cannot be interrupted: native code, and the last snapshot."""
+FREE_THREADS = 32
+"""Threads that a script may start by itself, beside those of OpenMP and of NumPy's BLAS."""
+THREAD_BYTES = 24 << 20
+"""Address space of a thread, for its stack and buffers: what a script's arrays may take does not shrink by it."""
 TABS_KEPT = 4096
 CACHED = frozenset({"ok", "error"})
 """How an answer must have ended to be kept: another try may get further than one that was stopped."""
@@ -84,6 +88,8 @@ class Starter:
             cpus=self._cores.choose(mode, threads),
             wall_seconds=budget + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
+            threads=FREE_THREADS + 2 * threads,
+            memory_bytes=Limits().memory_bytes + 2 * threads * THREAD_BYTES,
         )
         try:
             return self._runner.start(msgspec.json.encode(request), workspace.files, limits)
