@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-from compiler.ir.origin import Span, current_span
+from compiler.ir.origin import Span, current_span, derived_from
 
 T = TypeVar("T")
 N = TypeVar("N", bound="Node")
@@ -58,6 +58,16 @@ def structure(cls: type) -> tuple[tuple[str, ...], Any]:
 
 
 def rebuild(n: N, changes: dict[str, Any]) -> N:
-    """Return a copy of ``n`` with some fields changed; its span is the ambient one."""
+    """Return a copy of ``n`` with some fields changed.
+
+    Its span is the ambient one; what is nominal, such as a buffer, is another view of the same thing and keeps its own.
+    """
+    if n.nominal:
+        with derived_from(n.span):
+            return _copy(n, changes)
+    return _copy(n, changes)
+
+
+def _copy(n: N, changes: dict[str, Any]) -> N:
     names, make = structure(type(n))
     return make(*[changes[f] if f in changes else getattr(n, f) for f in names])  # type: ignore[no-any-return]
