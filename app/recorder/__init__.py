@@ -60,7 +60,7 @@ tvm.lower(s, [A, B], simple_mode=True)
 def warm_up() -> list[Problem]:
     """Serve a small request once, where children are forked from: what it imports and fills, none of them has to.
 
-    No loop of it is parallel, as threads do not survive a fork.
+    No loop of it is parallel and no watchdog guards it, as threads do not survive a fork.
     """
     import_all()
     problems: list[Problem] = []
@@ -69,6 +69,6 @@ def warm_up() -> list[Problem]:
         if isinstance(message, Snapshot):
             problems.extend(message.answer.problems)
 
-    Session(Request(mode="compile", script=WARM_SCRIPT), take).run()
+    Session(Request(mode="run", script=WARM_SCRIPT), take).run()
     gc.set_threshold(*GC_THRESHOLDS)
     return problems

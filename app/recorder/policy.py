@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from app.artifacts import Measurement, Mode
 from app.recorder.script import Transcript, current_line
 from app.recorder.watch import Watcher
+from app.recorder.watchdog import Watchdog
 from compiler.ir.events import Observer, unwatched
+
+MOMENT_SECONDS = 2.0
+"""How long a kernel may run while the user types."""
 
 
 class CallPolicy(Observer):
@@ -23,6 +28,8 @@ class CallPolicy(Observer):
     ----------
     before_native : callable
         Called before native code runs, with the script's line: the moment to send a snapshot.
+    give_up : callable
+        Called from another thread when a kernel runs on and on while the user types, with the script's line.
     """
 
     def __init__(
@@ -32,6 +39,7 @@ class CallPolicy(Observer):
         transcript: Transcript,
         describe: Callable[[Any, str, list[float], int], Measurement],
         before_native: Callable[[int | None], None],
+        give_up: Callable[[int | None], None],
     ) -> None:
         self._mode = mode
         self._watcher = watcher
@@ -39,12 +47,21 @@ class CallPolicy(Observer):
         self._describe = describe
         self._before_native = before_native
         self._timed: dict[tuple[int, str], float] = {}
+        self._watchdog = Watchdog(MOMENT_SECONDS, give_up) if mode == "compile" else None
         self.measurements: list[Measurement] = []
 
     def before_call(self, built: Any, name: str, args: Any) -> None:
-        self._before_native(current_line())
+        line = current_line()
+        self._before_native(line)
+        if self._watchdog is not None:
+            self._watchdog.begin(line)
+
+    def _watched(self, line: int | None) -> AbstractContextManager[None]:
+        return nullcontext() if self._watchdog is None else self._watchdog.watching(line)
 
     def after_call(self, built: Any, name: str, seconds: float) -> None:
+        if self._watchdog is not None:
+            self._watchdog.end()
         self._timed[id(built), name] = seconds
 
     def measure(self, built: Any, name: str, number: int, repeat: int, args: Any) -> list[float] | None:
@@ -53,8 +70,9 @@ class CallPolicy(Observer):
             return None
         seconds = self._timed.get((id(built), name))
         if seconds is None:
-            self._before_native(current_line())
-            with unwatched():
+            line = current_line()
+            self._before_native(line)
+            with unwatched(), self._watched(line):
                 started = time.perf_counter()
                 built.get_function(name)(*args)
                 seconds = time.perf_counter() - started

@@ -147,6 +147,16 @@ class Script:
         except BaseException as exc:
             self._add(type(exc).__name__, str(exc) or type(exc).__name__, deepest_line(exc.__traceback__), exc)
 
+    def give_up(self, line: int | None, seconds: float) -> None:
+        """Note that the script does not come back from native code that runs at ``line``."""
+        self.timed_out = True
+        where = f"line {line}" if line else "the script"
+        message = (
+            f"{where} runs a kernel for more than {seconds:g} s; what the script did until then is shown, and Run runs "
+            "it in full"
+        )
+        self.problems.append(Problem(kind="Timeout", message=message, line=line))
+
     def _syntax(self, exc: SyntaxError) -> None:
         if exc.filename != SCRIPT_NAME:
             self._add("SyntaxError", str(exc), deepest_line(exc.__traceback__), exc)

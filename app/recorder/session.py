@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from app.recorder.answer import AnswerBuilder
 from app.recorder.environment import CPU, environment
 from app.recorder.ladder import Ladder
 from app.recorder.measure import Timing
-from app.recorder.policy import CallPolicy
+from app.recorder.policy import MOMENT_SECONDS, CallPolicy
 from app.recorder.script import Script
 from app.recorder.watch import UnitRecord, Watcher, primitive_count
 from compiler import alias
@@ -37,7 +38,12 @@ class Session:
         self._watcher = Watcher()
         self._builder = AnswerBuilder(self._watcher, self._table, self._script, request.options)
         self._policy = CallPolicy(
-            request.mode, self._watcher, self._script.transcript, self._describe, self._before_native
+            request.mode,
+            self._watcher,
+            self._script.transcript,
+            describe=self._describe,
+            before_native=self._before_native,
+            give_up=self._give_up,
         )
         self._seen = 0
 
@@ -64,6 +70,12 @@ class Session:
         if seen != self._seen:
             self._seen = seen
             self._snapshot(line)
+
+    def _give_up(self, line: int | None) -> None:
+        """Show what was seen and end the process: there is no other way out of native code."""
+        self._script.give_up(line, MOMENT_SECONDS)
+        self._snapshot(None)
+        os._exit(0)
 
     def _complete(self) -> None:
         """Build what the script left unbuilt, and make the assembly for the machine that the user chose."""

@@ -43,7 +43,7 @@ class Observer:
         """Native code is about to run, arguments already checked; raise to forbid it."""
 
     def after_call(self, built: Any, name: str, seconds: float) -> None:
-        """Native code returned after ``seconds``."""
+        """Native code returned, or failed, after ``seconds``."""
 
     def measure(self, built: Any, name: str, number: int, repeat: int, args: Any) -> list[float] | None:
         """``time_evaluator`` was called; return seconds a call, one for each repeat, to answer it without measuring."""

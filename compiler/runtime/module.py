@@ -48,8 +48,10 @@ class Function:
             return
         events.notify("before_call", self._module, self.name, args)
         started = time.perf_counter()
-        run()
-        events.notify("after_call", self._module, self.name, time.perf_counter() - started)
+        try:
+            run()
+        finally:
+            events.notify("after_call", self._module, self.name, time.perf_counter() - started)
 
     def prepare(self, args: tuple[Any, ...]) -> Thunk:
         """Check arguments and return what runs the function on them."""

@@ -1,0 +1,49 @@
+"""What happens to kernels: once and for a moment while the user types, in full when asked to run."""
+
+from __future__ import annotations
+
+from flask.testing import FlaskClient
+
+HEADER = """\
+import numpy as np
+import tvm
+from tvm import te
+n = {size}
+A = te.placeholder((n,), name="A")
+k = te.reduce_axis((0, {repeats}), name="k")
+B = te.compute((n,), lambda i: te.max(te.sin(A[i] + k), axis=k), name="B")
+s = te.create_schedule(B.op)
+f = tvm.build(s, [A, B], target="llvm", name="waves")
+a, b = tvm.nd.array(np.zeros(n, "float32")), tvm.nd.empty((n,), "float32")
+"""
+TIMED = "t = f.time_evaluator('waves', tvm.cpu(0), number=3, repeat=4)(a, b)\nprint(len(t.results), t.mean > 0)\n"
+QUICK = HEADER.format(size=16, repeats=16)
+ENDLESS = HEADER.format(size=1 << 16, repeats=1 << 30)
+
+
+def test_a_kernel_that_takes_too_long_is_given_up_while_typing(explorer: FlaskClient) -> None:
+    for call in ("f(a, b)\n", TIMED):
+        answer = explorer.post("/api/compile", json={"script": ENDLESS + call}).get_json()
+        assert answer["status"] == "timeout"
+        [problem] = answer["problems"]
+        assert problem["line"] == 11
+        assert "runs a kernel for more than 2 s" in problem["message"]
+        assert {listing["level"] for listing in answer["listings"].values()} == {"loop", "llvm", "asm"}
+
+
+def test_measurements_are_answered_from_one_call_while_typing(explorer: FlaskClient) -> None:
+    answer = explorer.post("/api/compile", json={"script": QUICK + TIMED}).get_json()
+    assert (answer["status"], answer["measurements"]) == ("ok", [])
+    streams = {entry["stream"]: entry["text"] for entry in answer["console"]}
+    assert streams["stdout"] == "4 True\n"
+    assert "Run measures in full" in streams["note"]
+
+
+def test_a_run_measures_in_full(explorer: FlaskClient) -> None:
+    answer = explorer.post("/api/run", json={"script": QUICK + TIMED}).get_json()
+    assert answer["status"] == "ok"
+    [measured] = answer["measurements"]
+    assert (measured["kind"], measured["number"], measured["repeats"], measured["line"]) == ("kernel", 3, 4, 9)
+    assert measured["seconds"] > 0
+    assert measured["cpu"]
+    assert [entry["stream"] for entry in answer["console"]] == ["stdout"]
