@@ -14,6 +14,7 @@ from msgspec import Meta
 from app.artifacts import Answer, Listing, Measurement, Workspace
 from app.charts import ROOM, chart
 from app.clients import present_client
+from app.completions import completions
 from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.rendering import PaneName, Text, View, describe, duration, how_measured, page, signed
@@ -172,6 +173,14 @@ def _read_options() -> Any:
         return msgspec.json.decode(request.form.get("options") or "{}")
     except msgspec.DecodeError as error:
         raise InvalidBody(f"options: {error}") from error
+
+
+@bp.get("/completions")
+def names() -> Response:
+    """The names that the editor completes and explains."""
+    response = Response(msgspec.json.encode(completions()), mimetype="application/json")
+    response.headers["Cache-Control"] = "private, max-age=600"
+    return response
 
 
 # Texts, by content hash

@@ -2,10 +2,10 @@
 import {
   Decoration, EditorState, EditorView, HighlightStyle, StateEffect, StateField, autocompletion, bracketMatching,
   closeBrackets, closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, highlightActiveLineGutter,
-  highlightSelectionMatches, history, historyKeymap, indentOnInput, indentUnit, indentWithTab, keymap, lineNumbers,
+  highlightSelectionMatches, history, historyKeymap, hoverTooltip, indentOnInput, indentUnit, indentWithTab, keymap, lineNumbers,
   lintKeymap, python, searchKeymap, setDiagnostics, syntaxHighlighting, syntaxTree, tags,
 } from "../vendor/codemirror.js";
-import { complete } from "./completion.js";
+import { complete, explain } from "./completion.js";
 import { $ } from "./dom.js";
 import { tell } from "./state.js";
 
@@ -73,7 +73,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce),
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }),
+    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), hoverTooltip(explain),
     EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
@@ -88,9 +88,9 @@ function makeView() {
       }
     }),
     EditorView.domEventHandlers({
-      mousemove: (event, view) => { pointAt(event, view); },
+      pointermove: (event, view) => { pointAt(event, view); },
       beforeinput: replaceSelected,
-      mouseleave: () => { hovered = 0; tell("source-lines", []); },
+      pointerleave: () => { hovered = 0; tell("source-lines", []); },
     }),
   ];
   const doc = $("#script").value;

@@ -1,7 +1,7 @@
 // Keys that work anywhere, dialogs, and the small controls of the header.
 import { compile } from "./compile.js";
 import { $, $$ } from "./dom.js";
-import { toggleLadder } from "./ladder.js";
+import { ladder, toggleLadder } from "./ladder.js";
 import { ORDER, focusPane } from "./layout.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
@@ -20,7 +20,7 @@ export function startKeys() {
   document.addEventListener("keydown", pressed, true);
   $("#open-help").addEventListener("click", () => $("#help").showModal());
   $("#open-gallery").addEventListener("click", () => $("#gallery").showModal());
-  $("#run-button").addEventListener("click", () => compile("run"));
+  $("#run-button").addEventListener("click", run);
   $("#theme-button").addEventListener("click", changeTheme);
   for (const dialog of $$("dialog")) dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); });
   if (apple) for (const key of $$("[data-keys^='Mod']")) key.textContent = key.textContent.replace("Ctrl", "⌘");
@@ -33,6 +33,11 @@ export function startKeys() {
     if (goto) tell("goto", Number(goto.dataset.goto));
   });
   describeOptions();
+}
+
+function run() {
+  ladder.forget();
+  compile("run");
 }
 
 export function describeOptions() {
@@ -50,7 +55,7 @@ function changeTheme() {
 
 function pressed(event) {
   const mod = apple ? event.metaKey : event.ctrlKey;
-  if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : () => compile("run"));
+  if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : run);
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
   if (event.altKey && /^Digit[1-7]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
   if (event.key === "Escape" && !$("dialog[open]")) {

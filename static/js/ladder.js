@@ -6,12 +6,16 @@ import { on, state, workspaceJson } from "./state.js";
 let running = null; // {id, source, seen}
 let shown = null; // what the chart was drawn from
 
-export const ladder = { get shown() { return shown !== null; } };
+export const ladder = {
+  get shown() { return shown !== null; },
+  /** Let the measurements of a run take the ladder's place. */
+  forget() { if (!running) shown = null; },
+};
 
 export function startLadder() {
   $("#ladder-button").addEventListener("click", toggleLadder);
   document.addEventListener("click", ({ target }) => { if (target.id === "ladder-stop") stop(); });
-  on("edited", () => { if (shown) $("#pane-bench").classList.add("stale"); });
+  on("edited", () => { if ($("#bench table")) $("#pane-bench").classList.add("stale"); });
 }
 
 export function toggleLadder() {
