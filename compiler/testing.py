@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.structural import structural_equal
+from compiler.ir.structural import assert_structural_equal
 
 __all__ = ["assert_allclose", "assert_structural_equal"]
 
@@ -26,15 +26,3 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     left, right = (np.asarray(a.numpy() if hasattr(a, "numpy") else a) for a in (actual, desired))
     np.testing.assert_equal(left.shape, right.shape)
     np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, verbose=verbose)
-
-
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Check that two expressions, statements, functions or modules have the same structure.
-
-    Raises
-    ------
-    AssertionError
-        Showing both.
-    """
-    if not structural_equal(lhs, rhs, map_free_vars):
-        raise AssertionError(f"structures differ\n--- lhs\n{lhs}\n--- rhs\n{rhs}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from compiler.ir import instrument, transform
-from compiler.ir.error import TVMError
+from compiler.ir.error import TVMError, guard_names
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.primexpr import PrimExpr, Range
-from compiler.ir.structural import structural_equal, structural_hash
+from compiler.ir.structural import assert_structural_equal, structural_equal, structural_hash
 from compiler.ir.types import FuncType, PointerType, PrimType, Type
 
 __all__ = [
@@ -24,8 +26,12 @@ __all__ = [
     "Range",
     "TVMError",
     "Type",
+    "assert_structural_equal",
     "instrument",
     "structural_equal",
     "structural_hash",
     "transform",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = guard_names("tvm.ir", __all__)

@@ -6,9 +6,11 @@ read off the nodes' own tables: ``structure()``, ``defines`` and ``nominal``.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
+from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.primexpr import Var
@@ -24,6 +26,19 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
         Let free variables match one to one, instead of only with themselves.
     """
     return _Equality(map_free_vars).equal(a, b, _USE)
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Check that two expressions, statements, functions or modules have the same structure.
+
+    Raises
+    ------
+    ArgumentError
+        Showing in which lines they differ.
+    """
+    if not structural_equal(lhs, rhs, map_free_vars):
+        lines = difflib.unified_diff(str(lhs).splitlines(), str(rhs).splitlines(), "lhs", "rhs", lineterm="")
+        raise ArgumentError("assert_structural_equal: the structures differ\n" + "\n".join(lines))
 
 
 def structural_hash(n: Any, map_free_vars: bool = False) -> int:
