@@ -15,6 +15,7 @@ from compiler.runtime.signature import Parameter, Signature, evaluate, show_size
 
 _C_TYPES: dict[tuple[str, int], Any] = {
     ("bool", 1): ctypes.c_bool,
+    ("float", 16): ctypes.c_float,
     ("float", 32): ctypes.c_float,
     ("float", 64): ctypes.c_double,
     **{("int", b): getattr(ctypes, f"c_int{b}") for b in (8, 16, 32, 64)},

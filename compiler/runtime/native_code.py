@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from llvmlite import binding
 
 from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.object_file import undefined_symbols
 from compiler.runtime.threads import openmp
 
 
@@ -47,11 +48,33 @@ def host_features() -> frozenset[str]:
     return frozenset(name for name, present in binding.get_host_cpu_features().items() if present)
 
 
-def undefined_symbols(names: list[str]) -> list[str]:
-    """Return which of some C functions this process does not have."""
-    _prepare()
-    process = ctypes.CDLL(None)
-    return [n for n in names if not hasattr(process, n) and not binding.address_of_symbol(n)]
+@cache
+def _libraries() -> tuple[ctypes.CDLL, ...]:
+    """Return where C functions are looked for: this process, then the compiler's own support library."""
+    found = [ctypes.CDLL(None)]
+    for name in ("libm.so.6", "libgcc_s.so.1"):
+        try:
+            found.append(ctypes.CDLL(name))
+        except OSError:
+            continue
+    return tuple(found)
+
+
+def require_symbols(names: list[str]) -> None:
+    """Make C functions known to LLVM's linker.
+
+    Raises
+    ------
+    BuildError
+        If this process has no function of some name.
+    """
+    for name in names:
+        if binding.address_of_symbol(name):
+            continue
+        library = next((lib for lib in _libraries() if hasattr(lib, name)), None)
+        if library is None:
+            raise BuildError(f"the machine code calls {name!r}, and this process has no function of that name")
+        binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
 class ObjectCode:
@@ -61,10 +84,17 @@ class ObjectCode:
     ----------
     code : bytes
         An object file for this machine.
+
+    Raises
+    ------
+    BuildError
+        If it calls a function that there is not.
     """
 
     def __init__(self, code: bytes) -> None:
-        machine = _prepare().create_target_machine(jit=True)
+        target = _prepare()
+        require_symbols(undefined_symbols(code))
+        machine = target.create_target_machine(jit=True)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         self._object = binding.ObjectFileRef.from_data(code)
         self._engine.add_object_file(self._object)

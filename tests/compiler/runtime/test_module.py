@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, BuildError
 from compiler.ir.events import Observer, watching
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var, const
 from compiler.runtime.device import cpu, cuda
 from compiler.runtime.library import MARK, load_module
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import array, empty
 from compiler.tir.buffer import BufferLoad, decl_buffer
+from compiler.tir.builtin import call_pure_extern
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind
 from tests.compiler.target.kernels import compile_module, elementwise
@@ -36,8 +38,6 @@ def scale() -> Module:
     body = For(i, 0, n * n * 2, ForKind.PARALLEL, BufferStore(out, BufferLoad(flat, (i,)) * factor, (i,)))
     params = (Var("a", "handle"), factor, Var("out", "handle"))
     func = PrimFunc(params, body, {params[0]: a, params[2]: out}, {"tir.noalias": True})
-    from compiler.ir.module import IRModule
-
     return compile_module(IRModule({"scale": func}))
 
 
@@ -103,8 +103,6 @@ def test_shapes_known_at_run_time(scale: Module) -> None:
 
 
 def test_integers_must_fit() -> None:
-    from compiler.ir.module import IRModule
-
     count, out, handle = Var("count", "int8"), decl_buffer((1,), "int8", "out"), Var("out", "handle")
     func = PrimFunc((count, handle), BufferStore(out, count, (const(0),)), {handle: out})
     module = compile_module(IRModule({"put": func}))
@@ -219,3 +217,18 @@ def test_files_that_are_no_modules(scale: Module, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(ArgumentError, match="is damaged"):
         load_module(path)
+
+
+def test_scalars_of_every_type() -> None:
+    for dtype, value in (("float16", 1.5), ("float32", -2.25), ("float64", 1e300), ("bool", True), ("uint64", 1 << 63)):
+        scalar, out, handle = Var("scalar", dtype), decl_buffer((1,), dtype, "out"), Var("out", "handle")
+        func = PrimFunc((scalar, handle), BufferStore(out, scalar, (const(0),)), {handle: out})
+        result = empty((1,), dtype)
+        compile_module(IRModule({"put": func}))(value, result)
+        assert result.numpy()[0] == value
+
+
+def test_functions_that_there_are_not() -> None:
+    call = elementwise(lambda x: call_pure_extern("float32", "no_such_function", x), ["float32"], "float32", 8)
+    with pytest.raises(BuildError, match="calls 'no_such_function'"):
+        compile_module(call)(floats(8), empty((8,)))

@@ -10,7 +10,7 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, Var, is_const_int
+from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState
 from compiler.target.codegen.llvm.statements import Statements
@@ -34,14 +34,15 @@ def write_function(shared: ModuleState, name: str, func: PrimFunc) -> Signature:
     threads = facts.parallel and shared.parallel
 
     variables = [*func.params, *hidden]
-    types = [register_type(v.dtype) for v in variables] + ([I32] if threads else [])
+    types = [_passed_type(v.dtype) for v in variables] + ([I32] if threads else [])
     function = ir.Function(shared.module, ir.FunctionType(I32, types), symbol_name(name))
     function.attributes.add("nounwind")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     state = FunctionState(shared, function, builder, threads=function.args[-1] if threads else None)
     for var, argument in zip(variables, function.args, strict=False):
         argument.name = var.name
-        state.values[var] = argument
+        narrow = register_type(var.dtype)
+        state.values[var] = argument if argument.type == narrow else builder.fptrunc(argument, narrow)
     for param, argument, described in zip(func.params, function.args, parameters, strict=False):
         if described.shape is not None:
             _array_argument(state, param, func.buffer_map.get(param), argument, described, noalias)
@@ -57,6 +58,11 @@ def write_function(shared: ModuleState, name: str, func: PrimFunc) -> Signature:
         noalias=noalias,
         threads=threads,
     )
+
+
+def _passed_type(dtype: str) -> ir.Type:
+    """Return the type that an argument is passed as: C has no half precision."""
+    return register_type("float32") if dtype == "float16" else register_type(dtype)
 
 
 def _array_argument(
@@ -76,10 +82,8 @@ def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: _Fact
         if param.dtype == "handle":
             return Parameter(name=param.name, dtype="handle", shape=[], written=param in facts.written)
         return Parameter(name=param.name, dtype=param.dtype)
-    if not is_const_int(buffer.elem_offset):
-        for_offset = [v for v in (buffer.elem_offset,) if isinstance(v, Var)]
-        for var in for_offset:
-            sizes.name(var)
+    if isinstance(buffer.elem_offset, Var):
+        sizes.name(buffer.elem_offset)
     return Parameter(
         name=buffer.name,
         dtype=buffer.dtype,

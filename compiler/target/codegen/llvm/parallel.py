@@ -15,7 +15,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
-from compiler.target.codegen.llvm.allocations import stack_elements
+from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, POINTER, VOID
 from compiler.tir.buffer import Buffer, BufferLoad
@@ -176,6 +176,7 @@ def captured_variables(loop: For, state: FunctionState) -> list[Var]:
 class _MayFail(Visitor):
     def __init__(self) -> None:
         self.found = False
+        self._stack = 0
 
     @classmethod
     def found_in(cls, n: Node) -> bool:
@@ -188,5 +189,6 @@ class _MayFail(Visitor):
         self.found = True
 
     def visit_Allocate(self, n: Allocate) -> None:
-        self.found |= stack_elements(n) is None
+        self._stack += stack_bytes(n)
+        self.found |= stack_elements(n) is None or self._stack > STACK_BUDGET
         self.visit_Node(n)

@@ -84,6 +84,8 @@ class FunctionState:
         Pointer variables whose memory no other pointer reaches.
     cleanups : list
         Pointers of heap memory that must be freed before the function returns, innermost last.
+    stack_bytes : int
+        What its allocations take of the stack.
     in_parallel : bool
         Whether this function is the body of a parallel loop.
     line : int
@@ -99,6 +101,7 @@ class FunctionState:
     cleanups: list[ir.Value] = field(default_factory=list)
     divisors: dict[Var, int] = field(default_factory=dict)
     distinct: set[Var] = field(default_factory=set)
+    stack_bytes: int = 0
     in_parallel: bool = False
     line: int = 0
 

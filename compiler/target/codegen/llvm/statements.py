@@ -9,7 +9,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, StringImm
 from compiler.runtime.ndarray import ALIGNMENT
-from compiler.target.codegen.llvm.allocations import stack_elements
+from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import Outlined
@@ -188,7 +188,8 @@ class Statements(Functor):
         state.alignments[n.buffer_var] = ALIGNMENT
         state.distinct.add(n.buffer_var)
         count = stack_elements(n)
-        if count is not None:
+        if count is not None and state.stack_bytes + stack_bytes(n) <= STACK_BUDGET:
+            state.stack_bytes += stack_bytes(n)
             typ = ir.ArrayType(memory_type(dt.element(n.dtype)), count * dt.lanes(n.dtype))
             state.values[n.buffer_var] = state.alloca(typ, ALIGNMENT, n.buffer_var.name)
             self.visit(n.body)
