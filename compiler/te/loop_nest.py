@@ -136,8 +136,8 @@ class ComputeNest:
         with derived_from(reduction.span):
             results = [substitute(e, operands) for e in combiner.result]
         body = self._simultaneous_stores(reduction, results, indices)
-        condition = self.analyzer.simplify(substitute(reduction.condition, replaced))
-        return body if isinstance(condition, IntImm) and condition.value else IfThenElse(condition, body)
+        condition = substitute(reduction.condition, replaced)
+        return body if self.analyzer.can_prove(condition) else IfThenElse(condition, body)
 
     def _simultaneous_stores(
         self, reduction: Reduce, results: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]

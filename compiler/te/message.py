@@ -6,10 +6,11 @@ inference, which comes from Halide (Ragan-Kelley et al., PLDI 2013).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, const
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, const, is_const_int
 from compiler.te.relations import Fuse, Rebase, Split
 from compiler.tir.op import ceildiv
 
@@ -60,6 +61,11 @@ def _split_extents(extent: PrimExpr, split: Split, analyzer: Analyzer) -> tuple[
 def _product(a: PrimExpr, b: PrimExpr, analyzer: Analyzer) -> PrimExpr:
     value = a * b
     return value if isinstance(value, IntImm) else analyzer.simplify(value)
+
+
+def loop_values(axes: Iterable[IterVar], domains: Domains) -> Values:
+    """Return the value of each loop: its counter, or its only value."""
+    return {a: domains[a].min if is_const_int(domains[a].extent, 1) else a.var for a in axes}
 
 
 def pass_up_index(stage: Any, domains: Domains, values: Values) -> None:

@@ -8,7 +8,7 @@ from functools import reduce
 from compiler.arith import Analyzer
 from compiler.ir.primexpr import And, IterVar, PrimExpr, Range
 from compiler.te.guards import bound_predicates
-from compiler.te.message import pass_down_domain, pass_down_index, pass_up_index
+from compiler.te.message import loop_values, pass_down_domain, pass_down_index, pass_up_index
 from compiler.te.operation import domain
 from compiler.te.stage import Stage
 
@@ -49,7 +49,7 @@ def layout_of(stage: Stage) -> Layout:
     domains = {a: domain(a) for a in stage.op.root_iter_vars}
     pass_down_domain(stage, domains, analyzer)
     axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)
-    values = {a: a.var for a in stage.leaf_iter_vars}
+    values = loop_values(stage.leaf_iter_vars, domains)
     pass_up_index(stage, domains, values)
     predicates = bound_predicates(stage, domains, values, analyzer, skip=set(stage.op.reduce_axis))
     indices: dict[IterVar, PrimExpr] = {a: a.var for a in own}

@@ -10,7 +10,7 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce,
 from compiler.ir.substitute import substitute
 from compiler.te.dataflow import replace_dataflow
 from compiler.te.guards import bound_predicates
-from compiler.te.message import Domains, Values, from_zero, pass_down_domain, pass_up_index, reaches
+from compiler.te.message import Domains, from_zero, loop_values, pass_down_domain, pass_up_index, reaches
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
@@ -71,21 +71,20 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     pass_down_domain(stage, domains, analyzer)
     begin = domains[axis].min
     domains[axis] = from_zero(domains[axis].extent)
-    values: Values = {a: a.var for a in stage.leaf_iter_vars}
-    values[axis] = axis.var + begin
+    values = loop_values(stage.leaf_iter_vars, domains)
+    values[axis] += begin
     for a in stage.all_iter_vars:
         analyzer.bind(a.var, domains[a])
     pass_up_index(stage, domains, values)
     skip = {a for a in stage.all_iter_vars if a not in family}
     guards = bound_predicates(stage, domains, values, analyzer, skip=skip, skip_own_domain=True)
     roots = [a for a in op.reduce_axis if a in family]
-    replaced: dict[Var, PrimExpr] = {a.var: analyzer.simplify(values[a]) for a in roots if values[a] is not a.var}
+    replaced: dict[Var, PrimExpr] = {a.var: values[a] for a in roots if values[a] is not a.var}
     kept = [a for a in op.reduce_axis if a not in family]
     inner = [a for a in stage.leaf_iter_vars if a in family and a is not axis]
     reduce_axes = (*kept, *(IterVar(domains[a], a.var, IterVar.CommReduce, span=a.span) for a in inner))
     condition = substitute(reduction.condition, replaced)
-    if guards:
-        condition = all_of(likely(all_of(*guards)), condition)
+    condition = likely(all_of(condition, *guards))
     source = tuple(substitute(e, replaced) for e in reduction.source)
     dimension = IterVar(domains[axis], axis.var, IterVar.DataPar, span=axis.span)
     axes = (*op.axis[:place], dimension, *op.axis[place:])

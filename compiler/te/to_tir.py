@@ -140,10 +140,10 @@ class _Builder:
     def _declare(self, stage: Stage) -> None:
         scope = storage_scope(stage, self._threads_around(stage))
         with derived_from(stage.op.span):
-            for t in stage.op.outputs:
+            for t, origin in zip(stage.op.outputs, stage.origin_op.outputs, strict=True):
                 if t not in self._buffers:
-                    data = Var(t.name, "handle", PointerType(PrimType(t.dtype), scope))
-                    self._buffers[t] = decl_buffer(t.shape, t.dtype, t.name, data)
+                    data = Var(origin.name, "handle", PointerType(PrimType(t.dtype), scope))
+                    self._buffers[t] = decl_buffer(t.shape, t.dtype, origin.name, data)
 
     def _threads_around(self, stage: Stage) -> list[IterVar]:
         path = set(attach_path(stage))

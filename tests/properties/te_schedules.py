@@ -22,11 +22,11 @@ def schedules(draw: Draw, program: Program, steps: int = 6) -> Schedule:
     for _ in range(draw(st.integers(0, 2))):
         pick(draw, [_cache_read, _cache_write, _rfactor])(draw, schedule)
     for _ in range(draw(st.integers(0, steps))):
-        pick(draw, [_split, _split, _fuse, _reorder, _annotate])(draw, _stage(draw, schedule))
+        pick(draw, [split, split, fuse, reorder, annotate])(draw, _stage(draw, schedule))
     for stage in reversed(schedule.stages):
         _place(draw, schedule, stage)
     if draw(st.booleans()):
-        _split(draw, _stage(draw, schedule))
+        split(draw, _stage(draw, schedule))
     return schedule
 
 
@@ -46,7 +46,7 @@ def _is_reduction(stage: Stage) -> bool:
     return isinstance(stage.op, ComputeOp) and isinstance(stage.op.body[0], Reduce)
 
 
-def _split(draw: Draw, stage: Stage) -> None:
+def split(draw: Draw, stage: Stage) -> None:
     if stage.leaf_iter_vars:
         axis = pick(draw, stage.leaf_iter_vars)
         size = draw(st.integers(1, 5))
@@ -56,14 +56,14 @@ def _split(draw: Draw, stage: Stage) -> None:
             stage.split(axis, nparts=size)
 
 
-def _fuse(draw: Draw, stage: Stage) -> None:
+def fuse(draw: Draw, stage: Stage) -> None:
     leaves = stage.leaf_iter_vars
     pairs = [(a, b) for a, b in itertools.pairwise(leaves) if a.iter_type == b.iter_type]
     if pairs:
         stage.fuse(*pick(draw, pairs))
 
 
-def _reorder(draw: Draw, stage: Stage) -> None:
+def reorder(draw: Draw, stage: Stage) -> None:
     stage.reorder(*_shuffled(draw, stage.leaf_iter_vars))
 
 
@@ -71,7 +71,7 @@ def _shuffled(draw: Draw, axes: list[IterVar]) -> list[IterVar]:
     return [axes[i] for i in draw(st.permutations(range(len(axes))))]
 
 
-def _annotate(draw: Draw, stage: Stage) -> None:
+def annotate(draw: Draw, stage: Stage) -> None:
     parallel = [a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce]
     if parallel:
         axis = pick(draw, parallel)
@@ -105,7 +105,7 @@ def _cache_write(draw: Draw, schedule: Schedule) -> None:
     stage = _stage(draw, schedule)
     if all(s.op.name != f"{stage.op.name}.local" for s in schedule.stages):
         if draw(st.booleans()):
-            _split(draw, stage)
+            split(draw, stage)
         schedule.cache_write(stage.op.output(0), "local")
 
 
