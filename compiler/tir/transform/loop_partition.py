@@ -31,6 +31,8 @@ from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt,
 from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.purity import is_pure
+from compiler.tir.transform.remove_no_op import without_no_ops
+from compiler.tir.transform.same import same_exprs
 from compiler.tir.transform.scan import features
 
 register_config_option("tir.LoopPartition", dict)
@@ -108,11 +110,30 @@ class _Guards(Visitor):
 
 
 class _Piece(NamedTuple):
-    """A part of a loop: where it begins, how many iterations, and whether the guards hold throughout."""
+    """A part of a loop: where it begins, how many iterations, and which guards hold throughout, or never."""
 
     begin: PrimExpr
     extent: PrimExpr
     free: bool
+    known: dict[Call, bool]
+
+
+class _Limit:
+    """The guards that bound a loop variable from one side, and the tightest of their bounds."""
+
+    def __init__(self) -> None:
+        self.guards: list[_Guard] = []
+        self.bounds: list[PrimExpr] = []
+
+    def add(self, guard: _Guard, bound: PrimExpr) -> None:
+        """Note a bound."""
+        self.guards.append(guard)
+        self.bounds.append(bound)
+
+    def beyond(self) -> dict[Call, bool]:
+        """Return the guards that never hold beyond the bound: all of one bound, not relaxed over inner loops."""
+        exact = not any(g.inner for g in self.guards) and all(same_exprs([b], self.bounds[:1]) for b in self.bounds)
+        return {g.call: False for g in self.guards} if exact else {}
 
 
 class _Partition(Mutator):
@@ -141,10 +162,10 @@ class _Partition(Mutator):
         hinted, self._hinted = self._hinted, False
         constant = isinstance(n.min, IntImm) and isinstance(n.extent, IntImm)
         if n.kind != ForKind.THREAD_BINDING and (hinted or self._constant_loops or not constant):
-            pieces, guards = self._pieces(n)
+            pieces = self._pieces(n)
             if pieces:
                 recurse = self._constant_loops or constant
-                return seq([self._piece_loop(n, piece, guards, recurse) for piece in pieces])
+                return seq([self._piece_loop(n, piece, recurse) for piece in pieces])
         return self._whole(n)
 
     def _whole(self, n: For) -> Stmt:
@@ -155,35 +176,33 @@ class _Partition(Mutator):
         del self._outer[n.loop_var]
         return n if body is n.body else rebuild(n, {"body": body})
 
-    def _pieces(self, n: For) -> tuple[list[_Piece], list[Call]]:
+    def _pieces(self, n: For) -> list[_Piece]:
         """Decide where to cut a loop; no pieces where there is nothing to gain."""
         collector = _Guards(n.loop_var)
         collector.visit(n.body)
-        low, high = n.min, self._analyzer.simplify(n.min + n.extent)
-        begin, end = low, high
-        guards: list[Call] = []
+        below, above, known = _Limit(), _Limit(), dict[Call, bool]()
         for guard in collector.found:
             holds = deduce_bound(n.loop_var, guard.call.args[0], self._outer, guard.inner)
-            if holds.is_nothing() or not (holds.has_lower_bound() or holds.has_upper_bound()):
+            ends = (holds.min_value, holds.max_value)
+            if holds.is_nothing() or any(uses_var(end, guard.inner.__contains__) for end in ends):
                 continue
-            if any(uses_var(b, lambda v: v in guard.inner) for b in (holds.min_value, holds.max_value)):  # noqa: B023
-                continue
-            guards.append(guard.call)
             if holds.has_lower_bound():
-                begin = self._larger(begin, holds.min_value)
+                below.add(guard, holds.min_value)
             if holds.has_upper_bound():
-                end = self._smaller(end, holds.max_value + 1)
-        if not guards:
-            return [], []
-        begin, end = self._smaller(begin, high), self._smaller(end, high)
-        end = self._larger(end, begin)
-        simplify = self._analyzer.simplify
-        cuts = [(low, begin, False), (begin, end, True), (end, high, False)]
-        pieces = [_Piece(a, simplify(b - a), free) for a, b, free in cuts]
+                above.add(guard, holds.max_value + 1)
+            known[guard.call] = True
+        low, high = n.min, self._analyzer.simplify(n.min + n.extent)
+        begin, end = low, high
+        for bound in below.bounds:
+            begin = self._larger(begin, bound)
+        for bound in above.bounds:
+            end = self._smaller(end, bound)
+        begin = self._smaller(begin, high)
+        end = self._larger(self._smaller(end, high), begin)
+        cuts = [(low, begin, below.beyond()), (begin, end, known), (end, high, above.beyond())]
+        pieces = [_Piece(a, self._analyzer.simplify(b - a), facts is known, facts) for a, b, facts in cuts]
         pieces = [p for p in pieces if not self._proved(p.extent <= 0)]
-        if not any(p.free for p in pieces):
-            return [], []
-        return pieces, guards
+        return pieces if known and any(p.free for p in pieces) else []
 
     def _proved(self, e: PrimExpr) -> bool:
         return self._analyzer.can_prove(e)
@@ -198,38 +217,37 @@ class _Partition(Mutator):
             return a
         return b if self._proved(b <= a) else self._analyzer.simplify(binary(Min, a, b))
 
-    def _piece_loop(self, n: For, piece: _Piece, guards: list[Call], recurse: bool) -> Stmt:
+    def _piece_loop(self, n: For, piece: _Piece, recurse: bool) -> Stmt:
         """Return the loop over one piece; a single iteration needs no loop."""
-        body = n.body
-        if piece.free:
-            body = _Holding(guards).visit(body)
+        body = _Known(piece.known).visit(n.body)
         var = Var(n.loop_var.name, n.loop_var.dtype, span=n.loop_var.span)
         single = isinstance(piece.extent, IntImm) and piece.extent.value == 1 and not self._keep_single
         value = piece.begin if single else _shifted(piece.begin, var)
         body = substitute(body, {n.loop_var: value})
-        zero = const(0, var.dtype)
-        loop = rebuild(n, {"loop_var": var, "min": zero, "extent": piece.extent, "body": body})
+        loop: Stmt = rebuild(n, {"loop_var": var, "min": const(0, var.dtype), "extent": piece.extent, "body": body})
         if not piece.free:
-            loop = _Prune(self._analyzer).visit(loop)
+            loop = without_no_ops(_Prune(self._analyzer).visit(loop))
+        if not isinstance(loop, For):
+            return loop
+        recurse = recurse or piece.free
         if single:
-            body = loop.body
-            return self.visit(body) if piece.free or recurse else body
-        return self._whole(loop) if piece.free or recurse else loop
+            return self.visit(loop.body) if recurse else loop.body
+        return self._whole(loop) if recurse else loop
 
 
 def _shifted(begin: PrimExpr, var: Var) -> PrimExpr:
     return var if isinstance(begin, IntImm) and begin.value == 0 else var + begin
 
 
-class _Holding(Mutator):
-    """Replaces conditions that are known to hold."""
+class _Known(Mutator):
+    """Replaces conditions by what is known about them."""
 
-    def __init__(self, guards: list[Call]) -> None:
-        self._guards = guards
+    def __init__(self, known: dict[Call, bool]) -> None:
+        self._known = known
 
     def visit_Call(self, n: Call) -> PrimExpr:
-        if any(n is g for g in self._guards):
-            return const(True)
+        if n in self._known:
+            return const(self._known[n])
         new = self.visit_Node(n)
         if n.op is IF_THEN_ELSE and isinstance(new.args[0], IntImm):
             return new.args[1] if new.args[0].value else new.args[2]  # type: ignore[no-any-return]
@@ -246,11 +264,11 @@ class _Holding(Mutator):
         return new
 
 
-class _Prune(_Holding):
+class _Prune(_Known):
     """Replaces marked conditions that turn out to hold always, or never, in a piece."""
 
     def __init__(self, analyzer: Analyzer) -> None:
-        _Holding.__init__(self, [])
+        _Known.__init__(self, {})
         self._analyzer = analyzer
 
     def visit_For(self, n: For) -> Stmt:
@@ -262,7 +280,7 @@ class _Prune(_Holding):
             if self._analyzer.can_prove(n.args[0]):
                 return const(True)
             return const(False) if self._analyzer.can_prove(Not(n.args[0])) else n
-        return _Holding.visit_Call(self, n)
+        return _Known.visit_Call(self, n)
 
 
 class _RemoveLikely(Mutator):

@@ -8,7 +8,6 @@ from compiler.ir.primexpr import IntImm
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import register_config_option
 from compiler.tir.buffer import BufferLoad
-from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     Allocate,
     AttrStmt,
@@ -43,7 +42,12 @@ def RemoveNoOp() -> PrimFuncPass:
 
     An expression that may have an effect, such as a call of a C function, is kept.
     """
-    return simple_pass("tir.RemoveNoOp", lambda func: func.with_body(_RemoveNoOp().visit(func.body)))
+    return simple_pass("tir.RemoveNoOp", lambda func: func.with_body(without_no_ops(func.body)))
+
+
+def without_no_ops(stmt: Stmt) -> Stmt:
+    """Return ``stmt`` without the parts of it that do nothing."""
+    return _RemoveNoOp().visit(stmt)  # type: ignore[no-any-return]
 
 
 class _RemoveNoOp(Mutator):
@@ -105,11 +109,6 @@ class _RemoveNoOp(Mutator):
         if all(a is b for a, b in zip(new, n.seq, strict=True)) and not any(is_no_op(s) for s in new):
             return n
         return seq(new)
-
-
-def remove_no_op(func: PrimFunc) -> PrimFunc:
-    """Return ``func`` without statements that do nothing."""
-    return func.with_body(_RemoveNoOp().visit(func.body))
 
 
 def _keep_effects(e: object) -> Stmt:
