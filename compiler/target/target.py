@@ -94,6 +94,11 @@ class Target:
         return self.kind == "llvm" and _architecture(self.triple) == _architecture(host_triple())
 
     @property
+    def is_native(self) -> bool:
+        """Whether the code uses nothing but what this machine's CPU can do."""
+        return self.is_host and self.cpu == host_cpu() and "+" not in str(self.attrs.get("mattr", ""))
+
+    @property
     def keys(self) -> list[str]:
         """Groups of targets that this one belongs to, as TVM names them."""
         return ["cpu"] if self.kind in ("llvm", "c") else [self.kind, "gpu"]

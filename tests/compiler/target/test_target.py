@@ -8,6 +8,7 @@ import pytest
 
 from compiler.ir.error import BuildError, TargetError
 from compiler.ir.primexpr import PrimExpr
+from compiler.target import host_check
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.peak import measure_peak
@@ -89,6 +90,15 @@ def test_code_for_another_machine_does_not_run() -> None:
 
     with pytest.raises(BuildError, match="cannot run on this machine"):
         module(*(empty((64,)) for _ in range(4)))
+
+
+def test_code_that_this_cpu_cannot_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_check, "host_features", lambda: frozenset({"avx", "avx2", "fma"}))
+    wide, narrow = (assembly_targets()[f"x86-64-{width}"].target for width in ("avx512", "avx2"))
+    module = elementwise(scaled, ["float32"] * 3, "float32", 1024, 16)
+    host_check.require_host_can_run(narrow, codegen(module, narrow).assembly)
+    with pytest.raises(BuildError, match="uses AVX512F, which this CPU"):
+        host_check.require_host_can_run(wide, codegen(module, wide).assembly)
 
 
 @pytest.mark.parametrize(

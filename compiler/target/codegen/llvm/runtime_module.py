@@ -7,6 +7,7 @@ from compiler.runtime.library import write_library
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode
 from compiler.target.codegen.llvm.generate import Generated
+from compiler.target.host_check import require_host_can_run
 
 
 def runtime_module(generated: Generated) -> Module:
@@ -16,6 +17,8 @@ def runtime_module(generated: Generated) -> Module:
         if not generated.target.is_host:
             triple = generated.target.triple
             raise BuildError(f"code for {triple} cannot run on this machine; get_source shows it")
+        if not generated.target.is_native:
+            require_host_can_run(generated.target, generated.assembly)
         return ObjectCode(generated.object_code)
 
     def export(path: str) -> None:

@@ -1,0 +1,35 @@
+"""Whether this machine's CPU can run code that was made for another one."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.ir.error import BuildError
+from compiler.runtime.native_code import host_cpu, host_features
+from compiler.target.target import Target
+
+_NEEDS = (
+    (r"%zmm\d|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b", ("avx512f",)),
+    (r"\tvfn?m(?:add|sub)\w+\t", ("fma", "avx512f")),
+    (r"\tvp\w+\t[^\n]*%ymm", ("avx2",)),
+    (r"\tv\w+\t[^\n]*%[xy]mm", ("avx",)),
+)
+"""What shows that an instruction is used, and features one of which has it."""
+
+
+def require_host_can_run(target: Target, assembly: str) -> None:
+    """Check that this CPU has what x86 code uses; other CPUs differ less.
+
+    Raises
+    ------
+    BuildError
+        If it has not: running the code would end the process.
+    """
+    if not target.triple.startswith("x86_64"):
+        return
+    for pattern, features in _NEEDS:
+        if not host_features().intersection(features) and re.search(pattern, assembly):
+            raise BuildError(
+                f"code for {target} uses {features[0].upper()}, which this CPU ({host_cpu()}) does not have; "
+                "build for 'llvm -mcpu=native' to run it here"
+            )
