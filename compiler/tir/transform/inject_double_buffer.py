@@ -7,7 +7,7 @@ from typing import Any
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import LT, FloorDiv, IntImm, PrimExpr, Var, binary, const
+from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, PassInfo, register_config_option
 from compiler.tir.buffer import Buffer, BufferLoad
@@ -103,6 +103,8 @@ class _Inject(Mutator):
             return rebuild(n, {"body": body})
         outer = Var(n.loop_var.name + ".outer", n.loop_var.dtype)
         turns = binary(FloorDiv, n.extent - 1, split)
+        if not isinstance(turns, IntImm):
+            turns = Max(turns, const(0, turns.dtype))
         turn = [substitute(body, {n.loop_var: n.min + (outer * split + k)}) for k in range(split)]
         main = rebuild(n, {"loop_var": outer, "min": const(0, outer.dtype), "extent": turns, "body": seq(turn)})
         rest: list[Stmt] = []
