@@ -55,8 +55,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     body_bytes: int = 48 * MIB
     files_bytes: int = 32 * MIB
     """Attached files of one workspace together."""
-    cache_bytes: int = 128 * MIB
-    """Answers that are kept, counted as they came from the child."""
+    cache_bytes: int = 32 * MIB
+    """Answers that are kept, counted as they came from the child; in memory they take about six times as much."""
     rate_limit: int = 1200
     """Requests a minute that a client may send to be worked on; 0 means any number."""
     compile_seconds: float = 10.0
