@@ -8,6 +8,7 @@ from typing import Any
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import PrimExpr, ProducerLoad, Reduce
+from compiler.ir.substitute import post_order_visit
 
 Body = tuple[PrimExpr, ...]
 
@@ -41,3 +42,15 @@ class LoadMutator(Mutator):
         if new is not None:
             return new
         return n if indices is n.indices else ProducerLoad(n.producer, indices)
+
+
+def reads_tensors(e: PrimExpr) -> bool:
+    """Return whether an expression reads an element of any tensor."""
+    found = False
+
+    def look(n: Any) -> None:
+        nonlocal found
+        found = found or isinstance(n, ProducerLoad)
+
+    post_order_visit(e, look)
+    return found

@@ -13,6 +13,7 @@ from typing import Any
 from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
+from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Var, const
 from compiler.ir.substitute import post_order_visit
 from compiler.te.message import Domains, pass_down_domain
@@ -59,8 +60,9 @@ def infer_bound(schedule: Any) -> Bounds:
         for op in dict.fromkeys(t.op for t in stage.op.input_tensors):
             readers[op].append(stage)
     for stage in reversed(schedule.stages):
-        _infer_root(stage, readers[stage.op], bounds)
-        pass_down_domain(stage, bounds.domains, bounds.analyzer)
+        with derived_from(stage.op.span | stage.place_span):
+            _infer_root(stage, readers[stage.op], bounds)
+            pass_down_domain(stage, bounds.domains, bounds.analyzer)
         for axis in stage.all_iter_vars:
             bounds.analyzer.bind(axis.var, bounds.domains[axis])
     return bounds

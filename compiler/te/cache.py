@@ -9,12 +9,12 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce,
 from compiler.ir.substitute import substitute
 from compiler.te.body import map_body
 from compiler.te.dataflow import replace_dataflow, replace_inputs, rewrite_dataflow
+from compiler.te.guards import guarded_condition
 from compiler.te.operation import ComputeOp, Operation
 from compiler.te.relayout import Layout, layout_of
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.builtin import if_then_else
-from compiler.tir.op import all as all_of
 
 
 def cache_read(schedule: Any, tensor: Tensor, scope: str, readers: Any) -> Tensor:
@@ -98,7 +98,7 @@ def _body_in(op: ComputeOp, layout: Layout, renamed: dict[Var, PrimExpr]) -> tup
         return body
     first = body[0]
     if isinstance(first, Reduce):
-        condition = all_of(guard, first.condition)
+        condition = guarded_condition(first.condition, [guard])
         return tuple(
             Reduce(first.combiner, first.source, first.axis, condition, i, first.init) for i in range(len(body))
         )

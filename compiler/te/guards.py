@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 from compiler.arith import Analyzer
-from compiler.ir.primexpr import FloorMod, IntImm, IterVar, PrimExpr, Range
+from compiler.ir.primexpr import FloorMod, IntImm, IterVar, PrimExpr, Range, const
+from compiler.te.body import reads_tensors
 from compiler.te.message import Domains, Values, overshooting
 from compiler.te.operation import domain
+from compiler.tir.builtin import if_then_else
+from compiler.tir.op import all as all_of
 
 
 def bound_predicates(
@@ -49,6 +52,15 @@ def bound_predicates(
             predicates.append(value >= 0)
         _require_below(value, own.extent, analyzer, predicates)
     return predicates
+
+
+def guarded_condition(condition: PrimExpr, guards: Sequence[PrimExpr]) -> PrimExpr:
+    """Return ``condition`` and all ``guards``; where the condition reads tensors, only within the guards."""
+    if not guards:
+        return condition
+    if reads_tensors(condition):
+        return if_then_else(all_of(*guards), condition, const(False))
+    return all_of(condition, *guards)
 
 
 def _require_below(value: PrimExpr, extent: PrimExpr, analyzer: Analyzer, predicates: list[PrimExpr]) -> None:

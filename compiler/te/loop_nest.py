@@ -10,8 +10,9 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, Var
 from compiler.ir.substitute import post_order_visit, substitute
+from compiler.te.body import reads_tensors
 from compiler.te.guards import bound_predicates
 from compiler.te.message import Domains, Values, comes_from, pass_up_index
 from compiler.te.operation import ComputeOp
@@ -117,7 +118,7 @@ class ComputeNest:
         pass_up_index(self.stage, self.domains, values)
         starts = reduction.init or tuple(reduction.combiner.identity_element)
         # A buffer of this stage's own has room for the whole domain; a start that is read from elsewhere may not.
-        roomy = not self.stage.is_output and not any(_reads(e) for e in starts)
+        roomy = not self.stage.is_output and not any(reads_tensors(e) for e in starts)
         skip = reducing | set(self.op.reduce_axis)
         predicates = bound_predicates(self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=roomy)
         replaced = _by_var(values, self.op.axis)
@@ -173,7 +174,7 @@ class ComputeNest:
     def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
         """Return what wraps the body of a loop, and the value of its axis there."""
         dom = self.domains[axis]
-        span = axis.span | (attr.span if attr is not None else NO_SPAN)
+        span = axis.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
         inside: Inside = (lambda _, body: body) if suffix else self.inside
         thread = attr.bind_thread if attr is not None else None
         if thread is not None:
@@ -231,17 +232,6 @@ def _pragmas(axis: IterVar, attr: IterVarAttr | None, loop: Stmt) -> Stmt:
 
 def _by_var(values: Values, axes: Sequence[IterVar]) -> dict[Var, PrimExpr]:
     return {a.var: values[a] for a in axes if values[a] is not a.var}
-
-
-def _reads(e: PrimExpr) -> bool:
-    found = False
-
-    def look(n: Any) -> None:
-        nonlocal found
-        found = found or isinstance(n, ProducerLoad)
-
-    post_order_visit(e, look)
-    return found
 
 
 def _uses(e: PrimExpr, var: Var) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from compiler.arith import Analyzer
+from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, const, is_const_int
 from compiler.te.relations import Fuse, Rebase, Split
 from compiler.tir.op import ceildiv
@@ -73,13 +74,15 @@ def pass_up_index(stage: Any, domains: Domains, values: Values) -> None:
     for r in reversed(stage.relations):
         if isinstance(r, Split):
             if r.outer in values and r.inner in values:
-                whole = values[r.inner] + values[r.outer] * domains[r.inner].extent
-                values[r.parent] = whole + domains[r.parent].min
+                with derived_from(current_span() | r.outer.span):
+                    whole = values[r.inner] + values[r.outer] * domains[r.inner].extent
+                    values[r.parent] = whole + domains[r.parent].min
         elif isinstance(r, Fuse):
             if r.fused in values:
                 value, extent = values[r.fused], domains[r.inner].extent
-                values[r.outer] = value // extent + domains[r.outer].min
-                values[r.inner] = value % extent + domains[r.inner].min
+                with derived_from(current_span() | r.fused.span):
+                    values[r.outer] = value // extent + domains[r.outer].min
+                    values[r.inner] = value % extent + domains[r.inner].min
         elif isinstance(r, Rebase) and r.rebased in values:
             values[r.parent] = values[r.rebased] + domains[r.parent].min
 

@@ -71,8 +71,10 @@ def primitive(method: F) -> F:
     Calls that a primitive makes itself are part of it.  The origin of the call is ambient inside, so that the axes
     and operations made there inherit it.
     """
-    names = list(inspect.signature(method).parameters)[1:]
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(method).parameters.values())
+    signature = inspect.signature(method)
+    names = list(signature.parameters)[1:]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+    makes_something = signature.return_annotation not in (None, "None")
 
     @functools.wraps(method)
     def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -83,7 +85,8 @@ def primitive(method: F) -> F:
         call = f"{method.__name__}({_arguments(args, kwargs, names, variadic)})"
         origin = f"{self.op.name}: {call}" if on_stage else call
         index = schedule.stages.index(self) if on_stage else None
-        span = mint_source(origin, _spans((*args, *kwargs.values())))
+        # Only what is made comes from the arguments; a remark on a loop does not come from the other loops it names.
+        span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
         schedule.applying = True
         try:
             with derived_from(span):

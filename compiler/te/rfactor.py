@@ -9,13 +9,12 @@ from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.substitute import substitute
 from compiler.te.dataflow import replace_dataflow
-from compiler.te.guards import bound_predicates
+from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message import Domains, from_zero, loop_values, pass_down_domain, pass_up_index, reaches
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.builtin import if_then_else, likely
-from compiler.tir.op import all as all_of
 
 
 def factor_reduction(schedule: Any, tensor: Tensor, axis: IterVar, factor_axis: int) -> Any:
@@ -84,7 +83,7 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     inner = [a for a in stage.leaf_iter_vars if a in family and a is not axis]
     reduce_axes = (*kept, *(IterVar(domains[a], a.var, IterVar.CommReduce, span=a.span) for a in inner))
     condition = substitute(reduction.condition, replaced)
-    condition = likely(all_of(condition, *guards))
+    condition = likely(guarded_condition(condition, guards))
     source = tuple(substitute(e, replaced) for e in reduction.source)
     dimension = IterVar(domains[axis], axis.var, IterVar.DataPar, span=axis.span)
     axes = (*op.axis[:place], dimension, *op.axis[place:])

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.origin import current_span
+from compiler.ir.origin import NO_SPAN, Span, current_span
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, StringImm, Var, convert
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
 from compiler.te.primitives import Recorder, primitive
@@ -44,6 +44,8 @@ class Stage:
     relations : list of IterVarRelation
     attach_type, attach_stage, attach_ivar
         Where the stage is computed.
+    place_span : Span
+        The line of the schedule that put it there.
     scope : str
         Storage scope, e.g. ``global`` or ``local``; empty for the scope that fits the place.
     """
@@ -58,6 +60,7 @@ class Stage:
         self.attach_type = AttachType.ROOT
         self.attach_stage: Stage | None = None
         self.attach_ivar: IterVar | None = None
+        self.place_span: Span = NO_SPAN
         self.all_iter_vars: list[IterVar] = []
         self.leaf_iter_vars: list[IterVar] = []
         self.relations: list[IterVarRelation] = []
@@ -77,6 +80,7 @@ class Stage:
         new.origin_op = self.origin_op
         new.scope, new.is_output, new.double_buffered = self.scope, self.is_output, self.double_buffered
         new.attach_type, new.attach_stage, new.attach_ivar = self.attach_type, self.attach_stage, self.attach_ivar
+        new.place_span = self.place_span
         new.all_iter_vars, new.leaf_iter_vars = self.all_iter_vars[:], self.leaf_iter_vars[:]
         new.relations, new.iter_var_attrs = self.relations[:], dict(self.iter_var_attrs)
         return new
@@ -200,6 +204,7 @@ class Stage:
                 raise ScheduleError(f"reorder: each axis must be given once, got {axis.var.name!r} twice")
         for place, axis in zip(sorted(places), args, strict=True):
             self.leaf_iter_vars[place] = axis
+            self._set_attr(axis)
 
     # how a loop is carried out
 
@@ -269,7 +274,7 @@ class Stage:
                 f"compute_at: stage {self.op.name!r} must be computed inside a stage that reads it, "
                 f"and {parent.op.name!r} does not"
             )
-        self.attach_type, self.attach_stage, self.attach_ivar = AttachType.SCOPE, parent, scope
+        self._place(AttachType.SCOPE, parent, scope)
 
     @primitive
     def compute_inline(self) -> None:
@@ -279,12 +284,16 @@ class Stage:
             raise ScheduleError(f"compute_inline: stage {self.op.name!r} is an output, which must be stored")
         if isinstance(self.op, ComputeOp) and isinstance(self.op.body[0], Reduce):
             raise ScheduleError(f"compute_inline: stage {self.op.name!r} is a reduction, which must be stored")
-        self.attach_type, self.attach_stage, self.attach_ivar = AttachType.INLINE, None, None
+        self._place(AttachType.INLINE)
 
     @primitive
     def compute_root(self) -> None:
         """Compute this stage as a whole before the stages that read it."""
-        self.attach_type, self.attach_stage, self.attach_ivar = AttachType.ROOT, None, None
+        self._place(AttachType.ROOT)
+
+    def _place(self, how: AttachType, stage: Stage | None = None, axis: IterVar | None = None) -> None:
+        self.attach_type, self.attach_stage, self.attach_ivar = how, stage, axis
+        self.place_span = current_span()
 
     @primitive
     def set_scope(self, scope: str) -> None:

@@ -161,7 +161,7 @@ class _Builder:
         assert isinstance(stage.op, ComputeOp)
         nest = ComputeNest(stage, self._bounds.domains, self._bounds.analyzer, self._inside, self._store, self._load)
         producer = self._loads.visit(nest.build())
-        with derived_from(stage.op.span):
+        with derived_from(stage.op.span | stage.place_span):
             if stage.double_buffered:
                 for t in stage.op.outputs:
                     producer = AttrStmt(self.buffer(t), "double_buffer_scope", const(1), producer)

@@ -111,6 +111,8 @@ def _conditional_sum(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Te
     if a.ndim != 2:
         return None
     k = te.reduce_axis((0, _dims(a)[1]), name="k")
+    if draw(st.booleans()):
+        return te.compute((_dims(a)[0],), lambda i: te.sum(a[i, k], axis=k, where=a[i, k] > 1), name=name)
     return te.compute((_dims(a)[0],), lambda i: te.sum(a[i, k], axis=k, where=k <= i), name=name)
 
 
