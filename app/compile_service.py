@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ WALL_MARGIN_SECONDS = 2.0
 FREE_THREADS = 32
 """Threads that a script may start by itself, beside those of OpenMP and of NumPy's BLAS."""
 THREAD_BYTES = 24 << 20
-"""Address space of a thread, for its stack and buffers: what a script's arrays may take does not shrink by it."""
+"""Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
+only for as many threads as there are cores, since the script can use it for anything."""
 TABS_KEPT = 4096
 CACHED = frozenset({"ok", "error"})
 """How an answer must have ended to be kept: another try may get further than one that was stopped."""
@@ -89,7 +91,7 @@ class Starter:
             wall_seconds=budget + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
-            memory_bytes=Limits().memory_bytes + 2 * threads * THREAD_BYTES,
+            memory_bytes=Limits().memory_bytes + 2 * min(threads, os.cpu_count() or 1) * THREAD_BYTES,
         )
         try:
             return self._runner.start(msgspec.json.encode(request), workspace.files, limits)

@@ -124,12 +124,13 @@ class ZygoteProcess:
 def _environment() -> dict[str, str]:
     """All that a zygote, and so a script, sees of the environment.
 
-    One arena, and one BLAS thread until the script asks for more: threads do not survive a fork, and arenas eat the
-    address space that a script may use.
+    Few arenas and small stacks, as both eat the address space that a script may use; and one BLAS thread until the
+    script asks for more, since threads do not survive a fork.
     """
     return {
         "LANG": "C.UTF-8",
         "MALLOC_ARENA_MAX": "2",
+        "OMP_STACKSIZE": "2M",
         "OPENBLAS_NUM_THREADS": "1",
         "PATH": os.defpath,
         "PYTHONHASHSEED": "0",

@@ -165,6 +165,7 @@ PROCESS_CONTROL = (
         "call('tgkill', server, server, 0)",
         {SECCOMP: "EPERM", PROCESSES: "ESRCH", USER_ID: "EPERM", **SCOPED_BY_LANDLOCK},
     ),
+    Attack("signal everybody", "import os; os.kill(-1, 0)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
     Attack("hold on to the server", "import os; os.pidfd_open(server)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
     Attack("slow the server down", "import os; os.getpriority(0, server)", {SECCOMP: "EPERM", PROCESSES: "ESRCH"}),
     Attack(
