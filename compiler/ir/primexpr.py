@@ -154,15 +154,15 @@ class PrimExpr(Node, ExprOperators):
 ExprLike: TypeAlias = Any
 """A PrimExpr, an IterVar, a Python or NumPy number, or anything with ``asobject()``."""
 
-_text_of: list[Callable[[PrimExpr], str]] = []
+_text_of: list[Callable[[Any], str]] = []
 
 
-def expression_text(e: PrimExpr) -> str:
-    """Return the expression as the printer of loop IR writes it."""
+def expression_text(e: Any) -> str:
+    """Return an expression, an axis or a range as the printer of loop IR writes it."""
     return _text_of[0](e) if _text_of else f"<{type(e).__name__}>"
 
 
-def set_expression_printer(printer: Callable[[PrimExpr], str]) -> None:
+def set_expression_printer(printer: Callable[[Any], str]) -> None:
     """Install the printer that ``str(expr)`` uses; the printer lives on a higher floor."""
     _text_of[:] = [printer]
 
@@ -582,6 +582,11 @@ class Range(Node):
         object.__setattr__(r, "extent", extent)
         return r
 
+    def __str__(self) -> str:
+        return expression_text(self)
+
+    __repr__ = __str__
+
     @staticmethod
     def from_min_extent(min_value: ExprLike, extent: ExprLike) -> Range:
         """Return the range of ``extent`` integers that starts at ``min_value``."""
@@ -621,7 +626,7 @@ class IterVar(Node, ExprOperators):
         return self.var.dtype
 
     def __str__(self) -> str:
-        return f"iter_var({self.var.name})"
+        return expression_text(self)
 
     __repr__ = __str__
 

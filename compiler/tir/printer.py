@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule, set_module_printer
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, is_const_int, set_expression_printer
+from compiler.ir.primexpr import (
+    CommReducer,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    Range,
+    Var,
+    is_const_int,
+    set_expression_printer,
+)
 from compiler.ir.text import TextBuilder
-from compiler.tir.buffer import Buffer
+from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.function import PrimFunc, set_function_printer
 from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
@@ -46,7 +55,7 @@ def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
         definitions = Definitions(concise=False)
         definitions.of_statement(n)
         StmtPrinter(out, definitions).body(n, False)
-    elif isinstance(n, PrimExpr):
+    elif isinstance(n, (PrimExpr, IterVar, Range, BufferRegion, CommReducer)):
         ExprPrinter(out).expr(n)
         out.newline()
     else:

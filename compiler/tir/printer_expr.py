@@ -126,6 +126,10 @@ class ExprPrinter(Functor):
                 self.expr(arg)
         self.out.write(")")
 
+    def visit_Node(self, n: Node, level: int) -> None:
+        """Show what is no expression, such as the operation that an attribute is about."""
+        self.out.write(getattr(n, "name", type(n).__name__))
+
     # leaves
 
     def visit_Var(self, n: Var, level: int) -> None:

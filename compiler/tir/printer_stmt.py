@@ -264,12 +264,10 @@ class StmtPrinter(ExprPrinter):
 
     def visit_AttrStmt(self, n: AttrStmt, last: bool) -> None:
         subject = n.node
-        if isinstance(subject, IterVar) and n.attr_key == "thread_extent":
+        if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
             with self._holding(n, n.body, last, subject.var):
                 self._call("T.launch_thread", string_text(subject.thread_tag), n.value)
             return
-        if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
-            self.names.define(subject.var, subject.var.name)
         with self._holding(n, n.body, last):
             self.out.write("T.attr(")
             self.value(subject)
