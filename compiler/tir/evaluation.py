@@ -1,4 +1,4 @@
-"""What operations do to values, with the data types of the machine.
+"""What operations do to values, with the data types of the machine: the library under interpreted programs.
 
 A scalar integer is a Python int within the range of its type, a truth value a bool, a scalar float a NumPy scalar of
 its type, a vector a NumPy array.  Integers wrap around.
@@ -6,7 +6,6 @@ its type, a vector a NumPy array.  Integers wrap around.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,32 +13,9 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TVMError
-from compiler.ir.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
-    BinaryOp,
-    Div,
-    FloorDiv,
-    FloorMod,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Or,
-    Sub,
-    trunc_div,
-    trunc_mod,
-    wrap_int,
-)
+from compiler.ir.primexpr import BinaryOp, Div, FloorDiv, FloorMod, Max, Min, Mod, trunc_div, trunc_mod, wrap_int
 
 Value = Any
-Thunk = Callable[[], Value]
 
 
 class DivisionByZero(TVMError):
@@ -96,119 +72,78 @@ def _float_to_int(value: Any, target: str) -> int:
     return wrap_int(int(value), target) if np.isfinite(value) else 0
 
 
-def binary_operation(kind: type[BinaryOp], dtype: str, a: Thunk, b: Thunk) -> Thunk:
-    """Return the function that evaluates ``kind`` on operands of type ``dtype``."""
+def select(condition: Value, true_value: Value, false_value: Value) -> Value:
+    """Return one of two values that are there already, or each lane from one of them."""
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, true_value, false_value)
+    return true_value if condition else false_value
+
+
+def shuffle(vectors: tuple[Value, ...], indices: tuple[int, ...], dtype: str) -> Value:
+    """Return the lanes of the joined vectors that the indices pick."""
+    lanes = np.concatenate([np.atleast_1d(v) for v in vectors])[list(indices)]
+    return from_numpy(lanes if len(indices) > 1 else lanes[0], dtype)
+
+
+def reinterpret(value: Value, source: str, target: str) -> Value:
+    """Return the same bits as another type."""
+    bits = np.atleast_1d(to_numpy(value, source)).view(numpy_dtype(target))
+    return from_numpy(bits if dt.lanes(target) > 1 else bits[0], target)
+
+
+def leading_zeros(value: int, width: int) -> int:
+    """Return the number of zero bits above the highest bit set."""
+    return width - (value & ((1 << width) - 1)).bit_length()
+
+
+def operation(kind: type[BinaryOp], dtype: str) -> Callable[[Value, Value], Value]:
+    """Return the function for a division, a minimum or a maximum of operands of type ``dtype``."""
+    if kind is Min:
+        return _min
+    if kind is Max:
+        return _max
+    if not dt.is_integral(dtype):
+        return {Div: np.divide, Mod: np.fmod}[kind]
     if dt.lanes(dtype) > 1:
-        vector = _VECTOR[kind] if dt.is_integral(dtype) else _FLOAT_VECTOR.get(kind, _VECTOR[kind])
-        return lambda: vector(a(), b())
-    if kind in (And, Or):
-        return _logic(kind, a, b)
-    if dt.is_float(dtype):
-        operation = _FLOAT.get(kind, kind.evaluate)
-        return lambda: operation(a(), b())
-    if kind in (Add, Sub, Mul):
-        return _wrapping(kind, dtype, a, b)
-    if kind in (Div, Mod, FloorDiv, FloorMod):
-        return _division(kind, dtype, a, b)
+        return _of_lanes(kind)
     evaluate = kind.evaluate
-    return lambda: evaluate(a(), b())
 
-
-def _logic(kind: type[BinaryOp], a: Thunk, b: Thunk) -> Thunk:
-    """Evaluate both sides, as compiled code does."""
-    if kind is And:
-        return lambda: bool(a()) & bool(b())
-    return lambda: bool(a()) | bool(b())
-
-
-def _wrapping(kind: type[BinaryOp], dtype: str, a: Thunk, b: Thunk) -> Thunk:
-    low, high = dt.int_range(dtype)
-
-    def add() -> int:
-        value = a() + b()
-        return value if low <= value <= high else wrap_int(value, dtype)
-
-    def subtract() -> int:
-        value = a() - b()
-        return value if low <= value <= high else wrap_int(value, dtype)
-
-    def multiply() -> int:
-        value = a() * b()
-        return value if low <= value <= high else wrap_int(value, dtype)
-
-    return {Add: add, Sub: subtract, Mul: multiply}[kind]
-
-
-def _division(kind: type[BinaryOp], dtype: str, a: Thunk, b: Thunk) -> Thunk:
-    operation = kind.evaluate
-
-    def evaluate() -> int:
-        dividend, divisor = a(), b()
-        if divisor == 0:
-            raise DivisionByZero(f"{kind.__name__}: {dividend} {kind.symbol} 0 was evaluated")
-        return wrap_int(operation(dividend, divisor), dtype)  # the smallest integer by -1 does not fit
-
-    return evaluate
-
-
-def _checked(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def divide(a: Any, b: Any) -> Any:
-        if np.any(np.asarray(b) == 0):
-            raise DivisionByZero(f"{name}: a lane of {a} was divided by zero")
-        return operation(a, b)
+    def divide(a: int, b: int) -> int:
+        if b == 0:
+            raise DivisionByZero(f"{kind.__name__}: {a} {kind.symbol} 0 was evaluated")
+        return wrap_int(evaluate(a, b), dtype)  # the smallest integer by -1 does not fit
 
     return divide
 
 
-def _by_lane(operation: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
+def _of_lanes(kind: type[BinaryOp]) -> Callable[[Value, Value], Value]:
+    functions: dict[type[BinaryOp], Callable[[Any, Any], Any]] = {
+        Div: _by_lane(trunc_div),
+        Mod: _by_lane(trunc_mod),
+        FloorDiv: np.floor_divide,
+        FloorMod: np.remainder,
+    }
+    function = functions[kind]
+
+    def divide(a: Any, b: Any) -> Any:
+        if not b.all():
+            raise DivisionByZero(f"{kind.__name__}: a lane of {a} was divided by zero")
+        return function(a, b)
+
+    return divide
+
+
+def _by_lane(function: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
     def apply(a: Any, b: Any) -> Any:
-        return np.array([operation(int(x), int(y)) for x, y in zip(a, b, strict=True)], a.dtype)
+        return np.array([function(int(x), int(y)) for x, y in zip(a, b, strict=True)], a.dtype)
 
     return apply
 
 
-_VECTOR: dict[type[BinaryOp], Callable[[Any, Any], Any]] = {
-    Add: np.add,
-    Sub: np.subtract,
-    Mul: np.multiply,
-    Div: _checked("Div", _by_lane(trunc_div)),
-    Mod: _checked("Mod", _by_lane(trunc_mod)),
-    FloorDiv: _checked("FloorDiv", np.floor_divide),
-    FloorMod: _checked("FloorMod", np.remainder),
-    Min: np.minimum,
-    Max: np.maximum,
-    EQ: np.equal,
-    NE: np.not_equal,
-    LT: np.less,
-    LE: np.less_equal,
-    GT: np.greater,
-    GE: np.greater_equal,
-    And: np.logical_and,
-    Or: np.logical_or,
-}
-
-
-def _c_min(a: Any, b: Any) -> Any:
-    """The minimum as compiled: ``a < b ? a : b``, so that not-a-number gives ``b``."""
+def _min(a: Value, b: Value) -> Value:
+    """Return the minimum as it is compiled, ``a < b ? a : b``, so that not-a-number gives ``b``."""
     return np.where(a < b, a, b) if isinstance(a, np.ndarray) else (a if a < b else b)
 
 
-def _c_max(a: Any, b: Any) -> Any:
+def _max(a: Value, b: Value) -> Value:
     return np.where(a > b, a, b) if isinstance(a, np.ndarray) else (a if a > b else b)
-
-
-_FLOAT: dict[type[BinaryOp], Callable[[Any, Any], Any]] = {
-    Add: operator.add,
-    Sub: operator.sub,
-    Mul: operator.mul,
-    Div: operator.truediv,
-    Mod: np.fmod,
-    Min: _c_min,
-    Max: _c_max,
-}
-_FLOAT_VECTOR: dict[type[BinaryOp], Callable[[Any, Any], Any]] = {
-    Div: np.divide,
-    Mod: np.fmod,
-    Min: _c_min,
-    Max: _c_max,
-}

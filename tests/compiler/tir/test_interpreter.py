@@ -13,11 +13,15 @@ from compiler.ir.primexpr import (
     FloorDiv,
     FloorMod,
     IterVar,
+    Let,
+    Max,
+    Min,
     Mod,
     PrimExpr,
     Ramp,
     Range,
     Select,
+    Shuffle,
     Var,
     const,
     convert,
@@ -249,3 +253,78 @@ def test_strided_arrays_are_changed_in_place() -> None:
     base = np.arange(6, dtype=np.float32)
     interpret(function(loop(i, 3, BufferStore(a, a[i] * 2.0, (i,))), a), [base[::2]])
     assert base.tolist() == [0, 1, 4, 3, 8, 5]
+
+
+def test_expressions_and_loops_of_any_depth() -> None:
+    a = decl_buffer((4,), "int32", "A")
+    left: PrimExpr = a[const(1)]
+    right: PrimExpr = a[const(1)]
+    chosen: PrimExpr = a[const(1)]
+    for k in range(150):
+        left = left + a[const(k % 4)] * 2
+        right = a[const(k % 4)] - (right * 1 + k)
+        chosen = op.if_then_else(a[const(0)] > k, const(k), Max(chosen, a[const(2)]))
+    values = np.array([5, -3, 7, 11], np.int32)
+    expected_left, expected_right, expected_chosen = -3, -3, -3
+    for k in range(150):
+        expected_left += int(values[k % 4]) * 2
+        expected_right = int(values[k % 4]) - (expected_right + k)
+        expected_chosen = k if values[0] > k else max(expected_chosen, 7)
+    assert run_expression(left, a, arrays=(values,))[0] == expected_left
+    assert run_expression(right, a, arrays=(values,))[0] == expected_right
+    assert run_expression(chosen, a, arrays=(values,))[0] == expected_chosen
+    count = decl_buffer((1,), "int32", "count")
+    loops = [Var(f"i{d}") for d in range(40)]
+    total: PrimExpr = const(1)
+    for var in loops:
+        total = total + var
+    body: Stmt = BufferStore(count, count[const(0)] + total, (const(0),))
+    for d, var in enumerate(loops):
+        body = loop(var, 2 if d % 8 == 0 else 1, body)
+    result = np.zeros(1, np.int32)
+    interpret(function(body, count), [result])
+    assert result[0] == 32 + 5 * 16
+
+
+def test_let_keeps_its_value_in_a_deep_body() -> None:
+    x = Var("x")
+    body: PrimExpr = x
+    for k in range(100):
+        body = Min(body + 1, x + 1000 + k)
+    assert run_expression(Let(x, const(5), body))[0] == 105
+
+
+def test_buffers_of_vectors_gathers_and_shuffles() -> None:
+    wide = decl_buffer((2,), "float32x4", "wide", data=Var("data", "handle", PointerType(PrimType("float32"))))
+    a = decl_buffer((8,), "float32", "A")
+    values = np.arange(8, dtype=np.float32)
+    copy = BufferStore(wide, BufferLoad(a, (Ramp(const(4), const(1), 4),)), (const(1),))
+    back = BufferStore(a, BufferLoad(wide, (const(1),)), (Ramp(const(0), const(1), 4),))
+    got = values.copy()
+    interpret(function(Allocate(wide.data, "float32x4", (const(2),), const(True), seq([copy, back])), a), [got])
+    assert got.tolist() == [4, 5, 6, 7, 4, 5, 6, 7]
+    index = decl_buffer((4,), "int32", "I")
+    gathered = BufferLoad(a, (BufferLoad(index, (Ramp(const(0), const(1), 4),)),))
+    order = np.array([3, 3, 0, 6], np.int32)
+    assert run_expression(gathered, a, index, arrays=(values, order)).tolist() == [3, 3, 0, 6]
+    four = BufferLoad(a, (Ramp(const(0), const(1), 4),))
+    assert run_expression(Shuffle((four,), (const(2),)), a, arrays=(values,))[0] == 2
+    assert run_expression(op.vectorhigh("float32x2", four), a, arrays=(values,)).tolist() == [2, 3]
+    both = op.vectorcombine("float32x8", four, four)
+    assert run_expression(both, a, arrays=(values,)).tolist() == [0, 1, 2, 3] * 2
+
+
+def test_a_flat_buffer_larger_than_its_memory() -> None:
+    a = decl_buffer((4,), name="A")
+    alias = decl_buffer((8,), name="alias", data=a.data)
+    with pytest.raises(OutOfBounds, match="alias, element 6, is outside of its memory of 4"):
+        interpret(function(BufferStore(alias, const(0.0), (const(6),)), a), [np.zeros(4, np.float32)])
+
+
+def test_arrays_are_changed_up_to_where_the_program_failed() -> None:
+    a = decl_buffer((4,), name="A")
+    i = Var("i")
+    got = np.zeros(4, np.float32)
+    with pytest.raises(OutOfBounds):
+        interpret(function(loop(i, 9, BufferStore(a, const(1.0), (i * 2,))), a), [got])
+    assert got.tolist() == [1, 0, 1, 0]

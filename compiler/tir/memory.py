@@ -1,0 +1,155 @@
+"""The memory of interpreted programs: every element knows whether it was written, every access is checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BoundError, TVMError
+from compiler.ir.primexpr import wrap_int
+from compiler.tir.buffer import Buffer
+from compiler.tir.evaluation import numpy_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+class OutOfBounds(BoundError):
+    """An element outside of its buffer was read or written."""
+
+
+class UninitializedRead(TVMError):
+    """An element of local memory was read before anything was written to it."""
+
+
+@dataclass(slots=True)
+class View:
+    """Where the elements of a buffer lie: index ``i`` of a dimension is valid from ``low`` for ``extent`` values."""
+
+    low: tuple[int, ...]
+    extent: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int = 0
+
+
+def compact(extent: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of rows without gaps."""
+    return tuple(math.prod(extent[i + 1 :]) for i in range(len(extent)))
+
+
+def layout(shape: Sequence[int], strides: Sequence[int], offset: int) -> View:
+    """Return the view of a buffer of that shape; without strides its rows have no gaps."""
+    return View((0,) * len(shape), tuple(shape), tuple(strides) or compact(shape), offset)
+
+
+def box(low: tuple[int, ...], extent: tuple[int, ...]) -> View:
+    """Return the view of memory that holds just a box of a buffer."""
+    return View(low, extent, compact(extent))
+
+
+def new_memory(size: int, kind: np.dtype[Any]) -> tuple[Array, bytearray]:
+    """Return memory, and for each element that it was not written."""
+    size = max(size, 0)
+    return np.zeros(size, kind), bytearray(size)
+
+
+@dataclass(slots=True)
+class Access:
+    """One place of the program that reads or writes elements of a buffer.
+
+    The methods take the memory, what was written of it (None if all of it was), the view and the indices: the way
+    that works for every layout, and that tells what is wrong.
+    """
+
+    buffer: Buffer
+    index_dtypes: tuple[str, ...]
+    text: str
+
+    def read(self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...]) -> Any:
+        """Return the element or elements."""
+        data, written = self._typed(data, written)
+        flat = self._place("read", data, view, indices)
+        if written is not None:
+            for i in flat.tolist() if isinstance(flat, np.ndarray) else (flat,):
+                if not written[i]:
+                    raise UninitializedRead(
+                        f"read of {self.buffer.name}: nothing was written to element {i} of its memory ({self.text})"
+                    )
+        if isinstance(flat, int) and dt.is_integral(self.buffer.dtype):
+            return data.item(flat)
+        return data[flat]
+
+    def write(self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], value: Any) -> None:
+        """Set the element or elements."""
+        data, written = self._typed(data, written)
+        flat = self._place("write", data, view, indices)
+        data[flat] = value
+        if written is not None:
+            for i in flat.tolist() if isinstance(flat, np.ndarray) else (flat,):
+                written[i] = 1
+
+    def read_row(self, data: Array, written: bytearray | None, view: View, first: int, count: int) -> Any:
+        """Return neighbouring elements of a vector in memory."""
+        last = first + count
+        if (
+            first >= 0
+            and last <= view.extent[0]
+            and last <= data.size
+            and (written is None or written.find(0, first, last) < 0)
+        ):
+            return data[first:last].copy()
+        return self.read(data, written, view, (np.arange(first, last),))
+
+    def write_row(self, data: Array, written: bytearray | None, view: View, first: int, count: int, value: Any) -> None:
+        """Set neighbouring elements of a vector in memory."""
+        last = first + count
+        if first >= 0 and last <= view.extent[0] and last <= data.size:
+            data[first:last] = value
+            if written is not None:
+                written[first:last] = b"\1" * count
+        else:
+            self.write(data, written, view, (np.arange(first, last),), value)
+
+    def _typed(self, data: Array, written: bytearray | None) -> tuple[Array, bytearray | None]:
+        """Look at the memory as elements of the buffer's type."""
+        kind = numpy_dtype(self.buffer.dtype)
+        if data.dtype == kind:
+            return data, written
+        return data.view(kind), written if data.dtype.itemsize == kind.itemsize else None
+
+    def _place(self, access: str, data: Array, view: View, indices: tuple[Any, ...]) -> Any:
+        flat: Any = view.offset
+        wrapped = tuple(self._wrapped(i, dtype) for i, dtype in zip(indices, self.index_dtypes, strict=True))
+        for index, low, extent, stride in zip(wrapped, view.low, view.extent, view.stride, strict=True):
+            if isinstance(index, int):
+                inside = low <= index < low + extent
+            else:
+                inside = bool(((index >= low) & (index < low + extent)).all())
+            if not inside:
+                raise self._outside(access, wrapped, view)
+            flat = flat + (index - low) * stride
+        lanes = dt.lanes(self.buffer.dtype)
+        if lanes > 1:
+            flat = np.add.outer(flat * lanes, np.arange(lanes)).reshape(-1)
+        first, last = (flat, flat) if isinstance(flat, int) else (int(flat.min()), int(flat.max()))
+        if first < 0 or last >= data.size:
+            where = first if first < 0 else last
+            raise OutOfBounds(
+                f"{access} of {self.buffer.name}, element {where}, is outside of its memory of {data.size} elements"
+            )
+        return flat
+
+    @staticmethod
+    def _wrapped(index: Any, dtype: str) -> Any:
+        return index.astype(np.int64) if isinstance(index, np.ndarray) else wrap_int(int(index), dtype)
+
+    def _outside(self, access: str, indices: tuple[Any, ...], view: View) -> OutOfBounds:
+        shown = ", ".join(str(i.tolist() if isinstance(i, np.ndarray) else i) for i in indices)
+        limits = ", ".join(
+            f"{low}:{low + extent}" if low else str(extent) for low, extent in zip(view.low, view.extent, strict=True)
+        )
+        return OutOfBounds(f"{access} of {self.buffer.name}[{shown}] is outside of its shape ({limits})")
