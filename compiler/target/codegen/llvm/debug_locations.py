@@ -83,3 +83,47 @@ class DebugLocations:
             fields = {"line": place[0], "column": place[1], "scope": scope}
             known = self._known[key] = self._module.add_debug_info("DILocation", fields)
         return known
+
+
+class Locator:
+    """Keeps track of where the next instruction of one function comes from.
+
+    Parameters
+    ----------
+    debug : DebugLocations or None
+        None writes no locations.
+    """
+
+    def __init__(self, debug: DebugLocations | None, function: ir.Function, builder: ir.IRBuilder) -> None:
+        self._debug = debug
+        self._builder = builder
+        self._line = 0
+        if debug is not None:
+            self._scope = debug.subprogram(function)
+            self._set(debug, NOWHERE)
+
+    def _set(self, debug: DebugLocations, place: Place) -> None:
+        self._builder.debug_metadata = debug.location(self._scope, place)
+
+    def statement(self, n: Node) -> None:
+        """Let the next instructions come from a statement."""
+        if self._debug is not None:
+            place = self._debug.place(n)
+            self._line = place[0]
+            self._set(self._debug, place)
+
+    def enter(self, n: Node) -> Any:
+        """Let the next instructions come from an expression; return what :meth:`leave` takes.
+
+        A node that several lines share was printed first elsewhere; then its statement's place is nearer the truth.
+        """
+        before = self._builder.debug_metadata
+        if self._debug is not None:
+            place = self._debug.place(n)
+            if place[0] == self._line != 0:
+                self._set(self._debug, place)
+        return before
+
+    def leave(self, before: Any) -> None:
+        """Let the next instructions come from where they came from before."""
+        self._builder.debug_metadata = before

@@ -45,7 +45,9 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
-from compiler.target.codegen.llvm.debug_locations import NOWHERE
+from compiler.target.codegen.llvm.debug_locations import Locator
+from compiler.target.codegen.llvm.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
+from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
 from compiler.target.codegen.llvm.speculation import is_speculatable
@@ -62,55 +64,24 @@ class Expressions(Functor):
 
     def __init__(self, state: FunctionState) -> None:
         self.state = state
+        self.locator = Locator(state.shared.debug, state.function, state.builder)
+        self.index = Indices(state, self.locator, self.visit).visit
         self.memory = Memory(state, self.index)
-        self._indexing = 0
-        self._scope: Any = None
-        self._debug = state.shared.debug
-        if self._debug is not None:
-            self._scope = self._debug.subprogram(state.function)
-            self.at(NOWHERE)
-
-    # locations
-
-    def at(self, place: tuple[int, int]) -> Any:
-        """Let the next instructions come from ``place``; return the location that was set before."""
-        before = self.state.builder.debug_metadata
-        if self._debug is not None:
-            self.state.builder.debug_metadata = self._debug.location(self._scope, place)
-        return before
-
-    def begin_statement(self, n: Any) -> None:
-        """Let the next instructions come from the statement ``n``."""
-        if self._debug is not None:
-            place = self._debug.place(n)
-            self.state.line = place[0]
-            self.at(place)
 
     def visit(self, n: PrimExpr, *args: Any) -> ir.Value:
         """Return the value of an expression."""
         rule = self._table.get(type(n)) or self._resolve(type(n))
-        if self._debug is None:
-            return rule(self, n)
-        place = self._debug.place(n)
-        # A node that several lines share was printed first elsewhere; then the statement's place is nearer the truth.
-        if place[0] != self.state.line or place == NOWHERE:
-            return rule(self, n)
-        before = self.at(place)
+        before = self.locator.enter(n)
         value = rule(self, n)
-        self.state.builder.debug_metadata = before
-        return value
-
-    def index(self, n: PrimExpr) -> ir.Value:
-        """Return the value of an expression that counts elements: it cannot overflow."""
-        self._indexing += 1
-        value = self.visit(n)
-        self._indexing -= 1
+        self.locator.leave(before)
         return value
 
     # leaves
 
     def visit_Var(self, n: Var) -> ir.Value:
         value = self.state.values.get(n)
+        if value is None and n in self.state.wide:
+            return self.state.builder.trunc(self.state.wide[n], register_type(n.dtype))
         if value is None:
             raise BuildError(f"LLVM code generation: variable {n.name} is used where it has no value")
         return value
@@ -145,7 +116,7 @@ class Expressions(Functor):
         a, b = self.visit(n.a), self.visit(n.b)
         if dt.is_float(n.dtype):
             return floating(a, b, flags=CONTRACT)
-        return integer(a, b, flags=("nsw",) if self._indexing and dt.is_int(n.dtype) else ())
+        return integer(a, b)
 
     def visit_Div(self, n: Div | FloorDiv) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
@@ -164,34 +135,18 @@ class Expressions(Functor):
     def visit_FloorDiv(self, n: FloorDiv) -> ir.Value:
         if not dt.is_int(n.dtype):
             return self.visit_Div(n)
-        builder = self.state.builder
-        shift = _power_of_two(n.b)
+        shift = power_of_two(n.b)
         if shift is not None:
-            a = self.visit(n.a)
-            return builder.ashr(a, constant(a.type, shift)) if shift else a
-        a, b = self.visit(n.a), self.visit(n.b)
-        quotient = builder.sdiv(a, b)
-        below = self._rounds_down(builder.sub(a, builder.mul(quotient, b)), b)
-        return builder.add(quotient, builder.sext(below, quotient.type))
+            return floor_shift(self.state.builder, self.visit(n.a), shift)
+        return floor_div(self.state.builder, self.visit(n.a), self.visit(n.b))
 
     def visit_FloorMod(self, n: FloorMod) -> ir.Value:
         if not dt.is_int(n.dtype):
             return self.visit_Mod(n)
-        builder = self.state.builder
-        shift = _power_of_two(n.b)
+        shift = power_of_two(n.b)
         if shift is not None:
-            a = self.visit(n.a)
-            return builder.and_(a, constant(a.type, (1 << shift) - 1))
-        a, b = self.visit(n.a), self.visit(n.b)
-        rest = builder.srem(a, b)
-        return builder.select(self._rounds_down(rest, b), builder.add(rest, b), rest)
-
-    def _rounds_down(self, rest: ir.Value, divisor: ir.Value) -> ir.Value:
-        """Return whether division rounded towards zero is one above the floor."""
-        builder = self.state.builder
-        zero = constant(rest.type, 0)
-        uneven = builder.icmp_signed("!=", rest, zero)
-        return builder.and_(uneven, builder.icmp_signed("<", builder.xor(rest, divisor), zero))
+            return floor_mask(self.state.builder, self.visit(n.a), shift)
+        return floor_mod(self.state.builder, self.visit(n.a), self.visit(n.b))
 
     def visit_Min(self, n: Min) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
@@ -242,10 +197,10 @@ class Expressions(Functor):
         builder.cbranch(test, yes, no)
         arrived = []
         for start, value_of in ((yes, then), (no, other)):
-            builder.position_at_end(start)
+            state.enter(start)
             arrived.append((value_of(), builder.block))
             builder.branch(after)
-        builder.position_at_end(after)
+        state.enter(after)
         phi = builder.phi(arrived[0][0].type)
         for value, block in arrived:
             phi.add_incoming(value, block)
@@ -256,11 +211,10 @@ class Expressions(Functor):
     def visit_Ramp(self, n: Ramp) -> ir.Value:
         builder = self.state.builder
         typ = register_type(n.dtype)
-        flags = ("nsw",) if self._indexing and dt.is_int(n.dtype) else ()
         steps = lane_numbers(typ)
         if not (isinstance(n.stride, IntImm) and n.stride.value == 1):
-            steps = builder.mul(steps, self.state.splat(self.visit(n.stride), n.lanes), flags=flags)
-        return builder.add(self.state.splat(self.visit(n.base), n.lanes), steps, flags=flags)
+            steps = builder.mul(steps, self.state.splat(self.visit(n.stride), n.lanes))
+        return builder.add(self.state.splat(self.visit(n.base), n.lanes), steps)
 
     def visit_Broadcast(self, n: Broadcast) -> ir.Value:
         if isinstance(n.value, (IntImm, FloatImm)):
@@ -335,12 +289,3 @@ class Expressions(Functor):
 
 
 _PREDICATES: dict[type, str] = {EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">="}
-
-
-def _power_of_two(e: PrimExpr) -> int | None:
-    """Return k if ``e`` is the constant 2 ** k (in each lane)."""
-    if isinstance(e, Broadcast):
-        e = e.value
-    if isinstance(e, IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
-        return e.value.bit_length() - 1
-    return None

@@ -12,6 +12,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames
+from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState
 from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, register_type
@@ -37,7 +38,7 @@ def write_function(shared: ModuleState, name: str, func: PrimFunc) -> Signature:
     types = [_passed_type(v.dtype) for v in variables] + ([I32] if threads else [])
     function = ir.Function(shared.module, ir.FunctionType(I32, types), symbol_name(name))
     function.attributes.add("nounwind")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     state = FunctionState(shared, function, builder, threads=function.args[-1] if threads else None)
     for var, argument in zip(variables, function.args, strict=False):
         argument.name = var.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -130,7 +131,16 @@ def emit(
     shared = ModuleState(llvm, debug, parallel=openmp() is not None or not target.is_host)
     signatures = [write_function(shared, str(f.attrs.get("global_symbol", name)), f) for name, f in functions]
     signatures = [msgspec.structs.replace(s, messages=shared.messages) for s in signatures]
-    return signatures, str(llvm)
+    return signatures, tidy(str(llvm))
+
+
+_QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"')
+_SPACES = re.compile(r"(?<=\S) +(?=, !dbg)|(?<=phi) (?= )|(?<=select) (?= )| +$", re.M)
+
+
+def tidy(text: str) -> str:
+    """Return LLVM IR as LLVM itself spells it: names without needless quotes, single spaces."""
+    return _SPACES.sub("", _QUOTED.sub(r"\1\2", text))
 
 
 def _timed(make: Callable[[], T]) -> tuple[T, float]:

@@ -11,13 +11,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
+from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState
-from compiler.target.codegen.llvm.types import I32, POINTER, VOID
+from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import Allocate, AssertStmt, BufferStore, For
 
@@ -37,20 +37,19 @@ class Outlined:
     def begin(self) -> FunctionState:
         """Start the function of the iterations and return where they are to be written."""
         state, shared = self._state, self._state.shared
-        types = [state.values[v].type for v in self._captured]
-        index = _index_type(self._loop)
+        types = [_value(state, v).type for v in self._captured]
         result = I32 if self._fails else VOID
         name = shared.module.get_unique_name(f"{state.function.name}.parallel")
-        body = self._body = ir.Function(shared.module, ir.FunctionType(result, [index, index, *types]), name)
+        body = self._body = ir.Function(shared.module, ir.FunctionType(result, [I64, I64, *types]), name)
         body.linkage = "internal"
         body.attributes.add("nounwind")
         self.first, self.last, *values = body.args
         self.first.name, self.last.name = "first", "last"
-        builder = ir.IRBuilder(body.append_basic_block("entry"))
+        builder = Builder(body.append_basic_block("entry"))
         inner = FunctionState(shared, body, builder, in_parallel=True)
         for var, value in zip(self._captured, values, strict=True):
             value.name = var.name
-            inner.values[var] = value
+            (inner.wide if var in state.wide else inner.values)[var] = value
             if var in state.alignments:
                 inner.alignments[var] = state.alignments[var]
             if var in state.distinct:
@@ -70,7 +69,7 @@ class Outlined:
         """Run the loop on all threads; return what a failed iteration returned, None if none can fail."""
         state, builder = self._state, self._state.builder
         state.shared.uses_threads = True
-        values = [begin, extent, *(state.values[v] for v in self._captured)]
+        values = [begin, extent, *(_value(state, v) for v in self._captured)]
         types = [v.type for v in values] + ([I32] if self._fails else [])
         closure_type = ir.LiteralStructType(types)
         closure = state.alloca(closure_type, 8, "closure")
@@ -79,7 +78,7 @@ class Outlined:
             builder.store(value, _field(builder, closure, closure_type, number))
         thread = self._thread_function(closure_type)
         start = state.shared.declare("GOMP_parallel", VOID, [POINTER, POINTER, I32, I32])
-        builder.call(start, [thread, closure, state.threads, ir.Constant(I32, 0)])
+        builder.call(start, [Literal(POINTER, thread.get_reference()), closure, state.threads, ir.Constant(I32, 0)])
         if not self._fails:
             return None
         return builder.load(_field(builder, closure, closure_type, len(values)), typ=I32)
@@ -92,7 +91,7 @@ class Outlined:
         function.attributes.add("nounwind")
         closure = function.args[0]
         closure.name = "closure"
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = Builder(function.append_basic_block("entry"))
         if shared.debug is not None:
             place = shared.debug.place(self._loop)
             builder.debug_metadata = shared.debug.location(shared.debug.subprogram(function), place)
@@ -126,9 +125,8 @@ class Outlined:
         return first, builder.add(first, size, flags=("nsw",))
 
 
-def _index_type(loop: For) -> ir.Type:
-    """Return the type of a loop's variable."""
-    return ir.IntType(dt.bits(loop.loop_var.dtype))
+def _value(state: FunctionState, var: Var) -> ir.Value:
+    return state.wide[var] if var in state.wide else state.values[var]
 
 
 def _field(builder: ir.IRBuilder, closure: ir.Value, typ: ir.Type, number: int) -> ir.Value:
@@ -170,7 +168,11 @@ def captured_variables(loop: For, state: FunctionState) -> list[Var]:
     """Return the variables of the function that a loop's body uses."""
     variables = _Variables()
     variables.visit(loop.body)
-    return [v for v in variables.used if v in state.values and v not in variables.defined and v is not loop.loop_var]
+    return [
+        v
+        for v in variables.used
+        if (v in state.values or v in state.wide) and v not in variables.defined and v is not loop.loop_var
+    ]
 
 
 class _MayFail(Visitor):

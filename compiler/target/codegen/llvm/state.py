@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from llvmlite import ir
 
 from compiler.ir.primexpr import PrimExpr, Var
+from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I32, POINTER, lane_mask, lanes_of, poison, scalar_of
 from compiler.tir.buffer import Buffer
@@ -76,6 +77,8 @@ class FunctionState:
     ----------
     values : dict
         What each variable in scope is.
+    wide : dict
+        What variables in scope that count something are, in 64 bits.
     alignments : dict
         Alignment in bytes of what a pointer variable points to.
     divisors : dict
@@ -88,22 +91,20 @@ class FunctionState:
         What its allocations take of the stack.
     in_parallel : bool
         Whether this function is the body of a parallel loop.
-    line : int
-        Line of the statement being written.
     """
 
     shared: ModuleState
     function: ir.Function
-    builder: ir.IRBuilder
+    builder: Builder
     threads: ir.Value | None = None
     values: dict[Var, ir.Value] = field(default_factory=dict)
+    wide: dict[Var, ir.Value] = field(default_factory=dict)
     alignments: dict[Var, int] = field(default_factory=dict)
     cleanups: list[ir.Value] = field(default_factory=list)
     divisors: dict[Var, int] = field(default_factory=dict)
     distinct: set[Var] = field(default_factory=set)
     stack_bytes: int = 0
     in_parallel: bool = False
-    line: int = 0
 
     def splat(self, scalar: ir.Value, count: int) -> ir.Value:
         """Return a vector with ``scalar`` in each lane."""
@@ -132,6 +133,13 @@ class FunctionState:
     def block(self, name: str) -> ir.Block:
         """Append a basic block."""
         return self.function.append_basic_block(name)
+
+    def enter(self, block: ir.Block) -> None:
+        """Go on in ``block``, which is to stand after everything written so far."""
+        blocks = self.function.blocks
+        blocks.remove(block)
+        blocks.append(block)
+        self.builder.position_at_end(block)
 
     def lanewise(self, function: Any, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Call a scalar function for each lane of its arguments."""

@@ -43,7 +43,7 @@ class Statements(Functor):
 
     def visit(self, n: Stmt, *args: object) -> None:
         """Write a statement."""
-        self.expressions.begin_statement(n)
+        self.expressions.locator.statement(n)
         rule = self._table.get(type(n)) or self._resolve(type(n))
         rule(self, n)
 
@@ -60,8 +60,10 @@ class Statements(Functor):
 
     def visit_LetStmt(self, n: LetStmt) -> None:
         # What is computed of loop variables alone counts elements, and cannot overflow.
-        counts = dt.is_int(n.var.dtype) and is_speculatable(n.value)
-        self.state.values[n.var] = self.expressions.index(n.value) if counts else self.expressions.visit(n.value)
+        if n.var.dtype in ("int32", "int64") and is_speculatable(n.value):
+            self.state.wide[n.var] = self.expressions.index(n.value)
+        else:
+            self.state.values[n.var] = self.expressions.visit(n.value)
         self.state.divisors[n.var] = divisor(n.value, self.state.divisors)
         self.visit(n.body)
 
@@ -89,14 +91,14 @@ class Statements(Functor):
         then, after = state.block("if.then"), state.block("if.end")
         other = state.block("if.else") if n.else_case is not None else after
         builder.cbranch(condition, then, other)
-        builder.position_at_end(then)
+        state.enter(then)
         self.visit(n.then_case)
         builder.branch(after)
         if n.else_case is not None:
-            builder.position_at_end(other)
+            state.enter(other)
             self.visit(n.else_case)
             builder.branch(after)
-        builder.position_at_end(after)
+        state.enter(after)
 
     def visit_AssertStmt(self, n: AssertStmt) -> None:
         text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
@@ -108,22 +110,22 @@ class Statements(Functor):
         state, builder = self.state, self.state.builder
         passed, failed = state.block("passed"), state.block("failed")
         builder.cbranch(condition, passed, failed)
-        builder.position_at_end(failed)
+        state.enter(failed)
         for pointer in reversed(state.cleanups):
             self._free(pointer)
         builder.ret(code if isinstance(code, ir.Value) else ir.Constant(I32, code))
-        builder.position_at_end(passed)
+        state.enter(passed)
 
     def visit_While(self, n: While) -> None:
         state, builder = self.state, self.state.builder
         test, body, after = state.block("while.test"), state.block("while.body"), state.block("while.end")
         builder.branch(test)
-        builder.position_at_end(test)
+        state.enter(test)
         builder.cbranch(self.expressions.visit(n.condition), body, after)
-        builder.position_at_end(body)
+        state.enter(body)
         self.visit(n.body)
         builder.branch(test)
-        builder.position_at_end(after)
+        state.enter(after)
 
     def visit_For(self, n: For) -> None:
         if n.kind is ForKind.THREAD_BINDING:
@@ -133,7 +135,7 @@ class Statements(Functor):
             return
         begin = self.expressions.index(n.min)
         if isinstance(n.extent, IntImm) and n.extent.value == 1:
-            self.state.values[n.loop_var] = begin
+            self.state.wide[n.loop_var] = begin
             self.visit(n.body)
             return
         end = self.expressions.index(n.extent if _is_zero(n.min) else n.min + n.extent)
@@ -153,24 +155,24 @@ class Statements(Functor):
             builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
         else:
             builder.branch(body)
-        builder.position_at_end(body)
+        state.enter(body)
         counter = builder.phi(begin.type, name=n.loop_var.name)
         counter.add_incoming(begin, before)
-        state.values[n.loop_var] = counter
+        state.wide[n.loop_var] = counter
         self.visit(n.body)
-        self.expressions.begin_statement(n)
+        self.expressions.locator.statement(n)
         following = builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
         counter.add_incoming(following, builder.block)
         back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
         if n.kind is ForKind.UNROLLED:
             back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.full"))
-        builder.position_at_end(after)
+        state.enter(after)
 
     def _parallel(self, n: For) -> None:
         outlined = Outlined(self.state, n)
         inner = outlined.begin()
         writer = Statements(inner)
-        writer.expressions.begin_statement(n)
+        writer.expressions.locator.statement(n)
         writer.loop(n, outlined.first, outlined.last, may_be_empty=True)
         outlined.finish(writer)
         begin = self.expressions.index(n.min)

@@ -1,0 +1,38 @@
+"""An instruction builder that locates every instruction; llvmlite prints no metadata of some vector instructions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+
+class _InsertElement(ir.instructions.InsertElement):  # type: ignore[misc]
+    def descr(self, buf: list[str]) -> None:
+        _located(self, buf)
+
+
+class _ExtractElement(ir.instructions.ExtractElement):  # type: ignore[misc]
+    def descr(self, buf: list[str]) -> None:
+        _located(self, buf)
+
+
+def _located(instruction: Any, buf: list[str]) -> None:
+    operands = ", ".join(f"{op.type} {op.get_reference()}" for op in instruction.operands)
+    buf.append(f"{instruction.opname} {operands}{instruction._stringify_metadata(leading_comma=True)}\n")
+
+
+class Builder(ir.IRBuilder):  # type: ignore[misc]
+    """Builds instructions at the end of a block."""
+
+    def insert_element(self, vector: ir.Value, value: ir.Value, idx: ir.Value, name: str = "") -> ir.Value:
+        """Return ``vector`` with ``value`` at ``idx``."""
+        instruction = _InsertElement(self.block, vector, value, idx, name=name)
+        self._insert(instruction)
+        return instruction
+
+    def extract_element(self, vector: ir.Value, idx: ir.Value, name: str = "") -> ir.Value:
+        """Return the element of ``vector`` at ``idx``."""
+        instruction = _ExtractElement(self.block, vector, idx, name=name)
+        self._insert(instruction)
+        return instruction

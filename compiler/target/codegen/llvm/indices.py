@@ -1,0 +1,114 @@
+"""Indices in the width of addresses.
+
+What counts elements cannot overflow, so that 32-bit index arithmetic may be done in 64 bits from the start.  LLVM then
+need not prove it, which keeps its work and its output small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Functor
+from compiler.ir.primexpr import (
+    Add,
+    BinaryOp,
+    Cast,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    Sub,
+    Var,
+)
+from compiler.target.codegen.llvm.debug_locations import Locator
+from compiler.target.codegen.llvm.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
+from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.types import I64, constant
+
+
+class Indices(Functor):
+    """Writes integer expressions in 64 bits.
+
+    Parameters
+    ----------
+    state : FunctionState
+    locator : Locator
+    narrow : callable
+        Writes an expression in its own type.
+    """
+
+    def __init__(self, state: FunctionState, locator: Locator, narrow: Callable[[PrimExpr], ir.Value]) -> None:
+        self._state = state
+        self._locator = locator
+        self._narrow = narrow
+
+    def visit(self, n: PrimExpr, *args: object) -> ir.Value:
+        """Return the value of an index; a vector of indices keeps its type."""
+        if n.dtype not in ("int32", "int64"):
+            return self._widened(n)
+        rule = self._table.get(type(n)) or self._resolve(type(n))
+        before = self._locator.enter(n)
+        value = rule(self, n)
+        self._locator.leave(before)
+        return value
+
+    def _widened(self, n: PrimExpr) -> ir.Value:
+        value = self._narrow(n)
+        if dt.lanes(n.dtype) > 1 or value.type == I64:
+            return value
+        builder = self._state.builder
+        return builder.sext(value, I64) if dt.is_int(n.dtype) else builder.zext(value, I64)
+
+    def visit_Node(self, n: PrimExpr) -> ir.Value:
+        return self._widened(n)
+
+    def visit_IntImm(self, n: IntImm) -> ir.Value:
+        return constant(I64, n.value)
+
+    def visit_Var(self, n: Var) -> ir.Value:
+        return self._state.wide[n] if n in self._state.wide else self._widened(n)
+
+    def visit_Cast(self, n: Cast) -> ir.Value:
+        if n.value.dtype == "int32" or n.value.dtype == n.dtype:
+            return self.visit(n.value)
+        return self._widened(n)
+
+    def visit_Add(self, n: Add) -> ir.Value:
+        return self._state.builder.add(self.visit(n.a), self.visit(n.b), flags=("nsw",))
+
+    def visit_Sub(self, n: Sub) -> ir.Value:
+        return self._state.builder.sub(self.visit(n.a), self.visit(n.b), flags=("nsw",))
+
+    def visit_Mul(self, n: Mul) -> ir.Value:
+        return self._state.builder.mul(self.visit(n.a), self.visit(n.b), flags=("nsw",))
+
+    def visit_FloorDiv(self, n: FloorDiv) -> ir.Value:
+        shift = power_of_two(n.b)
+        if shift is not None:
+            return floor_shift(self._state.builder, self.visit(n.a), shift)
+        return self._by_constant(n, floor_div)
+
+    def visit_FloorMod(self, n: FloorMod) -> ir.Value:
+        shift = power_of_two(n.b)
+        if shift is not None:
+            return floor_mask(self._state.builder, self.visit(n.a), shift)
+        return self._by_constant(n, floor_mod)
+
+    def _by_constant(self, n: BinaryOp, write: Callable[..., ir.Value]) -> ir.Value:
+        if not isinstance(n.b, IntImm):
+            return self._widened(n)  # a 64-bit division is several times slower
+        return write(self._state.builder, self.visit(n.a), self.visit(n.b))
+
+    def visit_Min(self, n: Min) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        return self._state.builder.select(self._state.builder.icmp_signed("<", a, b), a, b)
+
+    def visit_Max(self, n: Max) -> ir.Value:
+        a, b = self.visit(n.a), self.visit(n.b)
+        return self._state.builder.select(self._state.builder.icmp_signed(">", a, b), a, b)
