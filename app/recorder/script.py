@@ -10,14 +10,20 @@ import signal
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, TracebackType
+from typing import Any
 
 from app.artifacts import Console, Problem
+from app.recorder.suggestions import suggestion
 
 SCRIPT_NAME = "script.py"
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
+
+
+MESSAGE_LIMIT = 4_000
+"""Characters of a message that are kept."""
 
 
 class BudgetExceeded(BaseException):
@@ -34,6 +40,7 @@ class Transcript:
 
     def write(self, stream: str, text: str) -> None:
         """Add output; neighbours of one stream are joined."""
+        text = printable(text)
         room = max(0, CONSOLE_LIMIT - self._size)
         self.dropped += max(0, len(text) - room)
         text = text[:room]
@@ -145,7 +152,7 @@ class Script:
                 exc,
             )
         except BaseException as exc:
-            self._add(type(exc).__name__, str(exc) or type(exc).__name__, deepest_line(exc.__traceback__), exc)
+            self._add(type(exc).__name__, _words(exc, module.__dict__), deepest_line(exc.__traceback__), exc)
 
     def give_up(self, line: int | None, seconds: float) -> None:
         """Note that the script does not come back from native code that runs at ``line``."""
@@ -171,9 +178,32 @@ class Script:
         start, end = _columns(exc.__traceback__, line)
         self.problems.append(
             Problem(
-                kind=kind, message=message, line=line, column=start, end_column=end, trace=user_trace(exc.__traceback__)
+                kind=clean(kind),
+                message=clean(message),
+                line=line,
+                column=start,
+                end_column=end,
+                trace=user_trace(exc.__traceback__),
             )
         )
+
+
+def _words(exc: BaseException, names: Mapping[str, Any]) -> str:
+    """Return what an exception says; one of the script's own may fail even at that."""
+    try:
+        return (str(exc) or type(exc).__name__) + suggestion(exc, names)
+    except Exception as failure:
+        return f"{type(exc).__name__}, which cannot be shown: {type(failure).__name__}"
+
+
+def printable(text: str) -> str:
+    """Return text that can be encoded: what cannot, lone surrogates, is written out as ``\\ud800``."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def clean(text: str) -> str:
+    """Return a message that can be encoded and is not too long to read."""
+    return printable(text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …")
 
 
 def deepest_line(tb: TracebackType | None) -> int | None:
@@ -198,7 +228,7 @@ def _columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, in
 def user_trace(tb: TracebackType | None) -> list[str]:
     """Return the script's own frames, innermost last; frames of the server's files would leak its paths."""
     return [
-        f"line {frame.lineno}, in {frame.name}: {frame.line}"
+        clean(f"line {frame.lineno}, in {frame.name}: {frame.line}")
         for frame in traceback.extract_tb(tb)
         if frame.filename == SCRIPT_NAME
     ]

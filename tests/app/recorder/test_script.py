@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from app.recorder.script import CONSOLE_LIMIT, Script
@@ -80,3 +81,32 @@ def test_exit_is_not_a_mistake() -> None:
 def test_the_script_is_main_and_has_its_own_names() -> None:
     script = run("assert __name__ == '__main__'\nassert __file__ == 'script.py'\n")
     assert not script.problems
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import math\nmath.sqroot(4)", "has no attribute 'sqroot'; did you mean 'sqrt'?"),
+        ("matmul = 1\nprint(matmull)", "'matmull' is not defined; did you mean 'matmul'?"),
+        ("pritn(1)", "did you mean 'print'?"),
+        ("(1).nothing_like_it", "has no attribute 'nothing_like_it'"),
+    ],
+)
+def test_a_misspelt_name_is_told_what_it_may_have_meant(source: str, words: str) -> None:
+    [problem] = run(source).problems
+    assert problem.message.endswith(words)
+
+
+def test_text_that_cannot_be_encoded_is_written_out() -> None:
+    script = run("print('a\\ud800b')\nraise ValueError('\\udfff' + 'm' * 100_000)")
+    assert script.transcript.finished()[0].text == "a\\ud800b\n"
+    [problem] = script.problems
+    assert problem.message.startswith("\\udfff")
+    assert len(problem.message) < 5_000
+    msgspec.json.encode([script.transcript.finished(), script.problems])
+
+
+def test_an_exception_that_cannot_be_shown() -> None:
+    [problem] = run("class E(Exception):\n    def __str__(self):\n        return 1 / 0\nraise E\n").problems
+    assert problem.message == "E, which cannot be shown: ZeroDivisionError"
+    assert problem.line == 4

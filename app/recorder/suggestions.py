@@ -1,0 +1,31 @@
+"""What a misspelt name may have meant, as Python itself suggests where it prints a traceback."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
+    """Return ``; did you mean 'vectorize'?`` for an unknown name that is close to a known one, else ``""``.
+
+    Parameters
+    ----------
+    exc : BaseException
+    names : mapping
+        The script's global names.
+    """
+    wanted = getattr(exc, "name", None)
+    if not isinstance(wanted, str) or "did you mean" in str(exc):
+        return ""
+    known: Iterable[str]
+    if isinstance(exc, AttributeError) and exc.obj is not None:
+        known = (name for name in dir(exc.obj) if not name.startswith("_"))
+    elif isinstance(exc, NameError):
+        known = [*names, *dir(builtins)]
+    else:
+        return ""
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.7)
+    return f"; did you mean {close[0]!r}?" if close else ""
