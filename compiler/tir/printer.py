@@ -52,7 +52,7 @@ def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
         out.newline()
         _function(out, n, n.attrs.get("global_symbol") or "main")
     elif isinstance(n, Stmt):
-        definitions = Definitions(concise=False)
+        definitions = Definitions()
         definitions.of_statement(n)
         StmtPrinter(out, definitions).body(n, False)
     elif isinstance(n, (PrimExpr, IterVar, Range, BufferRegion, CommReducer)):
@@ -93,7 +93,7 @@ def _module(out: TextBuilder, mod: IRModule) -> None:
 
 
 def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
-    definitions = Definitions(concise=True)
+    definitions = Definitions()
     definitions.of_function(func)
     printer = StmtPrinter(out, definitions)
     symbol = func.attrs.get("global_symbol")

@@ -19,6 +19,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     Allocate,
+    AssertStmt,
     AttrStmt,
     BufferRealize,
     BufferStore,
@@ -27,8 +28,10 @@ from compiler.tir.stmt import (
     IfThenElse,
     LetStmt,
     Prefetch,
+    ProducerRealize,
     SeqStmt,
     Stmt,
+    While,
 )
 
 THREAD_KEYS = ("thread_extent", "virtual_thread")
@@ -84,22 +87,14 @@ class Definitions(Visitor):
         For a statement, what its block declares right before it.
     at_top : list
         What is declared before the first statement of a function.
-
-    Parameters
-    ----------
-    concise : bool
-        Whether the scope of a let or an allocation that ends its block is the rest of the block; otherwise each has
-        a block of its own.
     """
 
-    def __init__(self, concise: bool) -> None:
+    def __init__(self) -> None:
         self.before: dict[Stmt, list[Any]] = {}
         self.at_top: list[Any] = []
-        self._concise = concise
         self._path: list[Stmt] = []
-        self._frames: list[bool] = []
         self._bound: dict[Any, int] = {}
-        self._first: dict[Any, tuple[list[Stmt], list[bool]]] = {}
+        self._first: dict[Any, list[Stmt]] = {}
         self._depth: dict[Any, int] = {}
 
     def of_function(self, func: PrimFunc) -> None:
@@ -114,88 +109,74 @@ class Definitions(Visitor):
 
     def of_statement(self, stmt: Stmt) -> None:
         """Find the definitions of a statement."""
-        self._statement(stmt, self._concise)
-        for n, (path, frames) in self._first.items():
-            self._place(n, path, frames, self._depth[n])
+        self._statement(stmt)
+        for n, path in self._first.items():
+            self._place(n, path, self._depth[n])
 
-    def _place(self, n: Any, path: list[Stmt], frames: list[bool], depth: int) -> None:
-        """Choose the block: the innermost one that holds the last common ancestor of all uses."""
-        start = 0
-        for index in range(depth - 1):
-            if frames[index]:
-                start = index + 1
-        unit: Stmt | None = None
-        for index in range(start, len(path)):
-            if not isinstance(path[index], SeqStmt):
-                unit = path[index]
-            if frames[index]:
-                break
-        if unit is None:
-            self.at_top.append(n)
+    def _place(self, n: Any, path: list[Stmt], depth: int) -> None:
+        """Choose the innermost scope that holds the last common ancestor of all uses, and the first use in it."""
+        inside = depth - 1
+        while inside >= 0 and not _has_scope(path, inside):
+            inside -= 1
+        if inside < 0 or not (isinstance(path[inside - 1], IfThenElse) and inside > 0):
+            inside += 1  # the body of a branch shares the scope of the branch
+        while inside < len(path) and isinstance(path[inside], SeqStmt):
+            inside += 1
+        if path:
+            self.before.setdefault(path[min(inside, len(path) - 1)], []).append(n)
         else:
-            self.before.setdefault(unit, []).append(n)
+            self.at_top.append(n)
 
     # the walk
 
-    def _statement(self, stmt: Stmt, last: bool) -> None:
-        """Walk a statement; ``last`` says whether nothing follows it in its block."""
-        if isinstance(stmt, SeqStmt):
-            self._enter(stmt, False)
-            end = len(stmt.seq) - 1
-            for index, item in enumerate(stmt.seq):
-                self._statement(item, last and index == end)
-        else:
-            self._enter(stmt, isinstance(stmt, _ALWAYS_BLOCKS) or not last)
-            self.visit(stmt, last)
-        self._path.pop()
-        self._frames.pop()
-
-    def _enter(self, stmt: Stmt, frame: bool) -> None:
+    def _statement(self, stmt: Stmt) -> None:
         self._path.append(stmt)
-        self._frames.append(frame)
+        self.visit(stmt)
+        self._path.pop()
 
-    def visit_Stmt(self, n: Stmt, last: bool) -> None:
+    def visit_Stmt(self, n: Stmt) -> None:
         for name in n.children:
             child = getattr(n, name)
-            if isinstance(child, Stmt):
-                self._statement(child, True)
-            elif child is not None:
-                self._use_all(child if isinstance(child, tuple) else (child,))
+            for item in child if isinstance(child, tuple) else (child,):
+                if isinstance(item, Stmt):
+                    self._statement(item)
+                elif item is not None:
+                    self.visit(item)
 
-    def visit_BufferStore(self, n: BufferStore, last: bool) -> None:
+    def visit_BufferStore(self, n: BufferStore) -> None:
         self._use_buffer(n.buffer)
         self._use_all(n.indices)
         self.visit(n.value)
 
-    def visit_For(self, n: For, last: bool) -> None:
+    def visit_For(self, n: For) -> None:
         self.visit(n.min)
         self.visit(n.extent)
         self._within(n.body, n.loop_var)
 
-    def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
+    def visit_LetStmt(self, n: LetStmt) -> None:
         self.visit(n.value)
         self._within(n.body, n.var)
 
-    def visit_Allocate(self, n: Allocate, last: bool) -> None:
+    def visit_Allocate(self, n: Allocate) -> None:
         self._use_all(n.extents)
         self.visit(n.condition)
         self._within(n.body, n.buffer_var)
 
-    def visit_DeclBuffer(self, n: DeclBuffer, last: bool) -> None:
+    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
         self._use_all((n.buffer.data, *n.buffer.shape))
         self._within(n.body, n.buffer)
 
-    def visit_BufferRealize(self, n: BufferRealize, last: bool) -> None:
+    def visit_BufferRealize(self, n: BufferRealize) -> None:
         self._use_buffer(n.buffer)
         self._use_all(n.bounds)
         self.visit(n.condition)
-        self._statement(n.body, True)
+        self._statement(n.body)
 
-    def visit_Prefetch(self, n: Prefetch, last: bool) -> None:
+    def visit_Prefetch(self, n: Prefetch) -> None:
         self._use_buffer(n.buffer)
         self._use_all(n.bounds)
 
-    def visit_AttrStmt(self, n: AttrStmt, last: bool) -> None:
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
         subject = n.node
         if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
             self.visit(n.value)
@@ -208,13 +189,13 @@ class Definitions(Visitor):
         elif isinstance(subject, PrimExpr):
             self.visit(subject)
         self.visit(n.value)
-        self._statement(n.body, True)
+        self._statement(n.body)
 
-    def visit_IfThenElse(self, n: IfThenElse, last: bool) -> None:
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
         self.visit(n.condition)
-        self._statement(n.then_case, True)
+        self._statement(n.then_case)
         if n.else_case is not None:
-            self._statement(n.else_case, True)
+            self._statement(n.else_case)
 
     def visit_Var(self, n: Var) -> None:
         self._use(n)
@@ -245,7 +226,7 @@ class Definitions(Visitor):
 
     def _within(self, body: Stmt, defined: Any) -> None:
         self._bind(defined)
-        self._statement(body, True)
+        self._statement(body)
         self._release(defined)
 
     def _bind(self, *nodes: Any) -> None:
@@ -277,10 +258,10 @@ class Definitions(Visitor):
         if n in self._bound:
             return
         if n not in self._first:
-            self._first[n] = list(self._path), list(self._frames)
+            self._first[n] = list(self._path)
             self._depth[n] = len(self._path)
             return
-        first, depth = self._first[n][0], min(self._depth[n], len(self._path))
+        first, depth = self._first[n], min(self._depth[n], len(self._path))
         while depth and first[depth - 1] is not self._path[depth - 1]:
             depth -= 1
         self._depth[n] = depth
@@ -294,4 +275,19 @@ class Definitions(Visitor):
                 self._use_all(child)
 
 
-_ALWAYS_BLOCKS = (For, IfThenElse)
+_SCOPES = (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    DeclBuffer,
+    For,
+    LetStmt,
+    ProducerRealize,
+    While,
+)
+
+
+def _has_scope(path: list[Stmt], index: int) -> bool:
+    """Return whether definitions can stand in the statement at ``index``: what holds for a body, and branches."""
+    return isinstance(path[index], _SCOPES) or (index > 0 and isinstance(path[index - 1], IfThenElse))
