@@ -49,23 +49,88 @@ BAD = [
     BadScript("unknown name", "import tvm\ntvm.te.tensor_product()\n", "AttributeError", "tensor_product", 2),
     BadScript("unknown module", "import tvm.nothing_like_this\n", "ModuleNotFoundError", "nothing_like_this", 1),
     BadScript("other package", "import torch\n", "ModuleNotFoundError", "torch", 1),
-    BadScript("foreign axes", MATMUL + "s[D].reorder(C.op.axis[0], D.op.axis[1])\n", ".*", "reorder", 10),
-    BadScript("factor", MATMUL + "s[D].split(D.op.axis[0], factor=-4)\n", ".*", r"split: .*factor.*-4", 10),
+    BadScript(
+        "foreign axes",
+        MATMUL + "s[D].reorder(C.op.axis[0], D.op.axis[1])\n",
+        "ScheduleError",
+        "'i' is no axis of 'D'",
+        10,
+    ),
+    BadScript(
+        "misspelt primitive",
+        MATMUL + "s[D].vectorise(D.op.axis[1])\n",
+        "AttributeError",
+        "did you mean 'vectorize'",
+        10,
+    ),
+    BadScript(
+        "factor", MATMUL + "s[D].split(D.op.axis[0], factor=-4)\n", "ArgumentError", r"split: factor .*got -4", 10
+    ),
     BadScript(
         "vectorize a size",
         "from tvm import te\nimport tvm\nn = te.var('n')\nA = te.placeholder((n,), name='A')\n"
         "B = te.compute((n,), lambda i: A[i], name='B')\ns = te.create_schedule(B.op)\n"
         "s[B].vectorize(B.op.axis[0])\ntvm.lower(s, [A, B])\n",
-        ".*",
-        "(?i)vectoriz",
+        "ScheduleError",
+        "vectorize: axis 'i' of stage 'B' must have a constant extent, got n",
+        8,
+    ),
+    BadScript(
+        "output elsewhere",
+        MATMUL + "s[D].compute_at(s[C], C.op.axis[0])\ntvm.lower(s, [A, B, D])\n",
+        "ScheduleError",
+        "compute_at: stage 'D' is an output",
+        10,
+    ),
+    BadScript(
+        "compute_at outside the consumer",
+        MATMUL + "E = te.compute((n, n), lambda i, j: A[i, j], name='E')\ns = te.create_schedule([D.op, E.op])\n"
+        "s[C].compute_at(s[E], E.op.axis[0])\ntvm.lower(s, [A, B, D, E])\n",
+        "ScheduleError",
+        "compute_at: .*'C'.*'E'",
         None,
     ),
     BadScript(
-        "compute_at outside",
-        MATMUL + "s[D].compute_at(s[C], C.op.axis[0])\ntvm.lower(s, [A, B, D])\n",
-        ".*",
-        "compute_at",
-        None,
+        "out of bounds",
+        MATMUL + "te.compute((n,), lambda i: A[i + 1, 0], name='E')\n",
+        "BoundError",
+        "from 1 to 64",
+        10,
+    ),
+    BadScript(
+        "too many indices",
+        MATMUL + "te.compute((n,), lambda i: A[i, 0, 0])\n",
+        "BoundError",
+        "expected 2 indices, got 3",
+        10,
+    ),
+    BadScript(
+        "truth of an expression",
+        MATMUL + "te.compute((n,), lambda i: A[i, 0] if i < 3 else 0)\n",
+        "TVMError",
+        "if_then_else",
+        10,
+    ),
+    BadScript("unknown target", MATMUL + "tvm.build(s, [A, B, D], target='lvm')\n", "TargetError", "lvm", 10),
+    BadScript(
+        "unknown processor", MATMUL + "tvm.build(s, [A, B, D], target='llvm -mcpu=z80')\n", "TargetError", "z80", 10
+    ),
+    BadScript(
+        "wrong array",
+        MATMUL + "f = tvm.build(s, [A, B, D])\nx = tvm.nd.empty((n, n - 1))\nf(x, x, x)\n",
+        "ArgumentError",
+        "'A' must have dimension 1 equal to 64, got 63",
+        12,
+    ),
+    BadScript(
+        "part of TVM that is not here",
+        "import tvm\ntvm.relay.var('x')\n",
+        "AttributeError",
+        "not part of Strata yet",
+        2,
+    ),
+    BadScript(
+        "hostile exception", "raise type('E', (Exception,), {'__str__': lambda e: 1 / 0})\n", "E", "cannot be shown", 1
     ),
     BadScript("endless", "while True:\n    pass\n", "Timeout", "stopped", 1, "timeout", True),
     BadScript(
@@ -128,6 +193,12 @@ def test_what_was_seen_before_a_mistake_is_shown(explorer: FlaskClient) -> None:
     assert [(problem["kind"], problem["line"]) for problem in answer["problems"]] == [("ValueError", 11)]
     assert answer["units"]
     assert answer["listings"]
+
+
+def test_characters_that_cannot_be_encoded_are_written_out(explorer: FlaskClient) -> None:
+    answer = compile_(explorer, "print('\\ud800')\nraise ValueError('\\udfff')\n")
+    assert answer["console"][0]["text"] == "\\ud800\n"
+    assert answer["problems"][0]["message"] == "\\udfff"
 
 
 def test_an_output_flood_is_cut(explorer: FlaskClient) -> None:
