@@ -7,15 +7,15 @@ several lines owns its header, not its body: an indented block starts afresh.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from compiler.ir.node import Node
 from compiler.ir.origin import NO_SPAN, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """Columns ``[start, end)`` of a line, written for ``node``."""
 
     start: int
@@ -42,11 +42,20 @@ class Line:
 
 
 class _Open:
-    __slots__ = ("node", "start")
+    """A node that is being written; not a generator, as this is entered for every node of a listing."""
 
-    def __init__(self, node: Node, start: int) -> None:
+    __slots__ = ("node", "out", "start")
+
+    def __init__(self, out: TextBuilder, node: Node) -> None:
+        self.out = out
         self.node = node
-        self.start = start
+        self.start = 0
+
+    def __enter__(self) -> None:
+        self.out._begin(self)
+
+    def __exit__(self, *exc: object) -> None:
+        self.out._end(self)
 
 
 class TextBuilder:
@@ -93,19 +102,19 @@ class TextBuilder:
         self.write(text)
         self.newline()
 
-    @contextmanager
-    def at(self, n: Node) -> Iterator[None]:
+    def at(self, n: Node) -> AbstractContextManager[None]:
         """Attribute what is written inside to ``n``."""
-        start = self._column if self._parts else len(self._indent) * self._depth
-        self.positions.setdefault(n, (len(self.lines) + 1, start + 1))
-        opened = _Open(n, start)
+        return _Open(self, n)
+
+    def _begin(self, opened: _Open) -> None:
+        start = opened.start = self._column if self._parts else len(self._indent) * self._depth
+        self.positions.setdefault(opened.node, (len(self.lines) + 1, start + 1))
         self._open.append(opened)
-        try:
-            yield
-        finally:
-            self._open.pop()
-            if self._parts and self._column > opened.start:
-                self._regions.append(Region(opened.start, self._column, n))
+
+    def _end(self, opened: _Open) -> None:
+        self._open.pop()
+        if self._parts and self._column > opened.start:
+            self._regions.append(Region(opened.start, self._column, opened.node))
 
     @contextmanager
     def indented(self) -> Iterator[None]:
