@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -22,6 +23,8 @@ CHUNK_LINES = 200
 FIRST_CHUNKS = 2
 LISTINGS_KEPT_LINES = 2_000_000
 """How many lines of listings a process remembers; the oldest go first."""
+CHUNKS_KEPT = 1_000
+"""How many highlighted chunks a process remembers."""
 DIFF_LIMIT = 6_000
 """Lines a side that may differ; beyond, the middle is shown as replaced as a whole."""
 
@@ -67,8 +70,6 @@ class DrawnLine:
 
     number: int
     html: Markup
-    linked: bool
-    blank: bool
     mark: str = ""
 
 
@@ -81,15 +82,18 @@ class Chunk:
     lines: list[DrawnLine] = field(default_factory=list)
 
 
+@lru_cache(CHUNKS_KEPT)
+def _highlighted(texts: tuple[str, ...], language: str) -> list[Markup]:
+    """Highlight, remembering: an edit leaves most chunks as they were."""
+    return highlight(texts, language)
+
+
 def draw_chunk(listing: Listing, index: int) -> Chunk:
     """Return a chunk of a listing with its lines highlighted."""
     start = index * CHUNK_LINES
     lines = listing.lines[start : start + CHUNK_LINES]
-    html = highlight((line.text for line in lines), listing.language)
-    drawn = [
-        DrawnLine(start + offset + 1, text, bool(line.origins), not line.text.strip())
-        for offset, (line, text) in enumerate(zip(lines, html, strict=True))
-    ]
+    html = _highlighted(tuple(line.text for line in lines), listing.language)
+    drawn = [DrawnLine(number, text) for number, text in enumerate(html, start + 1)]
     return Chunk(index, len(lines), drawn)
 
 
@@ -141,9 +145,8 @@ def diff(before: Listing, after: Listing) -> Diff:
 
     def take(side: Listing, html: list[Markup], span: range, mark: str) -> None:
         for index in span:
-            line = side.lines[index]
-            drawn.append(DrawnLine(index + 1, html[index], bool(line.origins), not line.text.strip(), mark))
-            origins.append(line)
+            drawn.append(DrawnLine(index + 1, html[index], mark))
+            origins.append(side.lines[index])
 
     for tag, i1, i2, j1, j2 in _opcodes(old, new):
         if tag == "equal":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer
@@ -30,22 +31,28 @@ GAS_STYLES = ((Name.Function, "k"), *STYLES)
 """In assembly the function names of the lexer are mnemonics."""
 
 
+@cache
+def _style(kind: _TokenType, gas: bool) -> str:
+    return next((name for root, name in (GAS_STYLES if gas else STYLES) if is_token_subtype(kind, root)), "")
+
+
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
     """Return each line as escaped HTML with one-letter classes, always as many lines as came in."""
     texts = list(lines)
     lexer = LEXERS[language](stripnl=False, ensurenl=False)
-    styles = GAS_STYLES if language == "gas" else STYLES
+    gas = language == "gas"
     out: list[list[str]] = [[]]
     tokens = list(lexer.get_tokens("\n".join(texts)))
     for index, (kind, value) in enumerate(tokens):
-        style = next((name for root, name in styles if is_token_subtype(kind, root)), "")
+        style = _style(kind, gas)
         if kind is Name and index + 1 < len(tokens) and tokens[index + 1][1].startswith("("):
             style = "f"
         for part, text in enumerate(value.split("\n")):
             if part:
                 out.append([])
-            if text:
-                safe = str(escape(text))
-                out[-1].append(f'<i class="{style}">{safe}</i>' if style else safe)
+            if text and style:
+                out[-1].append(f'<i class="{style}">{escape(text)}</i>')
+            elif text:
+                out[-1].append(escape(text))
     out.extend([] for _ in range(len(texts) - len(out)))
     return [Markup("".join(line)) for line in out[: len(texts)]]

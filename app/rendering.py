@@ -243,7 +243,7 @@ def _fact(name: str, value: float | str) -> str:
     if isinstance(value, str):
         return value
     if name.endswith(" bits"):
-        return f"{value:g}-bit {name[: -len(' bits')]}s" if value else ""
+        return f"{value:g}-bit" if value else "scalar"
     if name == "fma":
         return f"{value:,} FMA"
     return _count(int(value), _PLURALS[name]) if name in _PLURALS else f"{value:,g} {name}"

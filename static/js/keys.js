@@ -2,7 +2,7 @@
 import { compile } from "./compile.js";
 import { $, $$ } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
-import { ORDER, focusPane } from "./layout.js";
+import { ORDER, enlarge, focusPane } from "./layout.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
 import { setOption, stepBy, toggleDiff } from "./steps.js";
@@ -11,6 +11,7 @@ const apple = /Mac|iP(hone|ad)/.test(navigator.platform);
 const plain = {
   "?": () => $("#help").showModal(),
   g: () => tell("reveal"),
+  m: () => enlarge(document.activeElement.closest(".pane")?.dataset.pane ?? $(".pane.alone")?.dataset.pane ?? "loops"),
   d: toggleDiff,
   "[": () => stepBy(-1),
   "]": () => stepBy(1),

@@ -15,6 +15,7 @@ export const ladder = {
 export function startLadder() {
   $("#ladder-button").addEventListener("click", toggleLadder);
   document.addEventListener("click", ({ target }) => { if (target.id === "ladder-stop") stop(); });
+  on("answered", labelSteps);
   on("edited", () => { if ($("#bench table")) $("#pane-bench").classList.add("stale"); });
 }
 
@@ -80,10 +81,20 @@ async function draw() {
   do {
     again = false;
     facts();
+    labelSteps();
     shown.room = $("#bench").clientWidth - 28;
     await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify(shown) } });
   } while (again);
   drawing = false;
+}
+
+/** Once measured, the strip tells what each step of the schedule reached. */
+function labelSteps() {
+  if (!shown || $("#pane-bench").classList.contains("stale")) return;
+  for (const { step, gflops } of shown.measurements) {
+    const chip = gflops && $(`#strip .chip[data-prefix="${step}"] small`);
+    if (chip) chip.textContent = `${Number(gflops.toPrecision(3))} GFLOP/s`;
+  }
 }
 
 function facts() {

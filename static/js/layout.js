@@ -1,7 +1,7 @@
 // Panes that can be resized, and shown one at a time where there is little room.
 import Split from "../vendor/split.js";
 import { $, $$, element, narrow } from "./dom.js";
-import { on, recall, remember } from "./state.js";
+import { recall, remember } from "./state.js";
 
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
@@ -15,6 +15,10 @@ const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp
 export function startLayout() {
   SPLITS.forEach(split);
   tabs();
+  document.addEventListener("click", ({ target }) => {
+    const heading = target.closest(".heading");
+    if (heading) enlarge(heading.dataset.enlarge);
+  });
 }
 
 function split({ name, parts, direction, sizes, least }) {
@@ -64,7 +68,18 @@ export function showPane(pane) {
   remember("tab", pane);
 }
 
+/** Let a pane have the whole room, or go back to all of them. */
+export function enlarge(pane) {
+  const section = $(`#pane-${pane}`);
+  const alone = !section.classList.contains("alone");
+  for (const other of $$(".pane")) other.classList.toggle("alone", alone && other === section);
+  for (const heading of $$(".heading")) heading.setAttribute("aria-pressed", String(alone && heading.dataset.enlarge === pane));
+  $("#panes").classList.toggle("enlarged", alone);
+}
+
 export function focusPane(pane) {
+  const alone = $(".pane.alone");
+  if (alone && alone.dataset.pane !== pane) enlarge(pane);
   showPane(pane);
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
 }
@@ -77,5 +92,4 @@ function tabs() {
     $("#tabs").append(button);
   }
   showPane(narrow.matches ? recall("tab", "source") : "source");
-  on("answered", () => showPane(recall("tab", "source"))); // morphed panes come without the class
 }

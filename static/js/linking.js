@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty } from "./links.js";
 import { on, readJson, tell } from "./state.js";
 
-const TINTS = 6;
+const TINTS = 8;
 const PANES = ["loops", "llvm", "asm"];
 const model = new LinkModel();
 const elements = new Map(); // pane -> set number -> lines in the document
@@ -17,6 +17,7 @@ export function startLinking() {
   on("text", (pane) => { readPane(pane); colour(); relight(); });
   on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
   readAnswer();
+  showHeart();
   const panes = $("#panes");
   panes.addEventListener("pointerover", hover);
   panes.addEventListener("pointerleave", () => show(pinned));
@@ -161,6 +162,16 @@ function reveal(from) {
     if (lines.length) scrollTo(pane, lines);
   }
   if (from !== "source" && footprint.sources.size) editor.reveal(Math.max(...footprint.sources));
+}
+
+/** At first, show where the work is done: what became of the last statement of the loop nest. */
+function showHeart() {
+  const lines = model.panes.get("loops")?.lines ?? [];
+  const footprint = model.of("loops", lines.findLastIndex((set) => set !== 0));
+  for (const pane of ["llvm", "asm"]) {
+    const found = model.relatedLines(pane, footprint);
+    if (found.length) scrollTo(pane, found);
+  }
 }
 
 function rowHeight(body) {

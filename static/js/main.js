@@ -17,8 +17,10 @@ import { startTips } from "./tips.js";
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
   !(before.dataset?.key && before.dataset.key === after.dataset?.key);
 
-// What a visitor opened stays open.
-Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.matches("details"));
+// What a visitor opened stays open, and what the scripts say about a pane stays said.
+const OURS = { details: ["open"], ".pane": ["class"], ".heading": ["aria-pressed"] };
+Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
+  !Object.entries(OURS).some(([selector, names]) => names.includes(name) && node.matches(selector));
 
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   if (event.detail.target.id === "pane-bench" && ladder.shown) event.detail.shouldSwap = false;

@@ -6,7 +6,7 @@ import re
 from html import unescape
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.highlighting import LEXERS, highlight
@@ -19,6 +19,7 @@ def plain(html: str) -> str:
 
 
 @pytest.mark.parametrize("language", sorted(LEXERS))
+@settings(max_examples=30)
 @given(lines=st.lists(LINE, max_size=8))
 def test_text_survives_line_by_line(language: str, lines: list[str]) -> None:
     assert [plain(html) for html in highlight(lines, language)] == lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 
@@ -85,6 +86,21 @@ def test_everything_works_by_keyboard(fixed: str, open_page: Callable[..., Page]
     expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
+
+
+def test_a_pane_can_have_the_whole_room(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.click("#title-llvm .heading")
+    expect(page.locator(".pane:visible")).to_have_count(1)
+    box = page.locator("#pane-llvm").bounding_box()
+    assert box is not None
+    assert box["width"] == 1440
+    page.keyboard.press("Alt+2")
+    expect(page.locator(".pane:visible")).to_have_count(7)
+    page.keyboard.press("m")
+    expect(page.locator("#pane-loops")).to_have_class(re.compile("alone"))
+    page.keyboard.press("m")
+    expect(page.locator(".pane:visible")).to_have_count(7)
 
 
 def test_panes_keep_their_sizes_and_the_theme(fixed: str, open_page: Callable[..., Page]) -> None:
