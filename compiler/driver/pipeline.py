@@ -50,7 +50,7 @@ def phases(ctx: PassContext, simple_mode: bool = False) -> list[list[Pass]]:
         users[0],
         [*flatten(), *users[1]],
         [*transform_loops(ctx, simple_mode), *users[2]],
-        [*clean_up(), *users[3], *hoist_common_subexpressions(ctx, simple_mode)],
+        [*clean_up(), *users[3], *instrument(ctx), *hoist_common_subexpressions(ctx, simple_mode)],
     ]
 
 
@@ -81,6 +81,16 @@ def transform_loops(ctx: PassContext, simple_mode: bool) -> list[Pass]:
 def clean_up() -> list[Pass]:
     """Return the passes of phase 3 that come before the user's."""
     return [transform.Simplify(), transform.RemoveNoOp(), transform.RewriteUnsafeSelect()]
+
+
+def instrument(ctx: PassContext) -> list[Pass]:
+    """Return the passes that add checks, or leave them out, as the context says."""
+    passes: list[Pass] = []
+    if ctx.config.get("tir.instrument_bound_checkers", False):
+        passes.append(transform.InstrumentBoundCheckers())
+    if ctx.config.get("tir.disable_assert", False):
+        passes.append(transform.SkipAssert())
+    return passes
 
 
 def hoist_common_subexpressions(ctx: PassContext, simple_mode: bool) -> list[Pass]:

@@ -9,7 +9,7 @@ from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr, Var
 from compiler.ir.substitute import uses_var
-from compiler.ir.transform import Sequential, register_config_option
+from compiler.ir.transform import Sequential
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, For, ForKind, IfThenElse, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
@@ -17,8 +17,6 @@ from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.scan import features
 from compiler.tir.transform.simplify import Simplify
-
-register_config_option("tir.HoistIfThenElse", dict)
 
 
 def HoistIfThenElse(variant: str | None = None) -> Sequential:

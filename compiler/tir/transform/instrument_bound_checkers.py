@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import And, Call, IntImm, PrimExpr, Ramp, StringImm, binary, const
+from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, binary, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, IfThenElse, Stmt
+from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.same import same_exprs
 
 MESSAGE = "OUT OF THE BOUNDS"
 
@@ -29,6 +31,13 @@ def InstrumentBoundCheckers() -> PrimFuncPass:
 
 
 class _Instrument(Mutator):
+    def __init__(self) -> None:
+        self._analyzer = Analyzer()
+
+    def visit_For(self, n: For) -> Stmt:
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return n
 
@@ -36,26 +45,32 @@ class _Instrument(Mutator):
         checks = [*_inside(n.buffer, n.indices), *_checks(n.value)]
         for index in n.indices:
             checks.extend(_checks(index))
-        return _asserted(checks, n)
+        return self._asserted(checks, n)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
-        return _asserted(_checks(n.value), n)
+        return self._asserted(_checks(n.value), n)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        then = self.visit(n.then_case)
-        other = None if n.else_case is None else self.visit(n.else_case)
-        return _asserted(_checks(n.condition), rebuild(n, {"then_case": then, "else_case": other}))
+        with self._analyzer.constraint(n.condition):
+            then = self.visit(n.then_case)
+        other = None
+        if n.else_case is not None:
+            with self._analyzer.constraint(Not(n.condition)):
+                other = self.visit(n.else_case)
+        return self._asserted(_checks(n.condition), rebuild(n, {"then_case": then, "else_case": other}))
 
-
-def _asserted(checks: list[PrimExpr], stmt: Stmt) -> Stmt:
-    if not checks:
-        return stmt
-    condition = checks[0]
-    for check in checks[1:]:
-        condition = binary(And, condition, check)
-    if isinstance(condition, IntImm) and condition.value:
-        return stmt
-    return AssertStmt(condition, StringImm(MESSAGE), stmt)
+    def _asserted(self, checks: list[PrimExpr], stmt: Stmt) -> Stmt:
+        """Return the statement behind an assertion of what cannot be proved."""
+        unproved: list[PrimExpr] = []
+        for check in checks:
+            if not self._analyzer.can_prove(check) and not any(same_exprs([check], [c]) for c in unproved):
+                unproved.append(check)
+        if not unproved:
+            return stmt
+        condition = unproved[0]
+        for check in unproved[1:]:
+            condition = binary(And, condition, check)
+        return AssertStmt(condition, StringImm(MESSAGE), stmt)
 
 
 def _inside(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> list[PrimExpr]:

@@ -14,11 +14,9 @@ for _key in (
     "tir.disable_cse_tir",
     "tir.disable_storage_rewrite",
     "tir.disable_vectorize",
-    "tir.enable_debug",
     "tir.enable_equiv_terms_in_cse_tir",
     "tir.instrument_bound_checkers",
     "tir.noalias",
-    "tir.debug_keep_trivial_loop",
 ):
     register_config_option(_key, (bool, int))
 

@@ -6,7 +6,6 @@ from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm
 from compiler.ir.substitute import uses_var
-from compiler.ir.transform import register_config_option
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import (
     Allocate,
@@ -26,8 +25,6 @@ from compiler.tir.stmt import (
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.purity import has_effect
 from compiler.tir.transform.same import same_exprs
-
-register_config_option("tir.RemoveNoOp", dict)
 
 
 def RemoveNoOp() -> PrimFuncPass:

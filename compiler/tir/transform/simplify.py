@@ -7,7 +7,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, Not, PrimExpr, Range, StringImm, Var
-from compiler.ir.transform import register_config_option
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import LIKELY
 from compiler.tir.function import PrimFunc
@@ -25,8 +24,6 @@ from compiler.tir.stmt import (
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.same import same_exprs
-
-register_config_option("tir.Simplify", dict)
 
 
 def Simplify() -> PrimFuncPass:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Broadcast, Call, Ramp, Select, Var, const
 from compiler.tir import op as tir
 from compiler.tir.buffer import decl_buffer
@@ -26,12 +27,15 @@ from compiler.tir.stmt import (
     seq,
 )
 from compiler.tir.transform import (
+    Apply,
+    Filter,
     HoistIfThenElse,
     InsertHoistIfThenElse,
     InstrumentBoundCheckers,
     NarrowDataType,
     RemoveNoOp,
     RewriteUnsafeSelect,
+    SkipAssert,
 )
 from tests.compiler.tir.transform.programs import allocate, apply, assert_same, function, loop, nodes
 
@@ -241,3 +245,20 @@ def test_what_is_not_read_is_not_checked() -> None:
     assert len(nodes(after, AssertStmt)) == 2
     assert [c for c in nodes(after, Call) if c.op.name == "tir.if_then_else"]
     assert_same(func, after, scalars={"n": 9})
+
+
+def test_assertions_are_left_out() -> None:
+    func = function(AssertStmt(n < 4, tir.convert("n"), BufferStore(C, n, (n,))), C, scalars=(n,))
+    after = apply(func, SkipAssert())
+    assert isinstance(after.body, BufferStore)
+    assert apply(after, SkipAssert()) is after
+
+
+def test_plain_functions_make_passes() -> None:
+    func = function(BufferStore(C, const(1), (const(0),)), C)
+    assert apply(func, Apply(lambda f: f.with_attr("mark", 1))).attrs["mark"] == 1
+    mod = IRModule({"a": func.with_attr("keep", 1), "b": func})
+    assert [var.name_hint for var in Filter(lambda f: "keep" in f.attrs)(mod)] == ["a"]
+    for make in (Apply, Filter):
+        with pytest.raises(ArgumentError, match="must be callable, got 3"):
+            make(3)  # type: ignore[arg-type]

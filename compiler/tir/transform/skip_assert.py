@@ -1,0 +1,33 @@
+"""Leaving assertions out."""
+
+from __future__ import annotations
+
+from compiler.ir.functor import Mutator
+from compiler.ir.primexpr import PrimExpr
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AssertStmt, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.scan import features
+
+
+def SkipAssert() -> PrimFuncPass:
+    """Leave all assertions out.
+
+    The option ``tir.disable_assert`` adds this pass to the last phase::
+
+        assert n < 64, "n is too large"    →   C[n] = 0.0
+        C[n] = 0.0
+    """
+    return simple_pass("tir.SkipAssert", _skip)
+
+
+def _skip(func: PrimFunc) -> PrimFunc:
+    return func.with_body(_Skip().visit(func.body)) if AssertStmt in features(func).nodes else func
+
+
+class _Skip(Mutator):
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        return self.visit(n.body)  # type: ignore[no-any-return]
