@@ -14,6 +14,7 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.split_sum import NO_UPPER, Split, Sum
 from compiler.ir import dtype as dt
+from compiler.ir.origin import NO_SPAN, Span
 from compiler.ir.primexpr import (
     LT,
     Add,
@@ -88,63 +89,65 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _sum(self, n: PrimExpr) -> Sum:
         """Return an expression of index type as a sum."""
         result = Sum(n.dtype, [])
-        self._collect(n, 1, result)
+        self._collect(n, 1, result, NO_SPAN)
         return result
 
-    def _collect(self, n: PrimExpr, factor: int, into: Sum) -> None:
-        """Add ``n * factor`` to a sum."""
+    def _collect(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
+        """Add ``n * factor`` to a sum; ``span`` is where what surrounds ``n`` comes from."""
         kind = type(n)
+        if n.span:
+            span |= n.span
         if kind is IntImm:
             into.base += n.value * factor  # type: ignore[attr-defined]
         elif isinstance(n, Add):
-            self._collect(n.a, factor, into)
-            self._collect(n.b, factor, into)
+            self._collect(n.a, factor, into, span)
+            self._collect(n.b, factor, into, span)
         elif isinstance(n, Sub):
-            self._collect(n.a, factor, into)
-            self._collect(n.b, -factor, into)
+            self._collect(n.a, factor, into, span)
+            self._collect(n.b, -factor, into, span)
         elif isinstance(n, Mul):
-            self._collect_product(n, factor, into)
+            self._collect_product(n, factor, into, span)
         elif isinstance(n, (FloorDiv, FloorMod)):
-            self._collect_division(n, factor, into)
+            self._collect_division(n, factor, into, span)
         else:
             e = self.visit(n)
             if e is not n and isinstance(e, (IntImm, Add, Sub, Mul, FloorDiv, FloorMod)):
-                self._collect(e, factor, into)
+                self._collect(e, factor, into, span)
             else:
-                into.add_term(Split(e, factor))
+                into.add_term(Split(e, factor, 1, NO_UPPER, span))
 
-    def _collect_product(self, n: Mul, factor: int, into: Sum) -> None:
+    def _collect_product(self, n: Mul, factor: int, into: Sum, span: Span) -> None:
         if isinstance(n.b, IntImm):
             if n.b.value:
-                self._collect(n.a, factor * n.b.value, into)
+                self._collect(n.a, factor * n.b.value, into, span)
             return
         a, b = self._sum(n.a), self._sum(n.b)
         if not b.terms:
-            into.add(a, factor * b.base)
+            into.add(a, factor * b.base, span)
         elif not a.terms:
-            into.add(b, factor * a.base)
+            into.add(b, factor * a.base, span)
         else:
-            self._collect_opaque(n, a, b, factor, into)
+            self._collect_opaque(n, a, b, factor, into, span)
 
-    def _collect_opaque(self, n: BinaryOp, a: Sum, b: Sum, factor: int, into: Sum) -> None:
+    def _collect_opaque(self, n: BinaryOp, a: Sum, b: Sum, factor: int, into: Sum, span: Span) -> None:
         """Add an operation that the normal form does not know, on operands in normal form, after the rules."""
         left, right = a.expression(self.known.bounds), b.expression(self.known.bounds)
         same = deep_equal(left, n.a) and deep_equal(right, n.b)
         e = n if same else type(n)(left, right)
         rewritten = self.visit_BinaryOp(e)
         if isinstance(rewritten, (Add, Sub, IntImm)):
-            self._collect(rewritten, factor, into)
+            self._collect(rewritten, factor, into, span)
         else:
-            into.add_term(Split(rewritten, factor))
+            into.add_term(Split(rewritten, factor, 1, NO_UPPER, span))
 
-    def _collect_division(self, n: FloorDiv | FloorMod, factor: int, into: Sum) -> None:
+    def _collect_division(self, n: FloorDiv | FloorMod, factor: int, into: Sum, span: Span) -> None:
         dividend, divisor = self._sum(n.a), self._sum(n.b)
         if divisor.terms or divisor.base <= 0:
-            self._collect_opaque(n, dividend, divisor, factor, into)
+            self._collect_opaque(n, dividend, divisor, factor, into, span)
         elif isinstance(n, FloorDiv):
-            into.add(self._quotient(dividend, divisor.base), factor)
+            into.add(self._quotient(dividend, divisor.base), factor, span)
         else:
-            into.add(self._remainder(dividend, divisor.base), factor)
+            into.add(self._remainder(dividend, divisor.base), factor, span)
 
     def _quotient(self, dividend: Sum, c: int) -> Sum:
         whole, rest = dividend.separate(c)
@@ -202,7 +205,7 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _reduced(self, n: LT) -> PrimExpr | None:
         """Divide both sides by what all of their terms share, up to a rest that cannot matter."""
         difference = self._sum(n.a)
-        self._collect(n.b, -1, difference)
+        self._collect(n.b, -1, difference, NO_SPAN)
         common = gcd(*[term.scale for term in difference.terms])
         for divisor in {common, *[abs(term.scale) for term in difference.terms]}:
             if divisor < 2:
@@ -231,7 +234,7 @@ def _divide(piece: Split, c: int) -> Split | None:
         return None
     lower = piece.lower * (c // scale)
     if piece.upper == NO_UPPER or piece.upper % lower == 0:
-        return Split(piece.index, 1, lower, piece.upper)
+        return Split(piece.index, 1, lower, piece.upper, piece.span)
     return None
 
 
@@ -242,5 +245,5 @@ def _reduce(piece: Split, c: int) -> Split | None:
         return None
     upper = piece.lower * (c // scale)
     if piece.upper == NO_UPPER or piece.upper % upper == 0:
-        return Split(piece.index, scale, piece.lower, upper)
+        return Split(piece.index, scale, piece.lower, upper, piece.span)
     return piece if upper % piece.upper == 0 else None

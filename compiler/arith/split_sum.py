@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
 from compiler.arith.deep_equal import deep_equal
+from compiler.ir.origin import NO_SPAN, Span, ambient
 from compiler.ir.primexpr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub
 
 NO_UPPER = 0
 """Stands for a piece that is not reduced by a modulus."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """The value ``(index % upper) // lower * scale``.
 
-    ``lower`` divides ``upper``.  ``written`` is an expression of the program that is the piece without its scale.
+    ``lower`` divides ``upper``.  ``span`` names where the piece comes from.
     """
 
-    index: PrimExpr
-    scale: int = 1
-    lower: int = 1
-    upper: int = NO_UPPER
-    written: PrimExpr | None = None
+    __slots__ = ("index", "lower", "scale", "span", "upper")
 
-    def scaled(self, scale: int) -> Split:
-        """Return the same piece with another scale."""
-        return Split(self.index, scale, self.lower, self.upper, self.written)
+    def __init__(
+        self, index: PrimExpr, scale: int = 1, lower: int = 1, upper: int = NO_UPPER, span: Span = NO_SPAN
+    ) -> None:
+        self.index = index
+        self.scale = scale
+        self.lower = lower
+        self.upper = upper
+        self.span = span
+
+    def scaled(self, scale: int, span: Span = NO_SPAN) -> Split:
+        """Return the same piece with another scale, and with more origins."""
+        return Split(self.index, scale, self.lower, self.upper, self.span | span if span else self.span)
 
     def same_piece(self, other: Split) -> bool:
         """Return whether two pieces differ in their scales only."""
@@ -43,7 +47,7 @@ class Split:
         if self.lower != other.upper or self.upper == other.upper:
             return None
         if self.scale * other.lower == other.scale * self.lower and deep_equal(self.index, other.index):
-            return Split(self.index, other.scale, other.lower, self.upper)
+            return Split(self.index, other.scale, other.lower, self.upper, self.span | other.span)
         return None
 
     def interval(self, bounds: ConstIntBoundAnalyzer) -> Interval:
@@ -59,8 +63,6 @@ class Split:
 
     def expression(self, bounds: ConstIntBoundAnalyzer) -> PrimExpr:
         """Return the piece without its scale."""
-        if self.written is not None:
-            return self.written
         e, dtype = self.index, self.index.dtype
         if self.upper:
             low, high = bounds.visit(e)
@@ -79,13 +81,13 @@ class Sum:
         self.terms = terms
         self.base = base
 
-    def add(self, other: Sum, factor: int = 1) -> None:
-        """Add ``other * factor`` to this sum."""
+    def add(self, other: Sum, factor: int = 1, span: Span = NO_SPAN) -> None:
+        """Add ``other * factor`` to this sum; its terms also come from ``span``."""
         if factor == 0:
             return
         self.base += other.base * factor
         for term in other.terms:
-            self.add_term(term if factor == 1 else term.scaled(term.scale * factor))
+            self.add_term(term if factor == 1 and not span else term.scaled(term.scale * factor, span))
 
     def add_term(self, term: Split) -> None:
         """Add one piece, merged with those that it fits."""
@@ -93,7 +95,7 @@ class Sum:
             if mine.same_piece(term):
                 del self.terms[i]
                 if mine.scale + term.scale:
-                    self.add_term(mine.scaled(mine.scale + term.scale))
+                    self.add_term(mine.scaled(mine.scale + term.scale, term.span))
                 return
             merged = mine.above(term) or term.above(mine)
             if merged is not None:
@@ -128,12 +130,12 @@ class Sum:
         if not self.terms:
             return IntImm(self.dtype, self.base)
         if len(self.terms) == 1 and self.base == 0 and self.terms[0].scale != -1:
-            return self._scaled(self.terms[0].expression(bounds), self.terms[0].scale)
+            return self._written(self.terms[0], self.terms[0].scale, bounds)
         terms = sorted(self.terms, key=_written_order)
         result: PrimExpr | None = None
         for term in terms:
             if term.scale > 0:
-                value = self._scaled(term.expression(bounds), term.scale)
+                value = self._written(term, term.scale, bounds)
                 result = value if result is None else Add(result, value)
         if result is None:
             result = IntImm(self.dtype, max(self.base, 0))
@@ -141,11 +143,19 @@ class Sum:
             result = Add(result, IntImm(self.dtype, self.base))
         for term in terms:
             if term.scale < 0:
-                result = Sub(result, self._scaled(term.expression(bounds), -term.scale))
+                result = Sub(result, self._written(term, -term.scale, bounds))
         return Sub(result, IntImm(self.dtype, -self.base)) if self.base < 0 else result
 
-    def _scaled(self, e: PrimExpr, scale: int) -> PrimExpr:
-        return e if scale == 1 else Mul(e, IntImm(self.dtype, scale))
+    def _written(self, term: Split, scale: int, bounds: ConstIntBoundAnalyzer) -> PrimExpr:
+        """Write a term out; what is built for it has its origins."""
+        outer = ambient.span
+        if term.span:
+            ambient.span = term.span
+        e = term.expression(bounds)
+        if scale != 1:
+            e = Mul(e, IntImm(self.dtype, scale))
+        ambient.span = outer
+        return e
 
 
 def _written_order(term: Split) -> tuple[int, int, float]:

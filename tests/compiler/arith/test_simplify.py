@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.arith import Analyzer
 from compiler.arith.deep_equal import deep_equal
+from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import (
     And,
     Broadcast,
@@ -260,3 +261,16 @@ def test_symbolic_ranges() -> None:
     assert analyzer.simplify((i * m + j) // m) is i
     assert analyzer.simplify((i * m + j) % m) is j
     assert deep_equal(analyzer.simplify(Min(i + 1, n)), i + 1)
+
+
+def test_each_term_remembers_where_it_comes_from() -> None:
+    split, use = frozenset({1}), frozenset({2})
+    with derived_from(split):
+        axis = io * 32 + ii
+    with derived_from(use):
+        index = axis * 1024 + j
+    result = tiled().simplify(index)
+    assert deep_equal(result, io * 32768 + ii * 1024 + j)
+    outer, inner = result.a.a, result.a.b
+    assert outer.span == inner.span == split | use
+    assert result.span == use
