@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.driver.lower import lower
+from compiler.driver.lower import LOWERED, lower
 from compiler.ir.error import ArgumentError, TargetError, show
 from compiler.ir.events import notify
 from compiler.ir.functor import Visitor
@@ -33,7 +33,7 @@ def build(
     Parameters
     ----------
     inputs : Schedule, PrimFunc or IRModule
-        A module is taken as it is: it has been lowered already.
+        What :func:`lower` returned is taken as it is; anything else is lowered first.
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order; only with a schedule.
     target : str or Target, optional
@@ -54,9 +54,10 @@ def build(
         If the target is unknown, or has no threads for the loops that are bound to thread axes.
     """
     chosen = _target(target)
-    module = inputs if isinstance(inputs, IRModule) else lower(inputs, args, name=name, binds=binds)
     if isinstance(inputs, IRModule) and args is not None:
         raise ArgumentError("build: args go with a schedule only, got an IRModule")
+    done = isinstance(inputs, IRModule) and LOWERED in inputs.attrs
+    module = inputs if done else lower(inputs, args, name=name, binds=binds)
     _check(module, chosen)
     notify("build_begin", name, module, chosen)
     built = runtime_module(codegen(module, chosen))

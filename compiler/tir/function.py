@@ -35,6 +35,10 @@ class PrimFunc(BaseFunc):
     buffer_map: Mapping[Var, Buffer] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if type(self.params) is not tuple:
+            object.__setattr__(self, "params", tuple(self.params))
+
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """Return this function with another body."""
         return self if new_body is self.body else self._changed("body", new_body)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler import te
+from compiler import te, tir
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError, TargetError
@@ -37,6 +37,21 @@ def test_what_is_built_computes(lowered: bool) -> None:
     c = compiler.nd.array(np.zeros(100, dtype="float32"))
     func(compiler.nd.array(a), compiler.nd.array(b), c)
     np.testing.assert_array_equal(c.numpy(), a + b)
+
+
+def test_a_module_that_was_not_lowered_is_lowered_first() -> None:
+    n = 32
+    source, result = (tir.decl_buffer((4, 8), name=name) for name in ("source", "result"))
+    params = [tir.Var(b.name, "handle") for b in (source, result)]
+    i, j = tir.Var("i"), tir.Var("j")
+    store = tir.BufferStore(result, source[i, j] * 2.0, [i, j])
+    loops = tir.For(i, 0, 4, tir.ForKind.PARALLEL, tir.For(j, 0, 8, tir.ForKind.VECTORIZED, store))
+    func = tir.PrimFunc(params, loops, dict(zip(params, (source, result), strict=True)), {"global_symbol": "twice"})
+    built = build(IRModule({"twice": func}), target="llvm")
+    a = np.arange(n, dtype="float32").reshape(4, 8)
+    out = compiler.nd.array(np.zeros((4, 8), dtype="float32"))
+    built["twice"](compiler.nd.array(a), out)
+    np.testing.assert_array_equal(out.numpy(), a * 2)
 
 
 def test_the_target_around_is_used() -> None:
