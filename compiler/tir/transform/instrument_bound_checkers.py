@@ -6,7 +6,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, binary, const
+from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
@@ -27,12 +27,16 @@ def InstrumentBoundCheckers() -> PrimFuncPass:
 
     What ``if_then_else`` reads is checked only where it is read.
     """
-    return simple_pass("tir.InstrumentBoundCheckers", lambda func: func.with_body(_Instrument().visit(func.body)))
+    return simple_pass("tir.InstrumentBoundCheckers", lambda func: func.with_body(_Instrument(func).visit(func.body)))
 
 
 class _Instrument(Mutator):
-    def __init__(self) -> None:
+    def __init__(self, func: PrimFunc) -> None:
         self._analyzer = Analyzer()
+        for buffer in func.buffer_map.values():
+            for dim in buffer.shape:
+                if isinstance(dim, Var):
+                    self._analyzer.mark_global_non_neg(dim)
 
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))

@@ -43,6 +43,9 @@ OPTIONS = {
     "unroll_loop_with_partition_hint_no_interval": False,
 }
 
+_WRITTEN_OUT = (ForKind.UNROLLED, ForKind.VECTORIZED)
+"""Kinds of loops whose extent has to stay constant."""
+
 HINT = "pragma_loop_partition_hint"
 
 
@@ -202,6 +205,8 @@ class _Partition(Mutator):
         cuts = [(low, begin, below.beyond()), (begin, end, known), (end, high, above.beyond())]
         pieces = [_Piece(a, self._analyzer.simplify(b - a), facts is known, facts) for a, b, facts in cuts]
         pieces = [p for p in pieces if not self._proved(p.extent <= 0)]
+        if n.kind in _WRITTEN_OUT and not all(isinstance(p.extent, IntImm) for p in pieces):
+            return []
         return pieces if known and any(p.free for p in pieces) else []
 
     def _proved(self, e: PrimExpr) -> bool:

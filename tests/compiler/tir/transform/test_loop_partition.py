@@ -118,3 +118,13 @@ def test_the_marks_are_gone_afterwards() -> None:
 def test_an_unknown_option_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"tir.LoopPartition: there is no option 'partition_const'"):
         apply(constant(10, 3, 4), LoopPartition(), config={"tir.LoopPartition": {"partition_const": True}})
+
+
+def test_a_loop_that_is_written_out_keeps_its_constant_extent() -> None:
+    i, n, c = Var("i"), Var("n"), decl_buffer((8,), "int32", name="C")
+    body = IfThenElse(tir.likely(i < n), BufferStore(c, const(1), (i,)))
+    for kind in (ForKind.UNROLLED, ForKind.VECTORIZED):
+        func = function(loop(i, 8, body, kind), c, scalars=(n,))
+        after = apply(func, LoopPartition(), config=CONSTANT)
+        assert [int(x.extent) for x in nodes(after, For)] == [8]
+        assert_same(func, after, scalars={"n": 3})
