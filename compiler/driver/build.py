@@ -56,8 +56,10 @@ def build(
     chosen = _target(target)
     if isinstance(inputs, IRModule) and args is not None:
         raise ArgumentError("build: args go with a schedule only, got an IRModule")
-    done = isinstance(inputs, IRModule) and LOWERED in inputs.attrs
-    module = inputs if done else lower(inputs, args, name=name, binds=binds)
+    if isinstance(inputs, IRModule) and LOWERED in inputs.attrs:
+        module = inputs
+    else:
+        module = lower(inputs, args, name=name, binds=binds)
     _check(module, chosen)
     notify("build_begin", name, module, chosen)
     built = runtime_module(codegen(module, chosen))
