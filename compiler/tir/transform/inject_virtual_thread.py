@@ -7,6 +7,7 @@ from typing import Any
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import Node, rebuild
+from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.substitute import substitute
 from compiler.tir.buffer import Buffer, BufferLoad
@@ -66,7 +67,8 @@ class _FindThreads(Mutator):
         if not isinstance(n.node, IterVar):
             raise LoweringError(f"InjectVirtualThread: expected a thread axis, got {show(n.node)}")
         touched = _touched(body, n.node.var)
-        return _Inject(n.node.var, n.value.value, touched).visit(body)  # type: ignore[no-any-return]
+        with inheriting(n.span):
+            return _Inject(n.node.var, n.value.value, touched).visit(body)  # type: ignore[no-any-return]
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:

@@ -9,6 +9,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.same import same_exprs

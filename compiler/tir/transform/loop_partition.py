@@ -10,6 +10,7 @@ from compiler.arith.int_set import IntervalSet, to_set
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
+from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import (
     And,
     Call,
@@ -228,7 +229,8 @@ class _Partition(Mutator):
         var = Var(n.loop_var.name, n.loop_var.dtype, span=n.loop_var.span)
         single = isinstance(piece.extent, IntImm) and piece.extent.value == 1 and not self._keep_single
         value = piece.begin if single else _shifted(piece.begin, var)
-        body = substitute(body, {n.loop_var: value})
+        with inheriting(n.span):
+            body = substitute(body, {n.loop_var: value})
         loop: Stmt = rebuild(n, {"loop_var": var, "min": const(0, var.dtype), "extent": piece.extent, "body": body})
         if not piece.free:
             loop = without_no_ops(_Prune(self._analyzer).visit(loop))
