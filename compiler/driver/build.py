@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.driver.lower import LOWERED, lower
+from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError, TargetError, show
 from compiler.ir.events import notify
 from compiler.ir.functor import Visitor
@@ -15,6 +15,7 @@ from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
+from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For
 
@@ -33,7 +34,7 @@ def build(
     Parameters
     ----------
     inputs : Schedule, PrimFunc or IRModule
-        What :func:`lower` returned is taken as it is; anything else is lowered first.
+        A module is lowered first, unless it looks like what :func:`lower` returns.
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order; only with a schedule.
     target : str or Target, optional
@@ -56,7 +57,7 @@ def build(
     chosen = _target(target)
     if isinstance(inputs, IRModule) and args is not None:
         raise ArgumentError("build: args go with a schedule only, got an IRModule")
-    if isinstance(inputs, IRModule) and LOWERED in inputs.attrs:
+    if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
         module = inputs
     else:
         module = lower(inputs, args, name=name, binds=binds)

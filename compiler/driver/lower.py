@@ -15,9 +15,6 @@ from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_loops import SIMPLE_MODE
 
-LOWERED = "lowered"
-"""Attribute of a module that has been through the phases: building it need not lower it again."""
-
 
 def lower(
     inputs: Schedule | PrimFunc | IRModule,
@@ -54,8 +51,8 @@ def lower(
     """
     notify("lower_begin", name, inputs, args)
     module = _module(inputs, args, name, binds)
-    facts = {LOWERED: True, SIMPLE_MODE: True} if simple_mode else {LOWERED: True}
-    module = IRModule(module.functions, {**module.attrs, **facts})
+    if simple_mode:
+        module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode)):
         for each in passes:
             module = each(module)

@@ -6,13 +6,14 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars
 from compiler.tir.analysis.memory import calculate_allocated_bytes, calculate_workspace_bytes, used_buffers
-from compiler.tir.analysis.verify import verify_memory, verify_ssa
+from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
 from compiler.tir.stmt import Stmt
 
 __all__ = [
     "calculate_allocated_bytes",
     "calculate_workspace_bytes",
     "expr_deep_equal",
+    "is_lowered",
     "undefined_vars",
     "used_buffers",
     "verify_memory",

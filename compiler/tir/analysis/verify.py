@@ -9,7 +9,7 @@ from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, Let, Var
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, LetStmt, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, ForKind, LetStmt, Stmt
 
 CPU_KINDS = ("llvm", "c", "ext_dev", "hexagon")
 """Kinds of targets whose code touches memory without thread axes."""
@@ -95,3 +95,34 @@ class _SingleDefinition(Visitor):
 
     def visit_Var(self, n: Any) -> None:
         """A use."""
+
+
+def is_lowered(func: PrimFunc) -> bool:
+    """Return whether a function is as lowering leaves it: memory has one dimension, and vectors are written out."""
+    visitor = _Unlowered()
+    visitor.visit(func.body)
+    return not visitor.found
+
+
+class _Unlowered(Visitor):
+    def __init__(self) -> None:
+        self.found = False
+
+    def visit_Node(self, n: Node) -> None:
+        if not self.found:
+            Visitor.visit_Node(self, n)
+
+    def visit_BufferRealize(self, n: BufferRealize) -> None:
+        self.found = True
+
+    def visit_For(self, n: For) -> None:
+        self.found |= n.kind is ForKind.VECTORIZED
+        self.visit_Node(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.found |= len(n.indices) != 1
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.found |= len(n.indices) != 1
+        self.visit_Node(n)
