@@ -174,7 +174,7 @@ class ComputeNest:
     def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
         """Return what wraps the body of a loop, and the value of its axis there."""
         dom = self.domains[axis]
-        span = axis.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
+        span = axis.span | self.op.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
         inside: Inside = (lambda _, body: body) if suffix else self.inside
         thread = attr.bind_thread if attr is not None else None
         if thread is not None:

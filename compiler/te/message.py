@@ -47,8 +47,7 @@ def pass_down_domain(stage: Any, domains: Domains, analyzer: Analyzer) -> None:
 
 def _split_extents(extent: PrimExpr, split: Split, analyzer: Analyzer) -> tuple[PrimExpr, PrimExpr]:
     """Return the extents of the outer and the inner loop; neither is longer than the parent where that is known."""
-    given = split.factor if split.factor is not None else split.nparts
-    assert given is not None
+    given = split.size
     if isinstance(extent, IntImm) and isinstance(given, IntImm):
         size = max(1, min(extent.value, given.value))
         one: PrimExpr = IntImm(extent.dtype, size)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from compiler.ir.error import show
+from compiler.ir.error import TVMError, show
 from compiler.ir.events import notify
 from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_frame
 from compiler.ir.primexpr import IterVar
@@ -61,6 +61,9 @@ class Recorder(Protocol):
     primitives: list[Primitive]
     applying: bool
 
+    def checkpoint(self) -> Callable[[], None]:
+        """Return what brings the stages back to how they are now."""
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,7 +72,7 @@ def primitive(method: F) -> F:
     """Record the calls that users make of a method of a schedule or of a stage.
 
     Calls that a primitive makes itself are part of it.  The origin of the call is ambient inside, so that the axes
-    and operations made there inherit it.
+    and operations made there inherit it.  A primitive that is refused leaves the schedule as it was.
     """
     signature = inspect.signature(method)
     names = list(signature.parameters)[1:]
@@ -87,10 +90,14 @@ def primitive(method: F) -> F:
         index = schedule.stages.index(self) if on_stage else None
         # Only what is made comes from the arguments; a remark on a loop does not come from the other loops it names.
         span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
+        restore = schedule.checkpoint()
         schedule.applying = True
         try:
             with derived_from(span):
                 result = method(self, *args, **kwargs)
+        except TVMError:
+            restore()
+            raise
         finally:
             schedule.applying = False
         made = _shown(result) if result is not None and result is not self else ""

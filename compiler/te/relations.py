@@ -19,6 +19,13 @@ class Split:
     factor: PrimExpr | None
     nparts: PrimExpr | None
 
+    @property
+    def size(self) -> PrimExpr:
+        """The one that is given."""
+        given = self.nparts if self.factor is None else self.factor
+        assert given is not None
+        return given
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fuse:

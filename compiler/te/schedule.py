@@ -91,6 +91,18 @@ class Schedule:
             stage.attach_stage = pairs[stage.attach_stage] if stage.attach_stage else None
         return new
 
+    def checkpoint(self) -> Callable[[], None]:
+        """Return what brings the stages back to how they are now."""
+        saved = [(stage, stage.copy(self)) for stage in self.stages]
+
+        def restore() -> None:
+            self.stages = [stage for stage, _ in saved]
+            for stage, copy in saved:
+                stage.take(copy)
+            self._stage_of = {stage.origin_op: stage for stage in self.stages}
+
+        return restore
+
     def normalize(self) -> Schedule:
         """Return the schedule that is lowered: inlined, every loop counted from zero, places valid."""
         from compiler.te.normalize import normalize

@@ -76,14 +76,18 @@ class Stage:
 
     def copy(self, schedule: Owner) -> Stage:
         """Return a copy for another schedule; the stage that it is attached to is still the old one."""
-        new = Stage(schedule, self.op)
-        new.origin_op = self.origin_op
-        new.scope, new.is_output, new.double_buffered = self.scope, self.is_output, self.double_buffered
-        new.attach_type, new.attach_stage, new.attach_ivar = self.attach_type, self.attach_stage, self.attach_ivar
-        new.place_span = self.place_span
-        new.all_iter_vars, new.leaf_iter_vars = self.all_iter_vars[:], self.leaf_iter_vars[:]
-        new.relations, new.iter_var_attrs = self.relations[:], dict(self.iter_var_attrs)
+        new = Stage(schedule, self.origin_op)
+        new.take(self)
         return new
+
+    def take(self, other: Stage) -> None:
+        """Become what ``other`` is, in this schedule."""
+        self.op, self.origin_op = other.op, other.origin_op
+        self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
+        self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
+        self.place_span = other.place_span
+        self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
+        self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
 
     def __repr__(self) -> str:
         return f"stage({self.op.name})"
@@ -308,9 +312,9 @@ class Stage:
         """Let the stride of a dimension be ``k * factor + offset`` elements, against conflicts in memory banks."""
         if position(list(self.op.axis), axis) < 0:
             raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
-        for name, value in (("factor", factor), ("offset", offset)):
-            if not isinstance(value, int) or value < (name == "factor"):
-                raise ArgumentError(f"storage_align: {name} must be an int, got {show(value)} ({self._of(axis)})")
+        for name, value, kind in (("factor", factor, "positive"), ("offset", offset, "non-negative")):
+            if not isinstance(value, int) or value < (kind == "positive"):
+                raise ArgumentError(f"storage_align: {name} must be a {kind} int, got {show(value)} ({self._of(axis)})")
         self._set_attr(axis, dim_align=(factor, offset))
 
     @primitive

@@ -67,7 +67,7 @@ def _check_variables(schedule: Any, params: Sequence[Var], buffer_map: Mapping[V
         if isinstance(stage.op, PlaceholderOp):
             continue
         own = {a.var for a in stage.op.root_iter_vars}
-        factors = [r.factor or r.nparts for r in stage.relations if isinstance(r, Split)]
+        factors = [r.size for r in stage.relations if isinstance(r, Split)]
         used = free_vars((*stage.op.body, *(domain(a).extent for a in stage.op.root_iter_vars), *factors))
         for var in used:
             if var not in known and var not in own:

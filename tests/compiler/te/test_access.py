@@ -1,0 +1,116 @@
+"""Reads are proved to stay inside of their tensors, refused, or guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import te, tir
+from compiler.ir.error import BoundError
+from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.interpreter import interpret
+
+A = te.placeholder((20, 16), name="A")
+index = te.placeholder((10,), "int32", name="index")
+n, m = te.var("n"), te.var("m")
+X = te.placeholder((n,), name="X")
+k = te.reduce_axis((0, 16), name="k")
+r = te.reduce_axis((0, n), name="r")
+
+
+def _text(shape: Any, fcompute: Callable[..., Any]) -> str:
+    return str(te.compute(shape, fcompute, name="T").op.body[0])
+
+
+@pytest.mark.parametrize(
+    ("shape", "fcompute", "text"),
+    [
+        ((20, 16), lambda i, j: A[i, j], "A[i, j]"),
+        ((320,), lambda i: A[i // 16, i % 16], "A[i // 16, i % 16]"),
+        ((n,), lambda i: X[n - 1 - i], "X[n - 1 - i]"),
+        ((n - 2,), lambda i: X[i + 2], "X[i + 2]"),
+        ((m, n), lambda j, i: X[(i + 1) % n], "X[(i + 1) % n]"),
+        (
+            (20, 16),
+            lambda i, j: te.if_then_else(te.all(i >= 1, j < 15), A[i - 1, j + 1], 0.0),
+            "T.if_then_else(i >= 1 and j < 15, A[i - 1, j + 1], T.float32(0.0))",
+        ),
+        (
+            (20, 16),
+            lambda i, j: tir.Select(i < 1, te.const(0.0), A[i - 1, j].asobject()),
+            "T.Select(i < 1, T.float32(0.0), A[i - 1, j])",
+        ),
+        (
+            (n,),
+            lambda i: te.if_then_else(te.any(i < 1, i >= n - 1), 0.0, X[i - 1] + X[i + 1]),
+            "T.if_then_else(i < 1 or i >= n - 1, T.float32(0.0), X[i - 1] + X[i + 1])",
+        ),
+    ],
+)
+def test_what_is_proved_stays_as_it_is(shape: Any, fcompute: Callable[..., Any], text: str) -> None:
+    assert _text(shape, fcompute) == text
+
+
+@pytest.mark.parametrize(
+    ("shape", "fcompute", "text"),
+    [
+        (
+            (10,),
+            lambda i: A[index[i], 3],
+            "T.if_then_else(index[i] >= 0 and index[i] < 20, A[index[i], 3], T.float32(0.0))",
+        ),
+        ((16,), lambda i: A[0, i * i], "T.if_then_else(i * i < 16, A[0, i * i], T.float32(0.0))"),
+        ((m,), lambda i: X[i], "T.if_then_else(i < n, X[i], T.float32(0.0))"),
+        (
+            (20, 16),
+            lambda i, j: te.if_then_else(i >= 1, A[i - 2, j], 1.0),
+            "T.if_then_else(i >= 1, T.if_then_else(i - 2 >= 0, A[i - 2, j], T.float32(0.0)), T.float32(1.0))",
+        ),
+    ],
+)
+def test_what_is_not_proved_is_guarded(shape: Any, fcompute: Callable[..., Any], text: str) -> None:
+    assert _text(shape, fcompute) == text
+
+
+@pytest.mark.parametrize(
+    ("shape", "fcompute", "message"),
+    [
+        (
+            (4,),
+            lambda i: A[i, i + 13],
+            "compute 'T': index 1 of 'A' runs from 13 to 16, outside of its shape (20, 16); "
+            "guard the read with te.if_then_else or change the index i + 13",
+        ),
+        ((20,), lambda i: te.sum(A[i, k + 1], axis=k), "index 1 of 'A' runs from 1 to 16"),
+        ((4,), lambda i: A[i, -1], "index 1 of 'A' runs from -1 to -1"),
+        ((4,), lambda i: A[i - 1, 0], "index 0 of 'A' runs from -1 to 2"),
+        ((21, 16), lambda i, j: A[i, j], "index 0 of 'A' runs from 0 to 20"),
+    ],
+)
+def test_what_certainly_leaves_a_tensor_is_refused(shape: Any, fcompute: Callable[..., Any], message: str) -> None:
+    with pytest.raises(BoundError) as caught:
+        te.compute(shape, fcompute, name="T")
+    assert message in str(caught.value)
+
+
+def test_the_condition_of_a_reduction_guards_its_source() -> None:
+    t = te.compute((18,), lambda i: te.sum(A[i + k, 0], axis=k, where=k < 3), name="T")
+    assert str(t.op.body[0].source[0]) == "A[i + k, 0]"
+
+
+def test_nothing_is_refused_where_nothing_is_computed() -> None:
+    te.compute((0,), lambda i: A[i + 100, 0], name="T")
+
+
+def test_a_gather_gives_zero_outside() -> None:
+    t = te.compute((10,), lambda i: A[index[i], 3], name="T")
+    func = schedule_to_prim_func(te.create_schedule(t.op), [A, index, t])
+    a = np.random.default_rng(0).normal(size=(20, 16)).astype("float32")
+    where = np.array([0, 19, 20, -1, 5, 2**31 - 1, -(2**31), 7, 7, 1], "int32")
+    result = np.full(10, 9, "float32")
+    interpret(func, [a, where, result])
+    inside = (where >= 0) & (where < 20)
+    np.testing.assert_array_equal(result, np.where(inside, a[np.clip(where, 0, 19), 3], 0))

@@ -1,0 +1,289 @@
+"""The loops that schedules describe, down to names, guards and places of buffers, as classic TVM writes them."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+from compiler import te
+from tests.compiler.te.programs import body_text, matmul
+
+
+def check(schedule: te.Schedule, args: list[Any], expected: str) -> None:
+    """Compare the loops of a schedule with what they should be."""
+    assert body_text(schedule, args) == dedent(expected).strip()
+
+
+def test_plain_loops() -> None:
+    a, b, c = matmul()
+    check(
+        te.create_schedule(c.op),
+        [a, b, c],
+        """
+        T.realize(C[0:64, 0:64])
+        for i, j in T.grid(64, 64):
+            C[i, j] = T.float32(0.0)
+            for k in range(64):
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+        """,
+    )
+
+
+def test_the_lesson_s_schedule() -> None:
+    a, b, c = matmul(1024, 1024, 1024)
+    s = te.create_schedule(c.op)
+    io, ii = s[c].split(c.op.axis[0], factor=32)
+    jo, ji = s[c].split(c.op.axis[1], factor=32)
+    ko, ki = s[c].split(c.op.reduce_axis[0], factor=4)
+    s[c].reorder(io, jo, ko, ii, ji, ki)
+    _, vector = s[c].split(ji, factor=8)
+    s[c].vectorize(vector)
+    s[c].parallel(io)
+    s[c].unroll(ki)
+    check(
+        s,
+        [a, b, c],
+        """
+        T.realize(C[0:1024, 0:1024])
+        for i_outer in T.parallel(32):
+            for j_outer in range(32):
+                for i_inner_init, j_inner_outer_init in T.grid(32, 4):
+                    for j_inner_inner_init in T.vectorized(8):
+                        C[i_inner_init + i_outer * 32, j_inner_inner_init + j_inner_outer_init * 8 + j_outer * 32] = T.float32(0.0)
+                for k_outer, i_inner, j_inner_outer in T.grid(256, 32, 4):
+                    for j_inner_inner in T.vectorized(8):
+                        for k_inner in T.unroll(4):
+                            C[i_inner + i_outer * 32, j_inner_inner + j_inner_outer * 8 + j_outer * 32] = C[i_inner + i_outer * 32, j_inner_inner + j_inner_outer * 8 + j_outer * 32] + A[i_inner + i_outer * 32, k_inner + k_outer * 4] * B[k_inner + k_outer * 4, j_inner_inner + j_inner_outer * 8 + j_outer * 32]
+        """,  # noqa: E501
+    )
+
+
+def test_factors_that_do_not_divide_are_guarded() -> None:
+    a, b, c = matmul(64, 64, 64)
+    s = te.create_schedule(c.op)
+    cached = s.cache_write(c, "local")
+    io, ii = s[c].split(c.op.axis[0], factor=30)
+    jo, ji = s[c].split(c.op.axis[1], factor=32)
+    s[c].reorder(io, jo, ii, ji)
+    s[cached].compute_at(s[c], jo)
+    ko, ki = s[cached].split(s[cached].op.reduce_axis[0], factor=5)
+    i, j = s[cached].op.axis
+    s[cached].reorder(ko, i, ki, j)
+    check(
+        s,
+        [a, b, c],
+        """
+        T.realize(C[0:64, 0:64])
+        for i_outer, j_outer in T.grid(3, 2):
+            C_local = T.Buffer((64, 64), scope="local")
+            T.realize(C_local[i_outer * 30:i_outer * 30 + 30, j_outer * 32:j_outer * 32 + 32])
+            for i_c_init, j_c_init in T.grid(30, 32):
+                C_local[i_c_init + i_outer * 30, j_c_init + j_outer * 32] = T.float32(0.0)
+            for k_outer, i_c, k_inner, j_c in T.grid(13, 30, 5, 32):
+                if T.likely(k_inner + k_outer * 5 < 64):
+                    if T.likely(i_c + i_outer * 30 < 64):
+                        C_local[i_c + i_outer * 30, j_c + j_outer * 32] = C_local[i_c + i_outer * 30, j_c + j_outer * 32] + A[i_c + i_outer * 30, k_inner + k_outer * 5] * B[k_inner + k_outer * 5, j_c + j_outer * 32]
+            for i_inner, j_inner in T.grid(30, 32):
+                if T.likely(i_inner + i_outer * 30 < 64):
+                    C[i_inner + i_outer * 30, j_inner + j_outer * 32] = C_local[i_inner + i_outer * 30, j_inner + j_outer * 32]
+        """,  # noqa: E501
+    )
+
+
+def test_factors_longer_than_a_loop_are_cut() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    for split in ({"factor": 32}, {"nparts": 1}):
+        s = te.create_schedule(b.op)
+        s[b].split(b.op.axis[0], **split)
+        check(
+            s,
+            [a, b],
+            """
+            T.realize(B[0:8])
+            for i_inner in range(8):
+                B[i_inner] = A[i_inner] + T.float32(1.0)
+            """,
+        )
+
+
+def test_a_producer_is_computed_where_it_is_needed() -> None:
+    a = te.placeholder((8, 16), name="A")
+    padded = te.compute(
+        (10, 18),
+        lambda i, j: te.if_then_else(te.all(i >= 1, i < 9, j >= 1, j < 17), a[i - 1, j - 1], 0.0),
+        name="P",
+    )
+    y, x = te.reduce_axis((0, 3), name="ry"), te.reduce_axis((0, 3), name="rx")
+    d = te.compute((8, 16), lambda i, j: te.sum(padded[i + y, j + x], axis=[y, x]), name="D")
+    s = te.create_schedule(d.op)
+    _, jo, _, _ = s[d].tile(*d.op.axis, 3, 5)
+    s[padded].compute_at(s[d], jo)
+    check(
+        s,
+        [a, d],
+        """
+        T.realize(D[0:8, 0:16])
+        for i_outer, j_outer in T.grid(3, 4):
+            P = T.Buffer((10, 18))
+            T.realize(P[i_outer * 3:i_outer * 3 + 5, j_outer * 5:j_outer * 5 + 7])
+            for i, j in T.grid(5, 7):
+                if T.likely(i + i_outer * 3 < 10):
+                    if T.likely(j + j_outer * 5 < 18):
+                        P[i + i_outer * 3, j + j_outer * 5] = T.if_then_else(i + i_outer * 3 >= 1 and i + i_outer * 3 < 9 and j + j_outer * 5 >= 1 and j + j_outer * 5 < 17, A[i + i_outer * 3 - 1, j + j_outer * 5 - 1], T.float32(0.0))
+            for i_inner, j_inner in T.grid(3, 5):
+                if T.likely(i_inner + i_outer * 3 < 8):
+                    if T.likely(j_inner + j_outer * 5 < 16):
+                        D[i_inner + i_outer * 3, j_inner + j_outer * 5] = T.float32(0.0)
+                for ry, rx in T.grid(3, 3):
+                    if T.likely(i_inner + i_outer * 3 < 8):
+                        if T.likely(j_inner + j_outer * 5 < 16):
+                            D[i_inner + i_outer * 3, j_inner + j_outer * 5] = D[i_inner + i_outer * 3, j_inner + j_outer * 5] + P[i_inner + i_outer * 3 + ry, j_inner + j_outer * 5 + rx]
+        """,  # noqa: E501
+    )
+
+
+def test_an_inlined_stage_disappears() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    c = te.compute((8,), lambda i: b[i] * b[7 - i], name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_inline()
+    check(
+        s,
+        [a, c],
+        """
+        T.realize(C[0:8])
+        for i in range(8):
+            C[i] = (A[i] + T.float32(1.0)) * (A[7 - i] + T.float32(1.0))
+        """,
+    )
+
+
+def test_partial_results_come_first() -> None:
+    a = te.placeholder((10, 13), name="P")
+    r = te.reduce_axis((0, 13), name="r")
+    q = te.compute((10,), lambda i: te.sum(a[i, r], axis=r), name="Q")
+    s = te.create_schedule(q.op)
+    _, inner = s[q].split(r, 4)
+    s.rfactor(q, inner)
+    check(
+        s,
+        [a, q],
+        """
+        Q_rf = T.Buffer((4, 10))
+        T.realize(Q_rf[0:4, 0:10])
+        for r_inner, i in T.grid(4, 10):
+            Q_rf[r_inner, i] = T.float32(0.0)
+            for r_outer in range(4):
+                if T.likely(r_inner + r_outer * 4 < 13):
+                    Q_rf[r_inner, i] = Q_rf[r_inner, i] + P[i, r_inner + r_outer * 4]
+        T.realize(Q[0:10])
+        for ax0 in range(10):
+            Q[ax0] = T.float32(0.0)
+            for r_inner_v in range(4):
+                Q[ax0] = Q[ax0] + Q_rf[r_inner_v, ax0]
+        """,
+    )
+
+
+def test_symbolic_extents_stay_symbolic() -> None:
+    n = te.var("n")
+    x = te.placeholder((n,), name="X")
+    y = te.compute((n,), lambda i: x[i] + 1, name="Y")
+    z = te.compute((n,), lambda i: y[i] * 2, name="Z")
+    s = te.create_schedule(z.op)
+    outer, _ = s[z].split(z.op.axis[0], factor=8)
+    s[y].compute_at(s[z], outer)
+    expected = """
+        T.realize(Z_1[0:n])
+        for i_outer in range((n + 7) // 8):
+            Y = T.Buffer((n,))
+            T.realize(Y[i_outer * 8:i_outer * 8 + 8])
+            for i in range(8):
+                if T.likely(i + i_outer * 8 < n):
+                    Y[i + i_outer * 8] = X_1[i + i_outer * 8] + T.float32(1.0)
+            for i_inner in range(8):
+                if T.likely(i_inner + i_outer * 8 < n):
+                    Z_1[i_inner + i_outer * 8] = Y[i_inner + i_outer * 8] * T.float32(2.0)
+    """
+    assert body_text(s, [x, z]).endswith(dedent(expected).strip())
+
+
+def test_loops_become_threads() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    block, thread = s[b].split(b.op.axis[0], factor=4)
+    s[b].bind(block, te.thread_axis("blockIdx.x"))
+    s[b].bind(thread, te.thread_axis("threadIdx.x"))
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:8])
+        blockIdx_x = T.launch_thread("blockIdx.x", 2)
+        threadIdx_x = T.launch_thread("threadIdx.x", 4)
+        B[threadIdx_x + blockIdx_x * 4] = A[threadIdx_x + blockIdx_x * 4] + T.float32(1.0)
+        """,
+    )
+
+
+def test_storage_remarks_stand_around_the_buffer() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    cached = s.cache_read(a, "shared", [b])
+    outer, _ = s[b].split(b.op.axis[0], factor=4)
+    s[cached].compute_at(s[b], outer)
+    s[cached].double_buffer()
+    s[cached].storage_align(cached.op.axis[0], 16, 4)
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:8])
+        for i_outer in range(2):
+            A_shared = T.Buffer((8,), scope="shared")
+            T.attr(A_shared, "buffer_dim_align", T.tvm_tuple(0, 16, 4))
+            T.realize(A_shared[i_outer * 4:i_outer * 4 + 4])
+            with T.attr(A_shared, "double_buffer_scope", 1):
+                for ax0 in range(4):
+                    A_shared[ax0 + i_outer * 4] = A[ax0 + i_outer * 4]
+            for i_inner in range(4):
+                B[i_inner + i_outer * 4] = A_shared[i_inner + i_outer * 4] + T.float32(1.0)
+        """,
+    )
+
+
+def test_a_place_follows_its_loop() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    c = te.compute((8,), lambda i: b[i] + 1, name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], c.op.axis[0])
+    s[c].split(c.op.axis[0], factor=4)
+    check(
+        s,
+        [a, c],
+        """
+        T.realize(C[0:8])
+        for i_outer, i_inner in T.grid(2, 4):
+            B = T.Buffer((8,))
+            T.realize(B[i_outer * 4 + i_inner:i_outer * 4 + i_inner + 1])
+            B[i_outer * 4 + i_inner] = A[i_outer * 4 + i_inner] + T.float32(1.0)
+            C[i_inner + i_outer * 4] = B[i_inner + i_outer * 4] + T.float32(1.0)
+        """,
+    )
+
+
+def test_values_that_overwrite_each_other_are_held() -> None:
+    a = te.placeholder((4, 8), "int32", name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    swap = te.comm_reducer(
+        lambda x, y: (x[1] + y[0], x[0] + y[1]), lambda t, u: (te.const(0, t), te.const(0, u)), name="swap"
+    )
+    v, w = te.compute((4,), lambda i: swap((a[i, k], a[i, k]), axis=k), name="T")
+    text = body_text(te.create_schedule(v.op), [a, v, w])
+    assert text.index("T_v1[i] = ") < text.index("for k in")
+    assert text.rstrip().endswith("T_v0[i] = T_v0_next\n        T_v1[i] = T_v1_next")

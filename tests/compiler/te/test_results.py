@@ -1,0 +1,159 @@
+"""What scheduled programs compute, where NumPy has no one function for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import te, tir
+from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.buffer import decl_buffer
+from compiler.tir.interpreter import interpret
+
+Array = np.ndarray[Any, Any]
+rng = np.random.default_rng(0)
+
+
+def run(schedule: te.Schedule, args: list[Any], *arrays: Array) -> None:
+    """Run the loops of a schedule on arrays."""
+    interpret(schedule_to_prim_func(schedule, args), list(arrays))
+
+
+def _argmax() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.IterVar]:
+    a = te.placeholder((7, 13), name="A")
+    k = te.reduce_axis((0, 13), name="k")
+
+    def better(x: Any, y: Any) -> Any:
+        return (
+            tir.Select(tir.any(x[1] > y[1], tir.all(x[1].equal(y[1]), x[0] < y[0])), x[0], y[0]),
+            tir.Select(x[1] >= y[1], x[1], y[1]),
+        )
+
+    argmax = te.comm_reducer(better, lambda i, v: (te.const(1 << 20, i), te.min_value(v)), name="argmax")
+    index, value = te.compute((7,), lambda i: argmax((k, a[i, k].asobject()), axis=k), name="T")
+    return a, index, value, k
+
+
+@pytest.mark.parametrize("way", ["plain", "split", "rfactor", "cached", "reordered"])
+def test_argmax(way: str) -> None:
+    a, index, value, k = _argmax()
+    s = te.create_schedule(index.op)
+    if way == "split":
+        s[index].split(k, 5)
+        s[index].split(index.op.axis[0], 3)
+    elif way == "rfactor":
+        _, ki = s[index].split(k, 5)
+        s.rfactor(index, ki)
+    elif way == "cached":
+        caches = s.cache_write([index, value], "local")
+        outer, _ = s[index].split(s[index].op.axis[0], 3)
+        s[caches[0]].compute_at(s[index], outer)
+    elif way == "reordered":
+        s[index].reorder(k, index.op.axis[0])
+    data = rng.integers(0, 5, (7, 13)).astype("float32")
+    indices, values = np.zeros(7, "int32"), np.zeros(7, "float32")
+    run(s, [a, index, value], data, indices, values)
+    np.testing.assert_array_equal(indices, data.argmax(axis=1))
+    np.testing.assert_array_equal(values, data.max(axis=1))
+
+
+def test_results_that_need_each_other_are_taken_from_before() -> None:
+    a = te.placeholder((4, 8), "int32", name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    swap = te.comm_reducer(
+        lambda x, y: (x[1] + y[0], x[0] - y[1]), lambda t, u: (te.const(0, t), te.const(0, u)), name="swap"
+    )
+    v, w = te.compute((4,), lambda i: swap((a[i, k], a[i, k]), axis=k), name="T")
+    data = rng.integers(-5, 5, (4, 8)).astype("int32")
+    first, second = np.zeros(4, "int32"), np.zeros(4, "int32")
+    run(te.create_schedule(v.op), [a, v, w], data, first, second)
+    x, y = np.zeros(4, "int32"), np.zeros(4, "int32")
+    for column in data.T:
+        x, y = y + column, x - column
+    np.testing.assert_array_equal(first, x)
+    np.testing.assert_array_equal(second, y)
+
+
+def test_a_reduction_may_start_from_a_tensor() -> None:
+    a = te.placeholder((7, 5), "int32", name="A")
+    start = te.placeholder((7,), "int32", name="start")
+    k = te.reduce_axis((0, 5), name="k")
+    t = te.compute((7,), lambda i: te.sum(a[i, k], axis=k, init=start[i]), name="T")
+    u = te.compute((7,), lambda i: t[i] * 2, name="U")
+    s = te.create_schedule(u.op)
+    outer, _ = s[u].split(u.op.axis[0], 4)
+    s[t].compute_at(s[u], outer)
+    s[t].reorder(k, t.op.axis[0])
+    data, begin = rng.integers(-5, 5, (7, 5)).astype("int32"), rng.integers(-5, 5, 7).astype("int32")
+    result = np.zeros(7, "int32")
+    run(s, [a, start, u], data, begin, result)
+    np.testing.assert_array_equal(result, (data.sum(axis=1) + begin) * 2)
+
+
+def test_several_outputs_are_computed_by_one_nest() -> None:
+    a = te.placeholder((10,), "int32", name="A")
+    low, high = te.compute((10,), lambda i: (a[i] - 1, a[i] + 1), name="T")
+    t = te.compute((10,), lambda i: high[i] * low[i], name="U")
+    s = te.create_schedule(t.op)
+    outer, _ = s[t].split(t.op.axis[0], 4)
+    s[low].compute_at(s[t], outer)
+    data, result = np.arange(10, dtype="int32"), np.zeros(10, "int32")
+    run(s, [a, t], data, result)
+    np.testing.assert_array_equal(result, data * data - 1)
+
+
+def test_scalars_are_computed_without_loops() -> None:
+    a = te.placeholder((6,), "int32", name="A")
+    k = te.reduce_axis((0, 6), name="k")
+    total = te.compute((), lambda: te.sum(a[k], axis=k), name="total")
+    t = te.compute((6,), lambda i: a[i] * total(), name="T")
+    s = te.create_schedule([total.op, t.op])
+    data, whole, result = np.arange(6, dtype="int32"), np.zeros((), "int32"), np.zeros(6, "int32")
+    run(s, [a, total, t], data, whole, result)
+    assert whole == 15
+    np.testing.assert_array_equal(result, data * 15)
+
+
+def test_a_function_may_take_scalars() -> None:
+    a = te.placeholder((6,), name="A")
+    factor = te.var("factor", "float32")
+    t = te.compute((6,), lambda i: a[i] * factor, name="T")
+    data, result = np.arange(6, dtype="float32"), np.zeros(6, "float32")
+    interpret(schedule_to_prim_func(te.create_schedule(t.op), [a, factor, t]), [data, 2.5, result])
+    np.testing.assert_array_equal(result, data * np.float32(2.5))
+
+
+def test_a_tensor_may_be_bound_to_a_buffer() -> None:
+    a = te.placeholder((6,), name="A")
+    t = te.compute((6,), lambda i: a[i] + 1, name="T")
+    buffer = decl_buffer((6,), "float32", "mine")
+    func = schedule_to_prim_func(te.create_schedule(t.op), [a, t], binds={a: buffer})
+    assert buffer in func.buffer_map.values()
+
+
+@pytest.mark.parametrize("factor", [1, 3, 4, 7, 64])
+def test_64_bit_axes_split_too(factor: int) -> None:
+    a = te.placeholder((te.const(7, "int64"),), "int32", name="A")
+    t = te.compute(a.shape, lambda i: a[i] + 1, name="T")
+    s = te.create_schedule(t.op)
+    _, inner = s[t].split(t.op.axis[0], factor=factor)
+    assert inner.var.dtype == "int64"
+    cached = s.cache_read(a, "local", [t])
+    s[cached].compute_at(s[t], s[t].leaf_iter_vars[0])
+    data, result = np.arange(7, dtype="int32"), np.zeros(7, "int32")
+    run(s, [a, t], data, result)
+    np.testing.assert_array_equal(result, data + 1)
+
+
+@pytest.mark.parametrize("variable", [2, 3, 5, 9])
+def test_a_factor_may_be_a_variable(variable: int) -> None:
+    a = te.placeholder((10,), "int32", name="A")
+    t = te.compute((10,), lambda i: a[i] + 1, name="T")
+    factor = te.size_var("factor")
+    s = te.create_schedule(t.op)
+    s[t].split(t.op.axis[0], factor=factor)
+    data, result = np.arange(10, dtype="int32"), np.zeros(10, "int32")
+    interpret(schedule_to_prim_func(s, [a, t, factor]), [data, result, variable])
+    np.testing.assert_array_equal(result, data + 1)

@@ -1,0 +1,213 @@
+"""Schedules that cannot be are refused in words that name the primitive, the axis, the stage and the expectation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler import te
+from compiler.ir.error import ArgumentError, LoweringError, ScheduleError, TVMError
+from compiler.te.to_tir import schedule_to_prim_func
+
+
+class Setting:
+    """A product C, D of it element by element, and their schedule."""
+
+    def __init__(self) -> None:
+        self.a = te.placeholder((20, 16), name="A")
+        self.b = te.placeholder((16, 24), name="B")
+        self.k = te.reduce_axis((0, 16), name="k")
+        self.c = te.compute((20, 24), lambda i, j: te.sum(self.a[i, self.k] * self.b[self.k, j], axis=self.k), name="C")
+        self.d = te.compute((20, 24), lambda i, j: self.c[i, j] * 2 + 1, name="D")
+        self.s = te.create_schedule(self.d.op)
+        self.i, self.j = self.c.op.axis
+        self.sc, self.sd = self.s[self.c], self.s[self.d]
+
+    def lower(self, *args: Any) -> Any:
+        """Lower the schedule with the usual arguments, or with others."""
+        return schedule_to_prim_func(self.s, args or [self.a, self.b, self.d])
+
+
+def _fuse_after_reorder(x: Setting) -> None:
+    x.sc.reorder(x.i, x.k, x.j)
+    x.sc.fuse(x.i, x.j)
+
+
+def _split_twice(x: Setting) -> None:
+    x.sc.split(x.i, 2)
+    x.sc.split(x.i, 2)
+
+
+def _reorder_fused(x: Setting) -> None:
+    x.sc.fuse(x.i, x.j)
+    x.sc.reorder(x.k, x.j)
+
+
+def _inside_an_inlined_stage(x: Setting) -> None:
+    e = te.compute((20, 24), lambda i, j: x.d[i, j] + 1, name="E")
+    s = te.create_schedule(e.op)
+    s[x.c].compute_at(s[x.d], x.d.op.axis[0])
+    s[x.d].compute_inline()
+    schedule_to_prim_func(s, [x.a, x.b, e])
+
+
+def _outside_of_a_consumer(x: Setting) -> None:
+    e = te.compute((20, 24), lambda i, j: x.d[i, j] + x.c[i, j], name="E")
+    s = te.create_schedule(e.op)
+    s[x.c].compute_at(s[e], e.op.axis[0])
+    schedule_to_prim_func(s, [x.a, x.b, e])
+
+
+def _vectorize_symbolic(x: Setting) -> None:
+    n = te.var("n")
+    y = te.placeholder((n,), name="Y")
+    z = te.compute((n,), lambda i: y[i] + 1, name="Z")
+    s = te.create_schedule(z.op)
+    s[z].vectorize(z.op.axis[0])
+    schedule_to_prim_func(s, [y, z])
+
+
+def _two_caches(x: Setting) -> None:
+    x.s.cache_write(x.d, "local")
+    x.s.cache_write(x.d, "local")
+
+
+def _stray_axis(x: Setting) -> None:
+    e = te.compute((20,), lambda i: x.a[i, x.k], name="E")
+    schedule_to_prim_func(te.create_schedule(e.op), [x.a, e])
+
+
+def _rfactor_with_init(x: Setting) -> None:
+    e = te.compute((20,), lambda i: te.sum(x.a[i, x.k], axis=x.k, init=1.0), name="E")
+    te.create_schedule(e.op).rfactor(e, x.k)
+
+
+CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
+    (
+        lambda x: x.sc.split(x.i, factor=-4),
+        ArgumentError,
+        "split: factor must be a positive int, got -4 (axis 'i' of stage 'C')",
+    ),
+    (lambda x: x.sc.split(x.i, factor=0), ArgumentError, "factor must be a positive int, got 0"),
+    (lambda x: x.sc.split(x.i, factor=2.5), ArgumentError, "factor must be a positive int, got 2.5"),
+    (lambda x: x.sc.split(x.i, factor=True), ArgumentError, "factor must be a positive int, got True"),
+    (lambda x: x.sc.split(x.i, nparts="x"), ArgumentError, "nparts must be a positive int, got 'x'"),
+    (lambda x: x.sc.split(x.i, factor=1 << 40), ArgumentError, "factor must be a positive int, got 1099511627776"),
+    (lambda x: x.sc.split(x.i), ArgumentError, "one of factor and nparts must be given, got neither"),
+    (lambda x: x.sc.split(x.i, 2, 3), ArgumentError, "one of factor and nparts must be given, got both"),
+    (
+        _split_twice,
+        ScheduleError,
+        "split: axis 'i' of stage 'C' has already been split (the loops of 'C' are i.outer, i.inner, j, k)",
+    ),
+    (
+        lambda x: x.sc.split(x.d.op.axis[0], 2),
+        ScheduleError,
+        "split: 'i' is no axis of 'C' (the loops of 'C' are i, j, k)",
+    ),
+    (lambda x: x.sc.split("i", 2), ArgumentError, "split: expected an axis of stage 'C', got 'i'"),
+    (lambda x: x.sc.split(x.i.var, 2), ArgumentError, "split: expected an axis of stage 'C', got i"),
+    (lambda x: x.sc.tile(x.i, x.i, 2, 2), ScheduleError, "split: axis 'i' of stage 'C' has already been split"),
+    (lambda x: x.sc.reorder(x.d.op.axis[0], x.i), ScheduleError, "reorder: 'i' is no axis of 'C'"),
+    (lambda x: x.sc.reorder(x.i, x.j, x.i), ScheduleError, "reorder: each axis must be given once, got 'i' twice"),
+    (_reorder_fused, ScheduleError, "reorder: axis 'j' of stage 'C' has already been fused"),
+    (lambda x: x.sc.fuse(x.i, x.k), ScheduleError, "fuse: axes must be adjacent, got 'i' and 'k'"),
+    (
+        _fuse_after_reorder,
+        ScheduleError,
+        "fuse: axes must be adjacent, got 'i' and 'j' (the loops of 'C' are i, k, j)",
+    ),
+    (
+        lambda x: x.sc.fuse(x.j, x.k),
+        ScheduleError,
+        "fuse: 'j' and 'k' of stage 'C' must both be reduction axes or both not",
+    ),
+    (lambda x: x.sc.vectorize(x.k), ScheduleError, "vectorize: axis 'k' of stage 'C' is a reduction axis"),
+    (lambda x: x.sc.parallel(x.k), ScheduleError, "parallel: axis 'k' of stage 'C' is a reduction axis"),
+    (
+        _vectorize_symbolic,
+        ScheduleError,
+        "vectorize: axis 'i' of stage 'Z' must have a constant extent, got n",
+    ),
+    (lambda x: x.sc.bind(x.i, "threadIdx.x"), ArgumentError, "bind: thread_ivar must be made by te.thread_axis"),
+    (lambda x: x.sd.compute_at(x.sc, x.i), ScheduleError, "compute_at: stage 'D' is an output"),
+    (lambda x: x.sc.compute_at(x.sd, x.i), ScheduleError, "compute_at: 'i' is no axis of 'D'"),
+    (lambda x: x.sc.compute_at(x.sc, x.i), ScheduleError, "stage 'C' must be computed inside a stage that reads it"),
+    (lambda x: x.sc.compute_at(x.d, x.i), ArgumentError, "compute_at: parent must be a stage, such as s[C]"),
+    (lambda x: x.sc.compute_at(x.sd, "i"), ArgumentError, "compute_at: scope must be an axis of stage 'D', got 'i'"),
+    (
+        lambda x: x.sc.compute_at(te.create_schedule(x.d.op)[x.d], x.d.op.axis[0]),
+        ScheduleError,
+        "compute_at: stage 'D' belongs to another schedule",
+    ),
+    (lambda x: x.s[x.a].compute_at(x.sc, x.i), ScheduleError, "compute_at: 'A' is a placeholder"),
+    (
+        _outside_of_a_consumer,
+        ScheduleError,
+        "compute_at: stage 'C' is computed at axis 'i' of stage 'E', outside of its consumer 'D'",
+    ),
+    (_inside_an_inlined_stage, ScheduleError, "stage 'C' is computed in stage 'D', which is inlined"),
+    (lambda x: x.sc.compute_inline(), ScheduleError, "compute_inline: stage 'C' is a reduction"),
+    (lambda x: x.sd.compute_inline(), ScheduleError, "compute_inline: stage 'D' is an output"),
+    (lambda x: x.s[x.a].compute_inline(), ScheduleError, "compute_inline: 'A' is a placeholder"),
+    (
+        lambda x: x.s[te.placeholder((1,), name="Q")],
+        ScheduleError,
+        "schedule: 'Q' is not computed by this schedule, whose stages are A, B, C, D",
+    ),
+    (lambda x: x.s["C"], ArgumentError, "schedule: expected a tensor or an operation, as in s[C], got 'C'"),
+    (
+        lambda x: x.s.rfactor(x.c, x.i),
+        ScheduleError,
+        "rfactor: axis must be a reduction loop, got 'i' of stage 'C'; its reduction loops are k",
+    ),
+    (lambda x: x.s.rfactor(x.d, x.d.op.axis[0]), ScheduleError, "rfactor: stage 'D' must be a reduction"),
+    (lambda x: x.s.rfactor(x.c, x.k, 7), ArgumentError, "rfactor: factor_axis must be an int from -3 to 2, got 7"),
+    (_rfactor_with_init, ScheduleError, "must start from its identity, not from init"),
+    (lambda x: x.s.cache_read(x.a, "local", [x.d]), ScheduleError, "readers must read 'A', and 'D' does not"),
+    (lambda x: x.s.cache_read(x.a, "local", []), ArgumentError, "cache_read: readers must not be empty"),
+    (lambda x: x.s.cache_read(x.a, 3, [x.c]), ArgumentError, "cache_read: scope must be a string, got 3"),
+    (lambda x: x.s.cache_write(x.a, "local"), ScheduleError, "cache_write: 'A' is a placeholder"),
+    (_two_caches, ScheduleError, "cache_write: 'D' has a cache in scope 'local' already"),
+    (lambda x: x.sc.storage_align(x.k, 1, 2), ScheduleError, "storage_align: axis must be one of s[C].op.axis"),
+    (lambda x: x.sc.storage_align(x.i, 0, 2), ArgumentError, "storage_align: factor must be a positive int, got 0"),
+    (lambda x: x.sc.pragma(x.k, 3), ArgumentError, "pragma: pragma_type must be a string, got 3"),
+    (lambda x: x.sd.double_buffer(), ScheduleError, "double_buffer: stage 'D' is an output"),
+    (lambda x: te.create_schedule(x.d), ArgumentError, "got tensor 'D'; pass D.op"),
+    (lambda x: te.create_schedule([]), ArgumentError, "create_schedule: ops must not be empty"),
+    (
+        lambda x: te.create_schedule("x"),
+        ArgumentError,
+        "ops must be operations, such as C.op, got 'x'",
+    ),
+    (lambda x: x.lower(x.a, x.d), LoweringError, "lower: placeholder 'B' is read, and must be among args"),
+    (lambda x: x.lower(x.a, x.b, x.d, x.d), ArgumentError, "lower: each tensor must be given once in args"),
+    (lambda x: x.lower(x.a, x.b, x.d, 3), ArgumentError, "lower: args must be tensors, buffers or variables, got 3"),
+    (_stray_axis, LoweringError, "lower: 'E' uses the variable 'k', which is neither one of its axes"),
+]
+
+
+@pytest.mark.parametrize(("apply", "error", "message"), CASES, ids=[message[:50] for _, _, message in CASES])
+def test_the_message_says_what_is_wrong(apply: Callable[[Setting], Any], error: type[TVMError], message: str) -> None:
+    setting = Setting()
+    with pytest.raises(error) as caught:
+        apply(setting)
+    assert message in str(caught.value)
+
+
+def test_a_refused_primitive_leaves_no_trace() -> None:
+    x = Setting()
+    before = [list(s.leaf_iter_vars) for s in x.s.stages]
+    for apply in (
+        lambda: x.sc.tile(x.i, x.i, 2, 2),
+        lambda: x.sc.tile(x.i, x.j, 2, -2),
+        lambda: x.sc.fuse(x.i, x.j, x.k),
+        lambda: x.s.rfactor(x.c, x.k, 9),
+    ):
+        with pytest.raises(TVMError):
+            apply()
+    assert [list(s.leaf_iter_vars) for s in x.s.stages] == before
+    assert x.s.primitives == []
+    assert not x.s.applying
