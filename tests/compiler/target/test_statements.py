@@ -268,3 +268,17 @@ def test_watched_builds_tell_their_texts_with_locations() -> None:
     assert watcher.stages == [("emitted", "llvm"), ("optimised", "llvm"), ("assembly", "gas")]
     assert all(mark in text for mark, text in zip(("!dbg", "!dbg", ".loc"), watcher.texts, strict=True))
     assert "!dbg" not in compile_module(module).get_source("ll")
+
+
+def test_what_llvm_hoists_keeps_its_location() -> None:
+    """The load of ``a[i]`` moves out of the inner loop; LLVM drops its location, which is then put back."""
+    a, b, out = (decl_buffer((64,), "float32", name) for name in ("a", "b", "out"))
+    i, j = Var("i"), Var("j")
+    inner = For(j, 0, 64, SERIAL, store(out, load(a, i) * load(b, j) + load(out, j), j))
+    module = function([a, b, out], For(i, 0, 64, PARALLEL, inner))
+    watcher = _Texts()
+    with watching(watcher):
+        compile_module(module)
+    loads = [line for line in watcher.texts[1].splitlines() if " = load " in line]
+    assert len(loads) >= 3
+    assert all("!dbg" in line for line in loads)

@@ -19,6 +19,7 @@ from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import write_function
+from compiler.target.codegen.llvm.kept_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.target import KINDS, Target
 from compiler.tir.function import PrimFunc
@@ -38,12 +39,15 @@ class Generated:
         LLVM IR as code generation wrote it.
     """
 
-    def __init__(self, target: Target, signatures: list[Signature], emitted: str) -> None:
+    def __init__(self, target: Target, signatures: list[Signature], emitted: str, with_locations: bool) -> None:
         self.target = target
         self.signatures = signatures
         self.emitted = emitted
         self._module = pipeline.parse(emitted)
         pipeline.optimise(self._module, target)
+        if with_locations:
+            # Parsed once more, so that the assembly has the restored locations as well.
+            self._module = pipeline.parse(restore_locations(emitted, str(self._module)))
         self._optimised: str | None = None
         self._assembly: str | None = None
         self._object: bytes | None = None
@@ -108,7 +112,7 @@ def codegen(module: IRModule, target: Target) -> Generated:
     milliseconds = (time.perf_counter() - started) * 1e3
     if observed:
         events.notify("stage_text", "emitted", "llvm", emitted, milliseconds)
-    generated, milliseconds = _timed(lambda: Generated(target, signatures, emitted))
+    generated, milliseconds = _timed(lambda: Generated(target, signatures, emitted, observed))
     if observed:
         events.notify("stage_text", "optimised", "llvm", generated.optimised, milliseconds)
         text, milliseconds = _timed(lambda: generated.assembly)

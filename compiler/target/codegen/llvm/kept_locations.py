@@ -1,0 +1,168 @@
+"""Gives instructions back the locations that LLVM's optimiser dropped.
+
+LLVM drops the location of what it hoists out of a loop or merges, so that a debugger does not jump about.  For a reader
+who asks where an instruction comes from, that place is still the right one.  The names of values survive: ``%.45.i`` is
+the value that was emitted as ``%.45``, in a function that has since been inlined (``.i``); a loop's counter is found
+by the label of its block.  What has no name of its own, such as an address, serves what uses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Place = tuple[int, int]
+
+_DEFINE = re.compile(r"^define .*?@([\w.$]+)\(")
+_LABEL = re.compile(r"^([\w.$]+):")
+_VALUE = re.compile(r"^  %([\w.$]+) = ")
+_ATTACHED = re.compile(r", !dbg !(\d+)")
+_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\((.*)\)")
+_FIELD = re.compile(r"(\w+): !?(\d+)")
+_NODE = re.compile(r"^!(\d+) = ", re.M)
+_UNNAMED = re.compile(r"\.\d+(?!.*\.promoted)")
+_OPERAND = re.compile(r"%([\w.$]+)")
+
+
+@dataclass(slots=True)
+class _Emitted:
+    """Where the values and the blocks of one function were emitted from."""
+
+    values: dict[str, Place] = field(default_factory=dict)
+    blocks: dict[str, Place] = field(default_factory=dict)
+
+
+def restore_locations(emitted: str, optimised: str) -> str:
+    """Return ``optimised`` with locations at the instructions whose origin is known.
+
+    Parameters
+    ----------
+    emitted, optimised : str
+        LLVM IR of one module before and after LLVM's optimiser, with debug locations.
+    """
+    functions = _emitted_places(emitted)
+    known = _locations(optimised)
+    lines = [_without_line_zero(line, known) for line in optimised.splitlines()]
+    scopes = _scopes(lines, known)
+    next_node = max((int(m[1]) for m in _NODE.finditer(optimised)), default=0) + 1
+    added: dict[str, int] = {}
+    for number, function, block in _instructions(lines):
+        value = _VALUE.match(lines[number])
+        if value is None or "!dbg" in lines[number]:
+            continue
+        inlined = (function, True) in scopes and _is_inlined(value[1], block)
+        place = _origin(value[1], block, lines[number], functions, function, inlined)
+        scope = scopes.get((function, inlined))
+        if place is not None and scope is not None:
+            node = f"!DILocation(line: {place[0]}, column: {place[1]}, {scope})"
+            lines[number] += f", !dbg !{added.setdefault(node, next_node + len(added))}"
+    _locate_by_use(lines)
+    return "\n".join([*lines, *(f"!{number} = {node}" for node, number in added.items())]) + "\n"
+
+
+def _without_line_zero(line: str, known: dict[str, tuple[Place, str]]) -> str:
+    """Return an instruction without a location that says that LLVM merged several; calls must keep theirs."""
+    attached = _ATTACHED.search(line)
+    if attached is None or not _VALUE.match(line) or " call " in line:
+        return line
+    place = known.get(attached[1])
+    return line if place is None or place[0][0] else line.replace(attached[0], "", 1)
+
+
+def _instructions(lines: list[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield the number of each line inside of a function, with the function and the block that it stands in."""
+    function, block = "", ""
+    for number, line in enumerate(lines):
+        define, label = _DEFINE.match(line), _LABEL.match(line)
+        if define:
+            function, block = define[1], ""
+        elif label:
+            block = label[1]
+        elif line.startswith("  "):
+            yield number, function, block
+
+
+def _locate_by_use(lines: list[str]) -> None:
+    """Give an instruction that is still unknown, such as an address, the location of what first uses it."""
+    users: dict[str, str] = {}
+    for number in range(len(lines) - 1, -1, -1):
+        line = lines[number]
+        if not line.startswith("  "):
+            if line.startswith("}"):
+                users = {}
+            continue
+        value, attached = _VALUE.match(line), _ATTACHED.search(line)
+        if attached is None and value is not None and value[1] in users:
+            lines[number] = f"{line}, !dbg !{users[value[1]]}"
+            attached = _ATTACHED.search(lines[number])
+        if attached is not None:
+            for operand in _OPERAND.findall(line.partition(" = ")[2] or line):
+                users[operand] = attached[1]
+
+
+def _is_inlined(value: str, block: str) -> bool:
+    """Return whether a name was made by inlining: ``.i`` stands after the name it had."""
+    return "i" in value.split(".")[2:] or block.endswith(".i") or ".i." in block
+
+
+def _origin(
+    value: str, block: str, line: str, functions: dict[str, _Emitted], function: str, inlined: bool
+) -> Place | None:
+    """Return the place that a value, or the loop that it counts, was emitted from."""
+    source = functions.get(function.replace(".thread", ".parallel", 1) if inlined else function)
+    if source is None:
+        return None
+    unnamed = _UNNAMED.match(value)
+    place = source.values.get(unnamed[0] if unnamed else value.removesuffix(".i"))
+    if place is None and " = phi " in line:
+        place = source.blocks.get(block.removesuffix(".i"))
+    return place if place and place[0] else None
+
+
+def _locations(text: str) -> dict[str, tuple[Place, str]]:
+    """Return the place and the scope of each debug location by its number."""
+    found: dict[str, tuple[Place, str]] = {}
+    for line in text.splitlines():
+        match = _LOCATION.match(line)
+        if match:
+            fields = dict(_FIELD.findall(match[2]))
+            scope = f"scope: !{fields['scope']}"
+            if "inlinedAt" in fields:
+                scope += f", inlinedAt: !{fields['inlinedAt']}"
+            found[match[1]] = ((int(fields.get("line", 0)), int(fields.get("column", 0))), scope)
+    return found
+
+
+def _emitted_places(text: str) -> dict[str, _Emitted]:
+    known = _locations(text)
+    functions: dict[str, _Emitted] = {}
+    current, block = _Emitted(), ""
+    for line in text.splitlines():
+        define, label = _DEFINE.match(line), _LABEL.match(line)
+        if define:
+            current = functions[define[1]] = _Emitted()
+        elif label:
+            block = label[1]
+        value, attached = _VALUE.match(line), _ATTACHED.search(line)
+        if value and attached and attached[1] in known:
+            place = known[attached[1]][0]
+            current.values[value[1]] = place
+            if " = phi " in line:
+                current.blocks[block] = place
+    return functions
+
+
+def _scopes(lines: list[str], known: dict[str, tuple[Place, str]]) -> dict[tuple[str, bool], str]:
+    """Return a scope for each function's own instructions and one for those inlined into it."""
+    found: dict[tuple[str, bool], str] = {}
+    function = ""
+    for line in lines:
+        define = _DEFINE.match(line)
+        if define:
+            function = define[1]
+        attached = _ATTACHED.search(line) if line.startswith("  ") else None
+        if attached and attached[1] in known:
+            scope = known[attached[1]][1]
+            found.setdefault((function, "inlinedAt" in scope), scope)
+    return found
