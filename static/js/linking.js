@@ -60,8 +60,7 @@ function colour() {
   editor.tint(model.tints);
   for (const node of $$("[data-origins]")) {
     const footprint = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
-    const tint = footprint.sources.size ? model.tints.get(Math.max(...footprint.sources)) : undefined;
-    setTint(node, node.matches("p") ? tint : undefined);
+    setTint(node, node.matches("p") ? model.tintOf(footprint) : undefined);
   }
 }
 
@@ -161,13 +160,16 @@ function reveal(from) {
     const lines = model.relatedLines(pane, footprint);
     if (lines.length) scrollTo(pane, lines);
   }
-  if (from !== "source" && footprint.sources.size) editor.reveal(Math.max(...footprint.sources));
+  if (from !== "source" && footprint.sources.size) editor.reveal(model.primary(footprint));
 }
 
-/** At first, show where the work is done: what became of the last statement of the loop nest. */
+/** At first, show where the work is done: what became of the innermost statement of the loop nest. */
 function showHeart() {
-  const lines = model.panes.get("loops")?.lines ?? [];
-  const footprint = model.of("loops", lines.findLastIndex((set) => set !== 0));
+  const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
+  const linked = $$("#body-loops .l").filter((line) => !isEmpty(model.of("loops", Number(line.dataset.i))));
+  const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);
+  if (!deepest) return;
+  const footprint = model.of("loops", Number(deepest.dataset.i));
   for (const pane of ["llvm", "asm"]) {
     const found = model.relatedLines(pane, footprint);
     if (found.length) scrollTo(pane, found);

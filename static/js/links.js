@@ -8,6 +8,7 @@ export class LinkModel {
   constructor() {
     this.rows = new Map();
     this.panes = new Map();
+    this.uses = new Map();
     this.tints = new Map();
   }
 
@@ -59,29 +60,33 @@ export class LinkModel {
     return lines;
   }
 
-  /** Give every source line that anything came from one of `count` tints, in the order of the lines. */
+  /** Give every source line that something owes most to one of `count` tints, in the order of the lines. */
   colour(count) {
-    const lines = new Set();
-    for (const { footprints } of this.panes.values()) {
-      for (const footprint of footprints) if (footprint.sources.size) lines.add(primary(footprint));
-    }
+    this.uses = new Map();
+    const all = [...this.panes.values()].flatMap(({ footprints }) => footprints).filter(({ sources }) => sources.size);
+    for (const { sources } of all) for (const line of sources) this.uses.set(line, (this.uses.get(line) ?? 0) + 1);
+    const lines = new Set(all.map((footprint) => this.primary(footprint)));
     this.tints = new Map([...lines].sort((a, b) => a - b).map((line, index) => [line, (index % count) + 1]));
   }
 
+  /** The line that made the least else says most; among equals the latest, as primitives follow definitions. */
+  primary({ sources }) {
+    const uses = (line) => this.uses.get(line) ?? 0;
+    return [...sources].sort((a, b) => uses(a) - uses(b) || b - a)[0];
+  }
+
+  tintOf(footprint) {
+    return footprint.sources.size ? this.tints.get(this.primary(footprint)) : undefined;
+  }
+
   tintOfSet(pane, set) {
-    const footprint = this.panes.get(pane)?.footprints[set];
-    return footprint?.sources.size ? this.tints.get(primary(footprint)) : undefined;
+    return this.tintOf(this.panes.get(pane)?.footprints[set] ?? EMPTY);
   }
 }
 
 export const EMPTY = { loops: new Set(), sources: new Set() };
 export const fromSource = (lines) => ({ loops: new Set(), sources: new Set(lines) });
 export const isEmpty = (footprint) => !footprint.loops.size && !footprint.sources.size;
-
-/** The latest line says most: a primitive stands after the definition that it changes. */
-function primary(footprint) {
-  return Math.max(...footprint.sources);
-}
 
 function meets(a, b) {
   const [mine, theirs] = a.loops.size && b.loops.size ? [a.loops, b.loops] : [a.sources, b.sources];

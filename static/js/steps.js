@@ -102,7 +102,11 @@ function mark() {
     chip.setAttribute("aria-pressed", String(on));
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }
-  pressed?.setAttribute("aria-pressed", "true");
+  if (pressed) {
+    pressed.setAttribute("aria-pressed", "true");
+    const group = pressed.parentElement;
+    group.scrollLeft = Math.max(0, pressed.offsetLeft - group.offsetLeft + pressed.offsetWidth - group.clientWidth);
+  }
   $$(".primitive").forEach((button, index) => {
     if (index === Math.min(prefix, last)) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
