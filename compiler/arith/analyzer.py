@@ -79,10 +79,13 @@ class Analyzer:
         The normal form comes first here: it is fast, and where it says all there is to say the rules are not asked.
         """
         result = self._canonical(convert(expr))
-        for step in range(steps):
+        for _ in range(0, steps, 2):
             if is_plain(result):
                 break
-            result = self._canonical(result) if step % 2 else self._rewrite(result)
+            rewritten = self._rewrite(result)
+            if rewritten is result:
+                break
+            result = self._canonical(rewritten)
         return result
 
     def can_prove(self, condition: ExprLike) -> bool:

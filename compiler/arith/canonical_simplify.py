@@ -156,6 +156,10 @@ class CanonicalSimplifier(RewriteSimplifier):
         if low // c == high // c:
             result.base += low // c
             return result
+        small = self._below(rest, c)
+        if small is not None:
+            result.add(small)
+            return result
         shared = self._shared_factor(rest, c)
         if shared > 1:
             coarse, _ = rest.separate(shared)
@@ -182,6 +186,14 @@ class CanonicalSimplifier(RewriteSimplifier):
         reduced = None if piece is None else _reduce(piece, c)
         return Sum(rest.dtype, [reduced or Split(rest.expression(self.known.bounds), 1, 1, c)])
 
+    def _below(self, s: Sum, c: int) -> Sum | None:
+        """Return ``s // c`` if what is left of the scales modulo ``c`` cannot reach ``c``."""
+        left = Sum(s.dtype, [t.scaled(t.scale % c) for t in s.terms], s.base % c)
+        low, high = left.interval(self.known.bounds)
+        if low // c != high // c:
+            return None
+        return Sum(s.dtype, [t.scaled(t.scale // c) for t in s.terms if t.scale // c], s.base // c + low // c)
+
     def _shared_factor(self, s: Sum, c: int) -> int:
         """Return a factor ``f`` of ``c`` such that what it does not divide in the sum lies in ``0 <= rest < f``."""
         for f in sorted({gcd(term.scale, c) for term in s.terms}, reverse=True):
@@ -197,19 +209,20 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     def visit_LT(self, n: LT) -> PrimExpr:
         result = super().visit_LT(n)
-        if isinstance(result, LT) and is_index_type(result.a.dtype):
-            reduced = self._reduced(result)
-            return result if reduced is None else self._again(reduced)
-        return result
+        if not isinstance(result, LT) or not is_index_type(result.a.dtype):
+            return result
+        left, right = self._sum(result.a), self._sum(result.b)
+        smaller = self._reduced(left, right)
+        if smaller is None:
+            smaller = self._moved(left, right)
+        return result if smaller is None or deep_equal(smaller, result) else self._again(smaller)
 
-    def _reduced(self, n: LT) -> PrimExpr | None:
+    def _reduced(self, left: Sum, right: Sum) -> PrimExpr | None:
         """Divide both sides by what all of their terms share, up to a rest that cannot matter."""
-        difference = self._sum(n.a)
-        self._collect(n.b, -1, difference, NO_SPAN)
+        difference = Sum(left.dtype, list(left.terms), left.base)
+        difference.add(right, -1)
         common = gcd(*[term.scale for term in difference.terms])
-        for divisor in {common, *[abs(term.scale) for term in difference.terms]}:
-            if divisor < 2:
-                continue
+        for divisor in sorted({common, *[abs(term.scale) for term in difference.terms]} - {0, 1}):
             whole, rest = difference.separate(divisor)
             low, high = rest.interval(self.known.bounds)
             if whole.terms and low // divisor == high // divisor:
@@ -218,12 +231,24 @@ class CanonicalSimplifier(RewriteSimplifier):
                 return self._less_than_zero(smaller)
         return None
 
+    def _moved(self, left: Sum, right: Sum) -> PrimExpr | None:
+        """Bring the constants together: to the side without terms, else to where they are positive."""
+        if not left.base and (not right.base or right.base > 0):
+            return None
+        constant = right.base - left.base
+        on_the_left = not left.terms or (constant < 0 and bool(right.terms))
+        left = Sum(left.dtype, left.terms, -constant if on_the_left else 0)
+        right = Sum(right.dtype, right.terms, 0 if on_the_left else constant)
+        return LT(left.expression(self.known.bounds), right.expression(self.known.bounds))
+
     def _less_than_zero(self, s: Sum) -> PrimExpr:
-        """Return ``s < 0`` with the negative terms moved to the right."""
-        left = Sum(s.dtype, [t for t in s.terms if t.scale > 0], max(s.base, 0))
-        right = Sum(s.dtype, [t.scaled(-t.scale) for t in s.terms if t.scale < 0], max(-s.base, 0))
-        if not left.terms and not right.terms:
+        """Return ``s < 0`` with the constant on the right, and without one with all that is negative there."""
+        if not s.terms:
             return const(s.base < 0)
+        left, right = Sum(s.dtype, s.terms), Sum(s.dtype, [], -s.base)
+        if s.base == 0:
+            left.terms = [t for t in s.terms if t.scale > 0]
+            right.terms = [t.scaled(-t.scale) for t in s.terms if t.scale < 0]
         return LT(left.expression(self.known.bounds), right.expression(self.known.bounds))
 
 

@@ -90,18 +90,22 @@ class Sum:
             self.add_term(term if factor == 1 and not span else term.scaled(term.scale * factor, span))
 
     def add_term(self, term: Split) -> None:
-        """Add one piece, merged with those that it fits."""
+        """Add one piece, merged with those that it fits, in the place of the first of them."""
         for i, mine in enumerate(self.terms):
             if mine.same_piece(term):
-                del self.terms[i]
-                if mine.scale + term.scale:
-                    self.add_term(mine.scaled(mine.scale + term.scale, term.span))
-                return
-            merged = mine.above(term) or term.above(mine)
-            if merged is not None:
-                del self.terms[i]
+                merged: Split | None = mine.scaled(mine.scale + term.scale, term.span)
+            else:
+                merged = mine.above(term) or term.above(mine)
+                if merged is None:
+                    continue
+            del self.terms[i]
+            if merged is not None and merged.scale:
+                behind = self.terms[i:]
+                del self.terms[i:]
                 self.add_term(merged)
-                return
+                for other in behind:
+                    self.add_term(other)
+            return
         self.terms.append(term)
 
     def separate(self, divisor: int) -> tuple[Sum, Sum]:

@@ -16,8 +16,6 @@ LT: list[Rule] = [
     ("x - y < x - z", "z < y"),
     ("x - y < x", "0 < y"),
     ("x < x - y", "y < 0"),
-    ("x < y - z", "x + z < y"),
-    ("x - y < z", "x < z + y"),
     # constants move to the right, or to the left where they are the smaller side
     ("x + c1 < c2", "x < c2 - c1"),
     ("c1 < x + c2", "c1 - c2 < x"),
