@@ -59,7 +59,8 @@ def _field_order(cls: type[Node]) -> tuple[tuple[str, int], ...]:
     if found is None:
         names, _ = structure(cls)
         mode = _MATCH if cls.nominal else _DEFINE
-        rest = [name for name in names if name not in cls.defines]
+        label = ("name",) if cls.nominal else ()  # what a thing is called says nothing about it
+        rest = [name for name in names if name not in cls.defines and name not in label]
         found = _ORDER[cls] = (*((name, mode) for name in cls.defines), *((name, _USE) for name in rest))
     return found
 

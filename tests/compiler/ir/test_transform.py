@@ -1,0 +1,161 @@
+"""Passes run through one funnel: levels, instruments, requirements, options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.ir import instrument
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.transform import (
+    ModulePass,
+    Pass,
+    PassContext,
+    PassInfo,
+    PassInstrument,
+    PassTimingInstrument,
+    Sequential,
+    module_pass,
+    register_named_pass,
+    watchers,
+)
+
+log: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _empty_log() -> None:
+    log.clear()
+
+
+def note(name: str, opt_level: int = 0, required: tuple[str, ...] = ()) -> Pass:
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        log.append(name)
+        return mod
+
+    return ModulePass(run, PassInfo(opt_level, name, required))
+
+
+def test_a_pass_runs_if_the_level_lets_it() -> None:
+    mod = IRModule()
+    note("always")(mod)
+    note("late", opt_level=3)(mod)
+    with PassContext(opt_level=3, disabled_pass=["always"]):
+        note("always")(mod)
+        note("late", opt_level=3)(mod)
+    with PassContext(required_pass=["late"]):
+        note("late", opt_level=3)(mod)
+    assert log == ["always", "late", "late"]
+
+
+def test_contexts_nest() -> None:
+    with PassContext(opt_level=0) as outer:
+        with PassContext(opt_level=3) as inner:
+            assert PassContext.current() is inner
+        assert PassContext.current() is outer
+    assert PassContext.current().opt_level == 2
+
+
+def test_a_sequence_runs_in_order_and_required_passes_before() -> None:
+    register_named_pass("before", lambda: note("before"))
+    Sequential([note("one", required=("before",)), note("two")])(IRModule())
+    assert log == ["before", "one", "two"]
+
+
+@instrument.pass_instrument
+class Guard:
+    def __init__(self, skipped: str = "") -> None:
+        self.skipped = skipped
+        self.events: list[str] = []
+
+    def enter_pass_ctx(self) -> None:
+        self.events.append("enter")
+
+    def exit_pass_ctx(self) -> None:
+        self.events.append("exit")
+
+    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
+        return info.name != self.skipped
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self.events.append(f"before {info.name}")
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self.events.append(f"after {info.name}")
+
+
+def test_instruments_see_and_skip_passes() -> None:
+    guard = Guard(skipped="two")
+    with PassContext(instruments=[guard]):
+        Sequential([note("one"), note("two")], name="all")(IRModule())
+    assert guard.events == ["enter", "before all", "before one", "after one", "after all", "exit"]
+    assert log == ["one"]
+
+
+def test_whoever_watches_the_process_sees_every_context() -> None:
+    class Watcher(PassInstrument):
+        def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+            log.append(f"saw {info.name}")
+
+    watcher = Watcher()
+    watchers.append(watcher)
+    try:
+        note("one")(IRModule())
+        with PassContext(opt_level=3):
+            note("two")(IRModule())
+    finally:
+        watchers.remove(watcher)
+    assert log == ["saw one", "one", "saw two", "two"]
+
+
+def test_timing_is_rendered_by_nesting() -> None:
+    timing = PassTimingInstrument()
+    with PassContext(instruments=[timing]):
+        Sequential([note("one"), note("two")], name="all")(IRModule())
+    assert [line.split(":")[0] for line in timing.render().splitlines()] == ["  one", "  two", "all"]
+
+
+def test_printing_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
+    printing = instrument.PassPrintingInstrument(["one"], ["two"])
+    with PassContext(instruments=[printing]):
+        Sequential([note("one"), note("two")])(IRModule())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("Print IR")] == ["Print IR before: one", "Print IR after: two"]
+
+
+def test_a_function_and_a_class_become_passes() -> None:
+    @module_pass(opt_level=0)
+    def rename(mod: IRModule, ctx: PassContext) -> IRModule:
+        return IRModule({}, {"renamed": True})
+
+    @module_pass(opt_level=1, name="mark")
+    class Mark:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+            return IRModule({}, {"mark": self.value})
+
+    assert rename(IRModule()).attrs == {"renamed": True}
+    assert (rename.info.name, Mark(3).info.name, Mark(3).value) == ("rename", "mark", 3)
+    assert Mark(3)(IRModule()).attrs == {"mark": 3}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: note("one")("module"), "pass one: expected an IRModule, got str"),  # type: ignore[arg-type]
+        (lambda: ModulePass(lambda m, c: None, PassInfo(0, "bad"))(IRModule()), "must return an IRModule"),  # type: ignore[arg-type,return-value]
+        (lambda: Sequential([print]), "expected passes, got builtin_function_or_method"),  # type: ignore[list-item]
+        (lambda: note("one", required=("missing",))(IRModule()), "'missing' is required but unknown"),
+        (lambda: PassContext(config={"tir.disable_vectorize": "yes"}), "must be of type bool or int, got 'yes'"),
+        (lambda: module_pass(opt_level=0)(int), "class int needs a method transform_module"),
+        (lambda: instrument.pass_instrument(int), "class int needs one of the methods"),
+        (lambda: instrument.pass_instrument(3), "expected a class, got int"),  # type: ignore[arg-type]
+    ],
+)
+def test_mistakes_are_explained(call: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()
