@@ -19,8 +19,8 @@ from app.errors import InvalidBody, Superseded, TooLarge, Unavailable
 from app.queue import Turn, Turns
 from app.sandbox import Job, Limits, Runner, SandboxError
 
-WALL_MARGIN_SECONDS = 2.0
-"""Time beyond a script's budget for what cannot be interrupted: native code, and the last snapshot."""
+WALL_MARGIN_SECONDS = 4.0
+"""Time beyond a script's budget for what cannot be interrupted, and for the last snapshot."""
 FREE_THREADS = 32
 """Threads that a script may start by itself, beside those of OpenMP and of NumPy's BLAS."""
 THREAD_BYTES = 24 << 20

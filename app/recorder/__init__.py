@@ -69,6 +69,6 @@ def warm_up() -> list[Problem]:
         if isinstance(message, Snapshot):
             problems.extend(message.answer.problems)
 
-    Session(Request(mode="run", script=WARM_SCRIPT), take).run()
+    Session(Request(mode="compile", script=WARM_SCRIPT), take, guarded=False).run()
     gc.set_threshold(*GC_THRESHOLDS)
     return problems

@@ -21,6 +21,10 @@ from compiler.tir import printer
 LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
 
 
+PRINTING_SECONDS = 2.0
+"""Time that the listings of a snapshot may take; then those that are still to print are left out."""
+
+
 class _NodeCount(Visitor):
     def __init__(self) -> None:
         self.nodes = 0
@@ -53,11 +57,25 @@ class AnswerBuilder:
         self._counts: dict[int, tuple[IRModule, int]] = {}
         self._sent: set[str] = set()
         self._began = time.perf_counter()
+        self._print_until = 0.0
+        self._unprinted = 0
         self.measurements: list[Measurement] = []
 
-    def snapshot(self, mode: str, environment: dict[str, str]) -> Answer:
-        """Return all that was seen until now; ``listings`` holds only those that no earlier snapshot held."""
+    def snapshot(self, mode: str, environment: dict[str, str], patience: float = PRINTING_SECONDS) -> Answer:
+        """Return all that was seen until now; ``listings`` holds only those that no earlier snapshot held.
+
+        Parameters
+        ----------
+        mode : str
+        environment : dict
+        patience : float
+            Seconds after which no further listing is begun: the steps of a huge program stay without their texts.
+        """
+        self._print_until = time.perf_counter() + patience
+        self._unprinted = 0
         units = [self._unit(record) for record in self._watcher.units]
+        if self._unprinted and patience:
+            self._script.transcript.note(f"the program is large: {self._unprinted} of its steps are not printed")
         if self._watcher.left_out:
             self._script.transcript.note(
                 f"{self._watcher.left_out} more functions were built; the first {len(units)} are shown"
@@ -79,7 +97,8 @@ class AnswerBuilder:
 
     def _unit(self, record: UnitRecord) -> Unit:
         final = self._final(record)
-        steps = [*self._schedule_steps(record), *self._lowering_steps(record, final), *self._text_steps(record, final)]
+        texts = self._text_steps(record, final)  # first, as they matter most where time is short
+        steps = [*self._schedule_steps(record), *self._lowering_steps(record, final), *texts]
         return Unit(
             name=record.name,
             line=record.line,
@@ -88,6 +107,13 @@ class AnswerBuilder:
             steps=steps,
             schedule=schedule_stages(record.source) if record.schedule is not None else [],
         )
+
+    def _may_print(self) -> bool:
+        """Return whether there is time for another listing; what does not get one is counted."""
+        if time.perf_counter() < self._print_until:
+            return True
+        self._unprinted += 1
+        return False
 
     def _keep(self, listing: Listing) -> Listing:
         return self._listings.setdefault(listing.key, listing)
@@ -101,16 +127,20 @@ class AnswerBuilder:
             return None
         known = self._finals.get(id(module))
         if known is None:
+            if not self._may_print():
+                return None
             out = printer.script(module)
             known = self._finals[id(module)] = (module, FinalListing(out, record.name, self._rows, {}))
         self._keep(known[1].listing)
         return known[1]
 
-    def _loop_listing(self, module: IRModule, record: UnitRecord, final: FinalListing | None) -> Listing:
+    def _loop_listing(self, module: IRModule, record: UnitRecord, final: FinalListing | None) -> Listing | None:
         if final is not None and module is (record.final or record.lowered):
             return final.listing
         known = self._printed.get(id(module))
         if known is None:
+            if not self._may_print():
+                return None
             listing = from_builder(printer.script(module), record.name, {})
             known = self._printed[id(module)] = (module, listing)
         return self._keep(known[1])
@@ -124,33 +154,32 @@ class AnswerBuilder:
     def _lowering_steps(self, record: UnitRecord, final: FinalListing | None) -> list[Step]:
         if record.first is None:
             return []
-        listing = self._loop_listing(record.first, record, final)
+        listing, nodes = self._loop_listing(record.first, record, final), self._nodes(record.first)
         steps = [
             Step(
                 group="lowering",
                 name="Loops",
                 detail="the loop nest that the schedule describes",
                 phase=0,
-                listing=listing.key,
-                delta={"lines": len(listing.lines), "nodes": self._nodes(record.first)},
+                listing=listing.key if listing else None,
+                delta={"nodes": nodes, **_line_delta(None, listing)},
             )
         ]
-        before, before_nodes = listing, self._nodes(record.first)
         for item in record.passes:
-            listing = self._loop_listing(item.module, record, final) if item.changed else before
-            nodes = self._nodes(item.module) if item.changed else before_nodes
+            before, nodes_before = listing, nodes
+            if item.changed:
+                listing, nodes = self._loop_listing(item.module, record, final), self._nodes(item.module)
             steps.append(
                 Step(
                     group="lowering",
                     name=item.name,
                     phase=item.phase,
-                    listing=listing.key,
+                    listing=listing.key if listing else None,
                     changed=item.changed,
                     milliseconds=round(item.milliseconds, 3),
-                    delta={"lines": len(listing.lines) - len(before.lines), "nodes": nodes - before_nodes},
+                    delta={"nodes": nodes - nodes_before, **(_line_delta(before, listing) if before else {})},
                 )
             )
-            before, before_nodes = listing, nodes
         return steps
 
     # schedule
@@ -186,18 +215,18 @@ class AnswerBuilder:
         steps = []
         for text in record.texts:
             known = self._texts.get(id(text))
-            if known is None:
+            if known is None and self._may_print():
                 known = self._texts[id(text)] = (text, self._text_listing(text, record, final))
-            listing = self._keep(known[1])
+            listing = self._keep(known[1]) if known else None
             group: Group = "llvm" if text.stage in LLVM_STEPS else "assembly"
-            size = listing.summary.get("instructions", len(listing.lines))
+            size = listing.summary.get("instructions", len(listing.lines)) if listing else None
             steps.append(
                 Step(
                     group=group,
                     name=LLVM_STEPS.get(text.stage, text.stage),
-                    listing=listing.key,
+                    listing=listing.key if listing else None,
                     milliseconds=round(text.milliseconds, 3),
-                    delta={"instructions": int(size)},
+                    delta={"instructions": int(size)} if size is not None else {},
                 )
             )
         return steps
@@ -206,3 +235,10 @@ class AnswerBuilder:
         if text.stage in LLVM_STEPS:
             return from_llvm(text.text, record.name, final)
         return from_assembly(text.text, record.name, final, assembly_summary(text.text))
+
+
+def _line_delta(before: Listing | None, after: Listing | None) -> dict[str, int]:
+    """Return how many lines a step added, where both texts are there; the first adds all its lines."""
+    if after is None:
+        return {}
+    return {"lines": len(after.lines) - (len(before.lines) if before else 0)}

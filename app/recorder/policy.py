@@ -28,8 +28,8 @@ class CallPolicy(Observer):
     ----------
     before_native : callable
         Called before native code runs, with the script's line: the moment to send a snapshot.
-    give_up : callable
-        Called from another thread when a kernel runs on and on while the user types, with the script's line.
+    watchdog : Watchdog, optional
+        Watches over each kernel, while the user types.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CallPolicy(Observer):
         transcript: Transcript,
         describe: Callable[[Any, str, list[float], int], Measurement],
         before_native: Callable[[int | None], None],
-        give_up: Callable[[int | None], None],
+        watchdog: Watchdog | None,
     ) -> None:
         self._mode = mode
         self._watcher = watcher
@@ -47,7 +47,7 @@ class CallPolicy(Observer):
         self._describe = describe
         self._before_native = before_native
         self._timed: dict[tuple[int, str], float] = {}
-        self._watchdog = Watchdog(MOMENT_SECONDS, give_up) if mode == "compile" else None
+        self._watchdog = watchdog
         self.measurements: list[Measurement] = []
 
     def before_call(self, built: Any, name: str, args: Any) -> None:

@@ -8,6 +8,7 @@ import io
 import linecache
 import signal
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -80,11 +81,15 @@ class _Stream(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def time_budget(seconds: float) -> Iterator[None]:
-    """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in."""
+def time_budget(seconds: float, shielded: Callable[[], bool]) -> Iterator[None]:
+    """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in.
+
+    While ``shielded`` says so, it is not raised, but somewhat later.
+    """
 
     def ring(signum: int, frame: FrameType | None) -> None:
-        raise BudgetExceeded
+        if not shielded():
+            raise BudgetExceeded
 
     previous = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.25)
@@ -109,6 +114,8 @@ class Script:
         self.transcript = Transcript()
         self.problems: list[Problem] = []
         self.timed_out = False
+        self.shielded = False
+        """Set while the explorer does work of its own inside the script's time, which must not be broken off."""
 
     def run(self, budget_seconds: float, afterwards: Callable[[], None] | None = None) -> None:
         """Run the script, then ``afterwards``, within the budget; what goes wrong becomes a problem."""
@@ -120,21 +127,14 @@ class Script:
         sys.argv = [SCRIPT_NAME]
         out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
         try:
-            with time_budget(budget_seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with self._budget(budget_seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 exec(compile(self.source, SCRIPT_NAME, "exec"), module.__dict__)
                 if afterwards is not None:
                     afterwards()
         except BudgetExceeded as exc:
-            self.timed_out = True
             line = deepest_line(exc.__traceback__)
-            where = f" at line {line}" if line else ""
-            self._add(
-                "Timeout",
-                f"the script was stopped{where} after {budget_seconds:g} s; what it did until then is "
-                "shown, and Run gives it more time",
-                line,
-                exc,
-            )
+            self.timed_out = True
+            self._add("Timeout", _stopped(line, budget_seconds), line, exc)
         except SystemExit as exc:
             if exc.code not in (None, 0):
                 self.transcript.note(f"the script exited with {exc.code!r}")
@@ -154,14 +154,24 @@ class Script:
         except BaseException as exc:
             self._add(type(exc).__name__, _words(exc, module.__dict__), deepest_line(exc.__traceback__), exc)
 
-    def give_up(self, line: int | None, seconds: float) -> None:
-        """Note that the script does not come back from native code that runs at ``line``."""
-        self.timed_out = True
+    def _budget(self, seconds: float) -> contextlib.AbstractContextManager[None]:
+        return time_budget(seconds, lambda: self.shielded)
+
+    def give_up_kernel(self, line: int | None, seconds: float) -> None:
+        """Note that the script does not come back from a kernel that it called at ``line``."""
         where = f"line {line}" if line else "the script"
         message = (
             f"{where} runs a kernel for more than {seconds:g} s; what the script did until then is shown, and Run runs "
             "it in full"
         )
+        self._give_up(message, line)
+
+    def give_up(self, line: int | None, seconds: float) -> None:
+        """Note that the script did not stop at the end of its time."""
+        self._give_up(_stopped(line, seconds), line)
+
+    def _give_up(self, message: str, line: int | None) -> None:
+        self.timed_out = True
         self.problems.append(Problem(kind="Timeout", message=message, line=line))
 
     def _syntax(self, exc: SyntaxError) -> None:
@@ -186,6 +196,12 @@ class Script:
                 trace=user_trace(exc.__traceback__),
             )
         )
+
+
+def _stopped(line: int | None, seconds: float) -> str:
+    where = f" at line {line}" if line else ""
+    shown = "what it did until then is shown, and Run gives it more time"
+    return f"the script was stopped{where} after {seconds:g} s; {shown}"
 
 
 def _words(exc: BaseException, names: Mapping[str, Any]) -> str:
@@ -236,7 +252,16 @@ def user_trace(tb: TracebackType | None) -> list[str]:
 
 def current_line() -> int | None:
     """Return the script's line that is running now, seen from inside a call that it made."""
-    frame: FrameType | None = sys._getframe(1)
+    return line_of(sys._getframe(1))
+
+
+def main_thread_line() -> int | None:
+    """Return the script's line that is running now, seen from another thread."""
+    return line_of(sys._current_frames().get(threading.main_thread().ident or 0))
+
+
+def line_of(frame: FrameType | None) -> int | None:
+    """Return the script's line in a stack of frames, the innermost one."""
     while frame is not None:
         if frame.f_code.co_filename == SCRIPT_NAME:
             return frame.f_lineno

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from app.artifacts import Failed, Measurement, Message, Problem, Request, Snapshot
-from app.recorder.answer import AnswerBuilder
+from app.recorder.answer import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.environment import CPU, environment
 from app.recorder.ladder import Ladder
 from app.recorder.measure import Timing
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
-from app.recorder.script import Script
+from app.recorder.script import Script, main_thread_line
 from app.recorder.watch import UnitRecord, Watcher, primitive_count
+from app.recorder.watchdog import Watchdog
 from compiler import alias
 from compiler.driver.build import build
 from compiler.ir import transform
@@ -26,25 +29,40 @@ from compiler.target.codegen.llvm import codegen
 from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 
+GRACE_SECONDS = 0.5
+"""Time beyond its budget after which a script that does not stop is left where it is: in native code, or stubborn."""
+
 
 class Session:
-    """Runs the script of one request and sends what was seen."""
+    """Runs the script of one request and sends what was seen.
 
-    def __init__(self, request: Request, send: Callable[[Message], None]) -> None:
+    Parameters
+    ----------
+    request : Request
+    send : callable
+        Takes each message.
+    guarded : bool
+        Whether watchdogs end this process when native code does not come back.
+    """
+
+    def __init__(self, request: Request, send: Callable[[Message], None], guarded: bool = True) -> None:
         self._request = request
         self._send = send
         self._table = OriginTable()
         self._script = Script(request.script)
         self._watcher = Watcher()
         self._builder = AnswerBuilder(self._watcher, self._table, self._script, request.options)
+        kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode == "compile" else None
         self._policy = CallPolicy(
             request.mode,
             self._watcher,
             self._script.transcript,
             describe=self._describe,
             before_native=self._before_native,
-            give_up=self._give_up,
+            watchdog=kernels,
         )
+        self._guard = Watchdog(request.budget_seconds + GRACE_SECONDS, self._give_up) if guarded else None
+        self._speaking = threading.RLock()
         self._seen = 0
 
     def run(self) -> None:
@@ -52,17 +70,22 @@ class Session:
         alias.install()
         set_num_threads(self._request.options.threads)
         transform.watchers.append(self._watcher)
-        with recording(self._table), watching(self._watcher), watching(self._policy):
+        guard = nullcontext() if self._guard is None else self._guard.watching(None)
+        with recording(self._table), watching(self._watcher), watching(self._policy), guard:
             self._script.run(self._request.budget_seconds, afterwards=self._complete)
         transform.watchers.remove(self._watcher)
         self._snapshot(None)
         if self._request.mode == "ladder" and not self._script.problems:
             self._ladder()
 
-    def _snapshot(self, running_line: int | None) -> None:
-        self._builder.measurements = list(self._policy.measurements)
-        answer = self._builder.snapshot(self._request.mode, environment())
-        self._send(Snapshot(answer=answer, running_line=running_line))
+    def _snapshot(self, running_line: int | None, patience: float = PRINTING_SECONDS) -> None:
+        """Send what was seen; one thread at a time, and not broken off by the end of the script's time."""
+        with self._speaking:
+            self._script.shielded = True
+            self._builder.measurements = list(self._policy.measurements)
+            answer = self._builder.snapshot(self._request.mode, environment(), patience)
+            self._send(Snapshot(answer=answer, running_line=running_line))
+            self._script.shielded = False
 
     def _before_native(self, line: int | None) -> None:
         """Send what was seen before native code runs, where there is something new."""
@@ -71,11 +94,20 @@ class Session:
             self._seen = seen
             self._snapshot(line)
 
-    def _give_up(self, line: int | None) -> None:
-        """Show what was seen and end the process: there is no other way out of native code."""
-        self._script.give_up(line, MOMENT_SECONDS)
-        self._snapshot(None)
-        os._exit(0)
+    def _give_up_kernel(self, line: int | None) -> None:
+        self._leave(lambda: self._script.give_up_kernel(line, MOMENT_SECONDS))
+
+    def _give_up(self, _: int | None) -> None:
+        line = main_thread_line()
+        self._leave(lambda: self._script.give_up(line, self._request.budget_seconds))
+
+    def _leave(self, note: Callable[[], None]) -> None:
+        """Show what was seen, the quick part first, and end the process: there is no other way out of native code."""
+        with self._speaking:
+            note()
+            self._snapshot(None, patience=0.0)
+            self._snapshot(None)
+            os._exit(0)
 
     def _complete(self) -> None:
         """Build what the script left unbuilt, and make the assembly for the machine that the user chose."""

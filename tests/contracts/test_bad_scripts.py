@@ -195,6 +195,30 @@ def test_what_was_seen_before_a_mistake_is_shown(explorer: FlaskClient) -> None:
     assert answer["listings"]
 
 
+UNROLLED = """\
+import tvm
+from tvm import te
+A = te.placeholder((16, 16), name="A")
+k = te.reduce_axis((0, 16), name="k")
+B = te.compute((16, 16), lambda i, j: te.sum(A[i, k] * A[k, j], axis=k), name="B")
+s = te.create_schedule(B.op)
+for axis in (*B.op.axis, k):
+    s[B].unroll(axis)
+print("begins")
+tvm.build(s, [A, B])
+"""
+
+
+def test_a_script_that_hangs_in_the_compiler_shows_what_it_did(hurried: FlaskClient) -> None:
+    answer = compile_(hurried, UNROLLED)
+    assert answer["status"] == "timeout"
+    [problem] = answer["problems"]
+    assert (problem["kind"], problem["line"]) == ("Timeout", 10)
+    assert "stopped at line 10 after 1 s" in problem["message"]
+    assert answer["console"][0]["text"] == "begins\n"
+    assert [step["name"] for step in answer["units"][0]["steps"][:3]] == ["default", "unroll", "unroll"]
+
+
 def test_characters_that_cannot_be_encoded_are_written_out(explorer: FlaskClient) -> None:
     answer = compile_(explorer, "print('\\ud800')\nraise ValueError('\\udfff')\n")
     assert answer["console"][0]["text"] == "\\ud800\n"
