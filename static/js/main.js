@@ -18,7 +18,7 @@ Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
   !(before.dataset?.key && before.dataset.key === after.dataset?.key);
 
 // What a visitor opened stays open, and what the scripts say about a pane stays said.
-const OURS = { details: ["open"], ".pane": ["class"], ".heading": ["aria-pressed"] };
+const OURS = { details: ["open"], ".pane": ["class", "style"], ".heading": ["aria-pressed"] };
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
   !Object.entries(OURS).some(([selector, names]) => names.includes(name) && node.matches(selector));
 

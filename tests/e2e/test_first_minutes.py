@@ -146,3 +146,14 @@ def test_an_example_of_the_gallery_opens(explorer: str, open_page: Callable[...,
     page.wait_for_selector("html[data-ready]")
     expect(page.locator("#state")).to_contain_text("compiled in")
     assert lines(page, "loops")
+
+
+def test_the_editor_completes_and_explains_the_api(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.keyboard.press("Control+End")
+    page.keyboard.type("s[C].unr", delay=20)
+    expect(page.locator(".cm-tooltip-autocomplete li").first).to_contain_text("unroll")
+    page.keyboard.press("Escape")
+    page.locator(f".cm-line:nth-child({SPLIT_LINE}) .f").hover()
+    expect(page.locator(".explained")).to_contain_text("factor")

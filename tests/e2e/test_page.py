@@ -114,6 +114,9 @@ def test_panes_keep_their_sizes_and_the_theme(fixed: str, open_page: Callable[..
     assert after["width"] > before["width"] + 50
     page.reload()
     page.wait_for_selector("html[data-ready]")
+    console = page.locator("#pane-console").bounding_box()
+    write(page, "another answer")
+    assert page.locator("#pane-console").bounding_box() == console
     kept = page.locator("#left").bounding_box()
     assert kept is not None
     assert kept["width"] == pytest.approx(after["width"], abs=2)
