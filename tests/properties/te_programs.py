@@ -143,6 +143,23 @@ def _moved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | Non
     return pick(draw, ways)()
 
 
+def _gathered(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor:
+    """Read at places that are data; nothing is read outside, zero stands there."""
+    width = _dims(a)[0]
+    if draw(st.booleans()):
+        return te.compute(b.shape, lambda *i: a(b(*i), *[0] * (a.ndim - 1)), name=name)
+    return te.compute(b.shape, lambda *i: a(te.abs(b(*i)) % width, *[0] * (a.ndim - 1)), name=name)
+
+
+def _convolved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | None:
+    if a.ndim != 2 or min(_dims(a)) < 2:
+        return None
+    rows, columns = _dims(a)
+    y, x = te.reduce_axis((0, 2), name="y"), te.reduce_axis((0, min(3, columns)), name="x")
+    height, width = rows - 1, columns - min(3, columns) + 1
+    return te.compute((height, width), lambda i, j: te.sum(a[i + y, j + x] * a[height - i, j], axis=[y, x]), name=name)
+
+
 DEFINITIONS: list[Callable[[Draw, te.Tensor, te.Tensor, str], te.Tensor | None]] = [
     _elementwise,
     _padded,
@@ -151,4 +168,6 @@ DEFINITIONS: list[Callable[[Draw, te.Tensor, te.Tensor, str], te.Tensor | None]]
     _conditional_sum,
     _matmul,
     _moved,
+    _gathered,
+    _convolved,
 ]

@@ -9,11 +9,16 @@ from typing import Any
 from hypothesis import strategies as st
 
 from compiler import te
+from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, Reduce
+from compiler.te.bounds import infer_bound
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from tests.properties.te_programs import Draw, Program, pick
+
+OUTSIDE = "outside of its consumer"
+"""What is said of a stage that some of its readers cannot see."""
 
 
 def schedules(draw: Draw, program: Program, steps: int = 6) -> Schedule:
@@ -86,10 +91,32 @@ def _place(draw: Draw, schedule: Schedule, stage: Stage) -> None:
     ways: list[Callable[[], Any]] = [lambda: None]
     if not _is_reduction(stage):
         ways.append(stage.compute_inline)
-    loops = [s.leaf_iter_vars for s in consumers if s.attach_type is not AttachType.INLINE]
-    if len(consumers) == 1 and loops and loops[0]:
-        ways += [lambda: stage.compute_at(consumers[0], pick(draw, loops[0]))] * 3
+    places = [s for s in _around(consumers) if s.leaf_iter_vars and s.attach_type is not AttachType.INLINE]
+    if places:
+        ways += [lambda: _compute_at(draw, schedule, stage, pick(draw, places))] * 3
     pick(draw, ways)()
+
+
+def _around(stages: list[Stage]) -> list[Stage]:
+    """Return stages and those that they are computed in."""
+    found = dict.fromkeys(stages)
+    for stage in stages:
+        at: Stage | None = stage
+        while at is not None:
+            found[at] = None
+            at = at.attach_stage
+    return list(found)
+
+
+def _compute_at(draw: Draw, schedule: Schedule, stage: Stage, place: Stage) -> None:
+    """Put a stage into a loop; where one of its readers would not be inside, compute it as a whole after all."""
+    stage.compute_at(place, pick(draw, place.leaf_iter_vars))
+    try:
+        infer_bound(schedule.normalize())
+    except ScheduleError as error:
+        if OUTSIDE not in str(error):
+            raise
+        stage.compute_root()
 
 
 def _cache_read(draw: Draw, schedule: Schedule) -> None:
