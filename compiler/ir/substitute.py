@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild, structure
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var
 
 N = TypeVar("N")
 VarMap = Mapping[Var, PrimExpr] | Callable[[Var], PrimExpr | None]
@@ -40,7 +40,9 @@ class _Substitution(Mutator):
 
     def apply(self, n: Any) -> Any:
         if isinstance(n, Node):
-            return self._thing(n) if n.nominal and not isinstance(n, Var) else self.visit(n)
+            if n.nominal:
+                return self.visit_Var(n) if isinstance(n, Var) else self._thing(n)
+            return n if isinstance(n, (IntImm, FloatImm)) else self.visit(n)
         if isinstance(n, tuple):
             new = tuple([self.apply(item) for item in n])
             return n if all(x is y for x, y in zip(n, new, strict=True)) else new
@@ -51,6 +53,10 @@ class _Substitution(Mutator):
             return n
         new = self._lookup(n)
         return n if new is None else new
+
+    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+        a, b = self.apply(n.a), self.apply(n.b)
+        return n if a is n.a and b is n.b else type(n)(a, b)
 
     def visit_Node(self, n: Node) -> Any:
         defined = _defined_vars(n) if n.defines else ()

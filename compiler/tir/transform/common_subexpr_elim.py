@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from compiler.ir.functor import Functor, Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import Span, derived_from
 from compiler.ir.primexpr import (
-    BinaryOp,
-    Broadcast,
-    Call,
-    FloatImm,
-    IntImm,
     Let,
     PrimExpr,
-    ProducerLoad,
-    Ramp,
-    Reduce,
-    StringImm,
     Var,
 )
 from compiler.ir.transform import PassContext, PassInfo
-from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
-from compiler.tir.transform.normal_form import normal_key
 from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.value_numbering import Numbering, prefix_text
 
 
 def CommonSubexprElimTIR(enable_cse_tir: bool = True, identify_equiv_terms: bool = False) -> PrimFuncPass:
@@ -57,84 +45,9 @@ def CommonSubexprElimTIR(enable_cse_tir: bool = True, identify_equiv_terms: bool
             return func
         equivalent = identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
         known = list(func.params)
-        return func.with_body(_Eliminator(_Numbering(equivalent), known).region(func.body))
+        return func.with_body(_Eliminator(Numbering(equivalent), known).region(func.body))
 
     return PrimFuncPass(transform, PassInfo(0, "tir.CommonSubexprElimTIR"))
-
-
-class _Facts(NamedTuple):
-    """What is known about an expression: expressions with equal ``number`` have the same value."""
-
-    number: int
-    size: int
-    computes: bool
-    vars: frozenset[Var]
-
-
-class _Numbering:
-    """Gives equal expressions equal numbers (value numbering), each object looked at once."""
-
-    def __init__(self, equivalent: bool) -> None:
-        self._equivalent = equivalent
-        self._numbers: dict[Any, int] = {}
-        self._facts: dict[Node, _Facts] = {}
-        self._largest: dict[Node, tuple[PrimExpr, ...]] = {}
-
-    def facts(self, e: PrimExpr) -> _Facts:
-        found = self._facts.get(e)
-        if found is None:
-            found = self._facts[e] = self._look(e)
-        return found
-
-    def _look(self, e: PrimExpr) -> _Facts:
-        if isinstance(e, Var):
-            return _Facts(self._number((Var, e)), 1, True, frozenset((e,)))
-        if isinstance(e, (IntImm, FloatImm, StringImm)):
-            return _Facts(self._number((type(e), e.dtype, repr(e.value))), 1, True, frozenset())
-        parts = [self.facts(c) for c in operands(e)]
-        computes = not isinstance(e, _OPAQUE) and all(p.computes for p in parts)
-        if self._equivalent and computes and isinstance(e, BinaryOp):
-            key: Any = normal_key(e, lambda part: self.facts(part).number)
-        else:
-            key = (type(e), e.dtype, getattr(e, "op", None) or getattr(e, "buffer", None), *[p.number for p in parts])
-        uses = parts[0].vars.union(*[p.vars for p in parts[1:]]) if parts else frozenset()
-        return _Facts(self._number(key), 1 + sum(p.size for p in parts), computes, uses)
-
-    def _number(self, key: Any) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
-
-    def eligible(self, e: PrimExpr) -> bool:
-        """Return whether ``e`` may become a variable: it computes something, from variables and constants alone."""
-        facts = self.facts(e)
-        return facts.computes and facts.size > 1 and not isinstance(e, (Ramp, Broadcast))
-
-    def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
-        """Return the largest eligible expressions within ``e``."""
-        if self.eligible(e):
-            return (e,)
-        found = self._largest.get(e)
-        if found is None:
-            found = self._largest[e] = self.below(e)
-        return found
-
-    def below(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
-        """Return the largest eligible expressions within the operands of ``e``."""
-        return tuple([x for c in operands(e) for x in self.largest(c)])
-
-
-_OPAQUE = (Call, BufferLoad, ProducerLoad, Reduce, Let)
-
-
-def operands(n: Node) -> list[PrimExpr]:
-    """Return the expressions that a node is made of directly."""
-    found: list[PrimExpr] = []
-    for name in n.children:
-        child = getattr(n, name)
-        if isinstance(child, PrimExpr):
-            found.append(child)
-        elif isinstance(child, tuple):
-            found.extend(c for c in child if isinstance(c, PrimExpr))
-    return found
 
 
 class _Entry:
@@ -154,7 +67,7 @@ _Table = dict[int, _Entry]
 class _Counter(Functor):
     """Builds the table of what a statement computes whenever it runs; tables are fresh and may be changed."""
 
-    def __init__(self, numbering: _Numbering) -> None:
+    def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
 
     def add(self, table: _Table, e: PrimExpr, count: int, span: Span) -> None:
@@ -219,10 +132,11 @@ class _Counter(Functor):
     def _without(self, table: _Table, var: Var) -> _Table:
         """Take apart what uses ``var``, down to what does not."""
         kept: _Table = {}
+        bit = self._numbering.bit(var)
         todo = [(x.expr, x.count, x.span) for x in table.values()]
         while todo:
             e, count, span = todo.pop()
-            if var not in self._numbering.facts(e).vars:
+            if not self._numbering.facts(e).vars & bit:
                 self.add(kept, e, count, span)
             else:
                 todo.extend((x, count, x.span) for x in self._numbering.below(e))
@@ -244,11 +158,16 @@ def _shared(parts: list[_Table]) -> _Table:
 class _Eliminator(Mutator):
     """Goes through the regions from the outside in."""
 
-    def __init__(self, numbering: _Numbering, known: list[Var]) -> None:
+    def __init__(self, numbering: Numbering, known: list[Var]) -> None:
         self._numbering = numbering
         self._counter = _Counter(numbering)
-        self._known = set(known)
+        self._known = 0
         self._made = 0
+        self._define(*known)
+
+    def _define(self, *variables: Var) -> None:
+        for var in variables:
+            self._known |= self._numbering.bit(var)
 
     def region(self, stmt: Stmt) -> Stmt:
         """Eliminate within a statement that always runs as a whole, then within its parts."""
@@ -259,7 +178,7 @@ class _Eliminator(Mutator):
             return self.visit(stmt)  # type: ignore[no-any-return]
         replace = _Replacement(self._numbering, chosen)
         result = replace.visit(stmt)
-        self._known.update(var for var, _ in chosen.values())
+        self._define(*[var for var, _ in chosen.values()])
         result = self.visit(result)
         for var, value in chosen.values():
             with derived_from(var.span):
@@ -300,19 +219,19 @@ class _Eliminator(Mutator):
         return chosen
 
     def _is_known(self, e: PrimExpr) -> bool:
-        return self._numbering.facts(e).vars <= self._known
+        return not self._numbering.facts(e).vars & ~self._known
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return n
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        self._known.add(n.var)
+        self._define(n.var)
         body = self.region(n.body)
         return n if body is n.body else rebuild(n, {"body": body})
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.expression(n.min), self.expression(n.extent)
-        self._known.add(n.loop_var)
+        self._define(n.loop_var)
         body = self.region(n.body)
         if body is n.body and low is n.min and extent is n.extent:
             return n
@@ -336,7 +255,7 @@ class _Eliminator(Mutator):
 class _Replacement(Mutator):
     """Puts variables where their values stand."""
 
-    def __init__(self, numbering: _Numbering, chosen: dict[int, tuple[Var, PrimExpr]]) -> None:
+    def __init__(self, numbering: Numbering, chosen: dict[int, tuple[Var, PrimExpr]]) -> None:
         self._numbering = numbering
         self._chosen = chosen
 
@@ -349,24 +268,3 @@ class _Replacement(Mutator):
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         found = self._chosen.get(self._numbering.facts(n).number)
         return self.visit_Node(n) if found is None else found[0]
-
-
-def prefix_text(e: PrimExpr) -> str:
-    """Return a plain text of an expression, by which variables of equal size are put in order."""
-    if isinstance(e, Var):
-        return e.name
-    if isinstance(e, (IntImm, FloatImm, StringImm)):
-        return str(e.value)
-    parts = [prefix_text(x) for x in operands(e)]
-    if isinstance(e, BinaryOp):
-        symbol = e.symbol
-        if symbol == "*" or symbol == "/":
-            return f"({parts[0]}{symbol}{parts[1]})"
-        if not symbol[0].isalpha() and symbol not in ("//", "%"):
-            return f"({parts[0]} {symbol} {parts[1]})"
-        name = {"//": "floordiv", "%": "floormod"}.get(symbol, symbol)
-        return f"{name}({', '.join(parts)})"
-    return f"{_PREFIX.get(type(e).__name__, type(e).__name__.lower())}({', '.join(parts)})"
-
-
-_PREFIX = {"Cast": "cast", "Not": "!"}

@@ -1,0 +1,167 @@
+"""Value numbering: equal expressions get equal numbers, so that comparing them costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from compiler.ir.node import Node
+from compiler.ir.primexpr import (
+    Add,
+    And,
+    BinaryOp,
+    Broadcast,
+    Call,
+    FloatImm,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mul,
+    Or,
+    PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Reduce,
+    StringImm,
+    Var,
+)
+from compiler.tir.buffer import BufferLoad
+
+
+class Facts(NamedTuple):
+    """What is known about an expression: expressions with equal ``number`` have the same value.
+
+    ``vars`` is a set of variables, one bit each.
+    """
+
+    number: int
+    size: int
+    computes: bool
+    vars: int
+
+
+class Numbering:
+    """Gives equal expressions equal numbers (value numbering), each object looked at once."""
+
+    def __init__(self, equivalent: bool) -> None:
+        self._equivalent = equivalent
+        self._numbers: dict[Any, int] = {}
+        self._bits: dict[Var, int] = {}
+        self._facts: dict[Node, Facts] = {}
+        self._largest: dict[Node, tuple[PrimExpr, ...]] = {}
+
+    def facts(self, e: PrimExpr) -> Facts:
+        """Return what is known about an expression."""
+        found = self._facts.get(e)
+        if found is None:
+            found = self._facts[e] = self._look(e)
+        return found
+
+    def bit(self, var: Var) -> int:
+        """Return the set that holds just this variable."""
+        return self._bits.setdefault(var, 1 << len(self._bits))
+
+    def _look(self, e: PrimExpr) -> Facts:
+        if isinstance(e, BinaryOp):
+            a, b = self.facts(e.a), self.facts(e.b)
+            computes = a.computes and b.computes
+            key: Any = (type(e), e.dtype, a.number, b.number)
+            if self._equivalent and computes:
+                key = _normal_key(e, lambda part: self.facts(part).number)
+            return Facts(self._number(key), 1 + a.size + b.size, computes, a.vars | b.vars)
+        if isinstance(e, Var):
+            return Facts(self._number((Var, e)), 1, True, self.bit(e))
+        if isinstance(e, (IntImm, FloatImm, StringImm)):
+            return Facts(self._number((type(e), e.dtype, repr(e.value))), 1, True, 0)
+        number, size, computes, uses = [], 1, not isinstance(e, _OPAQUE), 0
+        for part in map(self.facts, operands(e)):
+            number.append(part.number)
+            size += part.size
+            computes = computes and part.computes
+            uses |= part.vars
+        key = (type(e), e.dtype, getattr(e, "op", None) or getattr(e, "buffer", None), *number)
+        return Facts(self._number(key), size, computes, uses)
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def eligible(self, e: PrimExpr) -> bool:
+        """Return whether ``e`` may become a variable: it computes something, from variables and constants alone."""
+        facts = self.facts(e)
+        return facts.computes and facts.size > 1 and not isinstance(e, (Ramp, Broadcast))
+
+    def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
+        """Return the largest eligible expressions within ``e``."""
+        if self.eligible(e):
+            return (e,)
+        found = self._largest.get(e)
+        if found is None:
+            found = self._largest[e] = self.below(e)
+        return found
+
+    def below(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
+        """Return the largest eligible expressions within the operands of ``e``."""
+        return tuple([x for c in operands(e) for x in self.largest(c)])
+
+
+_OPAQUE = (Call, BufferLoad, ProducerLoad, Reduce, Let)
+
+
+def operands(n: Node) -> list[PrimExpr]:
+    """Return the expressions that a node is made of directly."""
+    found: list[PrimExpr] = []
+    for name in n.children:
+        child = getattr(n, name)
+        if isinstance(child, PrimExpr):
+            found.append(child)
+        elif isinstance(child, tuple):
+            found.extend(c for c in child if isinstance(c, PrimExpr))
+    return found
+
+
+_COMMUTATIVE = (Add, Mul, Min, Max, And, Or)
+
+
+def _normal_key(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ...]:
+    """Return a key that does not depend on the order, or on the brackets, of a commutative operation.
+
+    Parameters
+    ----------
+    e : BinaryOp
+    number : callable
+        The key of an operand.
+    """
+    kind = type(e)
+    if kind not in _COMMUTATIVE:
+        return (kind, e.dtype, number(e.a), number(e.b))
+    terms: list[int] = []
+    todo: list[PrimExpr] = [e.b, e.a]
+    while todo:
+        part = todo.pop()
+        if type(part) is kind:
+            todo.extend((part.b, part.a))
+        else:
+            terms.append(number(part))
+    return (kind, e.dtype, *sorted(terms))
+
+
+def prefix_text(e: PrimExpr) -> str:
+    """Return a plain text of an expression, by which variables of equal size are put in order."""
+    if isinstance(e, Var):
+        return e.name
+    if isinstance(e, (IntImm, FloatImm, StringImm)):
+        return str(e.value)
+    parts = [prefix_text(x) for x in operands(e)]
+    if isinstance(e, BinaryOp):
+        symbol = e.symbol
+        if symbol == "*" or symbol == "/":
+            return f"({parts[0]}{symbol}{parts[1]})"
+        if not symbol[0].isalpha() and symbol not in ("//", "%"):
+            return f"({parts[0]} {symbol} {parts[1]})"
+        name = {"//": "floordiv", "%": "floormod"}.get(symbol, symbol)
+        return f"{name}({', '.join(parts)})"
+    return f"{_PREFIX.get(type(e).__name__, type(e).__name__.lower())}({', '.join(parts)})"
+
+
+_PREFIX = {"Cast": "cast", "Not": "!"}
