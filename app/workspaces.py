@@ -47,16 +47,16 @@ ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
 SHORTEST, LONGEST = 8, 40
 """Characters of an id."""
 
-_metadata = MetaData()
+TABLES = MetaData()
 _settings = Table(
     "settings",
-    _metadata,
+    TABLES,
     Column("name", String(32), primary_key=True),
     Column("value", LargeBinary, nullable=False),
 )
 _links = Table(
     "links",
-    _metadata,
+    TABLES,
     Column("id", String(LONGEST), primary_key=True),
     Column("content", LargeBinary, nullable=False),
     Column("created", Float, nullable=False),
@@ -64,7 +64,7 @@ _links = Table(
 )
 _tokens = Table(
     "tokens",
-    _metadata,
+    TABLES,
     Column("digest", LargeBinary(32), primary_key=True),
     Column("link", ForeignKey("links.id", ondelete="CASCADE"), nullable=False, index=True),
 )
@@ -149,7 +149,7 @@ class Links:
     def _create_tables(self) -> None:
         """Create what is missing; several servers may do so at one time."""
         with self._engine.begin() as connection:
-            for table in _metadata.sorted_tables:
+            for table in TABLES.sorted_tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
                 for index in table.indexes:
                     connection.execute(CreateIndex(index, if_not_exists=True))

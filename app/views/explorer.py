@@ -18,6 +18,7 @@ from app.completions import completions
 from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.rendering import PaneName, Text, View, describe, duration, how_measured, page, signed
+from app.security import allow_embedding
 from app.services import present_services
 from compiler.target.assembly_targets import assembly_targets
 
@@ -67,7 +68,8 @@ def index() -> str:
 
 @bp.get("/z/<link>")
 def open_link(link: str) -> str:
-    """The page with what a permalink holds; it compiles when it has loaded."""
+    """The page with what a permalink holds; it compiles when it has loaded, in a frame of another site too."""
+    allow_embedding()
     opened = present_services().links.open(link)
     return render_page(opened.state.workspace, compiled=None, link=opened.id, view=opened.state.view)
 

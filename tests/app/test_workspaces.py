@@ -8,6 +8,9 @@ import zlib
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Dialect
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateTable
 
 from app import workspaces
 from app.artifacts import Options, Workspace
@@ -134,3 +137,11 @@ def test_links_of_the_first_format_open(links: Links) -> None:
     files, options = {"m": b"\1\2"}, Options(threads=2)
     workspace = Workspace(script="print(1)", files=files, options=options)
     assert opened == SharedState(workspace=workspace, view={"pane": "asm"})
+
+
+@pytest.mark.parametrize("dialect", [postgresql.dialect(), sqlite.dialect()], ids=lambda dialect: dialect.name)
+def test_the_tables_can_be_made_in_either_database(dialect: Dialect) -> None:
+    texts = [str(CreateTable(table).compile(dialect=dialect)) for table in workspaces.TABLES.sorted_tables]
+    binary = "BYTEA" if dialect.name == "postgresql" else "BLOB"
+    assert len(texts) == 3
+    assert all(f" {binary}" in text for text in texts)
