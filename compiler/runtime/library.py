@@ -24,7 +24,7 @@ from compiler.runtime.signature import Signature
 MARK = b"\x00strata module\x00"
 _DIGEST = 32
 _LARGEST = 1 << 26
-_LINKERS = (("cc",), ("gcc",), ("clang",), ("ld.lld",), ("ld",))
+_LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,21 +83,30 @@ def write_library(object_code: bytes, path: str) -> None:
     BuildError
         If the linker fails or the file cannot be written.
     """
-    linker = next((c for c in _LINKERS if shutil.which(c[0])), None)
-    wants_library = path.endswith((".so", ".dylib"))
     try:
-        if not wants_library or linker is None:
+        if not path.endswith((".so", ".dylib")) or not _link(object_code, path):
             Path(path).write_bytes(object_code)
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, "module.o")
-            Path(source).write_bytes(object_code)
-            command = [*linker, "-shared", "-o", path, source]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except OSError as exc:
-        raise BuildError(f"export_library: cannot write {path!r}: {exc}") from None
+        raise BuildError(f"export_library: cannot write {path!r}: {exc.strerror}") from None
+
+
+def _link(object_code: bytes, path: str) -> bool:
+    """Link a shared library; return False where no linker can be run."""
+    linker = next((command for command in _LINKERS if shutil.which(command)), None)
+    if linker is None:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "module.o")
+        Path(source).write_bytes(object_code)
+        try:
+            done = subprocess.run(
+                [linker, "-shared", "-o", path, source], capture_output=True, text=True, timeout=60, check=False
+            )
+        except PermissionError:
+            return False
     if done.returncode:
-        raise BuildError(f"export_library: {linker[0]} failed: {done.stderr.strip()[:500]}")
+        raise BuildError(f"export_library: {linker} failed: {done.stderr.strip()[:500]}")
+    return True
 
 
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:

@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from compiler.ir import events
@@ -161,6 +162,11 @@ class Module:
         return "llvm"
 
     @property
+    def imported_modules(self) -> list[Module]:
+        """Modules for other devices that this one launches; code for a CPU has none."""
+        return []
+
+    @property
     def entry_func(self) -> Function:
         """The function that calling the module runs."""
         return self._functions[self.entry_name]
@@ -206,7 +212,23 @@ class Module:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
         self._exporter(str(file_name))
 
-    save = export_library
+    def save(self, file_name: str, fmt: str = "") -> None:
+        """Write the module to a file, in the format that ``fmt`` or the file's ending names: ``ll``, ``asm``, ``o``, …
+
+        Raises
+        ------
+        ArgumentError
+            If the file cannot be written.
+        """
+        path = Path(file_name)
+        make = self._sources.get({"s": "asm"}.get(fmt or path.suffix[1:], fmt or path.suffix[1:]))
+        if make is None:
+            self.export_library(str(path))
+            return
+        try:
+            path.write_text(make(), encoding="utf-8")
+        except OSError as exc:
+            raise ArgumentError(f"save: cannot write {show(str(path))}: {exc.strerror}") from None
 
     def time_evaluator(
         self,

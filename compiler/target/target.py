@@ -47,6 +47,17 @@ OPTIONS: dict[str, type] = {
 _WIDE = "avx512f"
 
 
+class TargetKind(str):
+    """The first word of a target string; TVM's scripts ask for its ``name``."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The word itself."""
+        return str(self)
+
+
 class Target:
     """What machine code is made for.
 
@@ -156,7 +167,7 @@ class Target:
     __repr__ = __str__
 
 
-def _parse(target: Any) -> tuple[str, dict[str, Any]]:
+def _parse(target: Any) -> tuple[TargetKind, dict[str, Any]]:
     if isinstance(target, Target):
         return target.kind, dict(target.attrs)
     if isinstance(target, dict):
@@ -189,12 +200,12 @@ def _words(words: list[str], target: str) -> list[tuple[str, Any]]:
     return found
 
 
-def _kind(name: str) -> str:
+def _kind(name: str) -> TargetKind:
     if name not in KINDS:
         near = difflib.get_close_matches(name, KINDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KINDS)}"
         raise TargetError(f"Target: unknown kind {show(name)}; {hint}")
-    return name
+    return TargetKind(name)
 
 
 def _option(key: str, value: str) -> Any:

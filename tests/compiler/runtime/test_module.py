@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.ir.error import ArgumentError, BuildError
+from compiler.ir.error import ArgumentError, BuildError, TVMError
 from compiler.ir.events import Observer, watching
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var, const
@@ -232,3 +232,16 @@ def test_functions_that_there_are_not() -> None:
     call = elementwise(lambda x: call_pure_extern("float32", "no_such_function", x), ["float32"], "float32", 8)
     with pytest.raises(BuildError, match="calls 'no_such_function'"):
         compile_module(call)(floats(8), empty((8,)))
+
+
+def test_texts_are_saved(add: Module, tmp_path: Path) -> None:
+    for name, text in (("kernel.ll", "define"), ("kernel.s", "kernel:"), ("kernel.asm", "kernel:")):
+        add.save(str(tmp_path / name))
+        assert text in (tmp_path / name).read_text()
+    add.save(str(tmp_path / "kernel.o"))
+    out = empty((8,))
+    load_module(tmp_path / "kernel.o")(floats(8), floats(8), out)
+    assert out.numpy()[0] == 2
+    for where in ("no/kernel.ll", "no/kernel.o", "no/kernel.so"):
+        with pytest.raises(TVMError):
+            add.save(str(tmp_path / where))

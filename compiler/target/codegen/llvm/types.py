@@ -37,7 +37,7 @@ def register_type(dtype: str) -> ir.Type:
         scalar = VOID
     elif d.code == "float":
         scalar = _FLOATS[d.bits]
-    elif d.code in ("int", "uint", "bool"):
+    elif d.code == "bool" or (d.code in ("int", "uint") and d.bits >= 8):
         scalar = ir.IntType(d.bits)
     else:
         raise BuildError(f"LLVM code generation: no code is made for values of type {dtype}")
