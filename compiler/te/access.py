@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from compiler.arith import Analyzer, detect_linear_equation
+from compiler.arith import Analyzer, detect_linear_equation, eval_set
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, DTypeError, show
 from compiler.ir.functor import Mutator
@@ -153,9 +153,16 @@ class _Reads(Mutator):
                     f"compute {self._name!r}: index {d} of {n.producer.name!r} runs from {low} to {high}, outside of "
                     f"its shape ({shape}); guard the read with te.if_then_else or change the index {show(index)}"
                 )
+        if isinstance(index, FloorMod) and self.analyzer.can_prove_equal(index.b, extent):
+            return []
         prove = self.analyzer.can_prove
-        within = isinstance(index, FloorMod) and self.analyzer.can_prove_equal(index.b, extent)
-        return [c for c in (index >= 0, index < extent) if not (within or prove(c))]
+        below, above = not prove(index >= 0), not prove(index < extent)
+        if below or above:
+            # With symbolic extents the ends of the whole interval may cancel where single values do not.
+            reached = eval_set(index, {v: d for v, d in self._domain.items() if d is not None}, self.analyzer)
+            below = below and not (reached.has_lower_bound() and prove(reached.min_value >= 0))
+            above = above and not (reached.has_upper_bound() and prove(reached.max_value < extent))
+        return [index >= 0] * below + [index < extent] * above
 
     def _runs_along(self, index: PrimExpr, extent: PrimExpr) -> bool:
         """Return whether an index is an axis from zero to no more than ``extent``: the usual case, at no cost."""
