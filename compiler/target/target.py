@@ -112,7 +112,7 @@ class Target:
     @property
     def keys(self) -> list[str]:
         """Groups of targets that this one belongs to, as TVM names them."""
-        return ["cpu"] if self.kind in ("llvm", "c") else [self.kind, "gpu"]
+        return ["cpu"] if self.kind in ("llvm", "c") else [self.kind.name, "gpu"]
 
     @property
     def mcpu(self) -> str:
@@ -131,7 +131,7 @@ class Target:
 
     def export(self) -> dict[str, Any]:
         """Return the target as a dictionary that the constructor takes."""
-        return {"kind": self.kind, "keys": self.keys, **self.attrs}
+        return {"kind": self.kind.name, "keys": self.keys, **self.attrs}
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
