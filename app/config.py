@@ -49,9 +49,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Zygotes that wait for scripts."""
     compiling: int = msgspec.field(default_factory=lambda: max(2, _cores()))
     """Scripts that are compiled at one time."""
-    waiting: int = 64
+    waiting: int = 128
     """Requests that may wait for their turn, all clients together."""
-    waiting_per_client: int = 16
+    waiting_per_client: int = 64
+    """Of one address, behind which a whole class may sit; addresses are served in rotation."""
     body_bytes: int = 48 * MIB
     files_bytes: int = 32 * MIB
     """Attached files of one workspace together."""
