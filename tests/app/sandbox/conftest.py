@@ -12,7 +12,7 @@ from app.sandbox.probe import probe
 
 HANDLERS = "tests.app.sandbox.handlers"
 TESTS = str(Path(__file__).resolve().parents[2])
-PRELOAD = ("numpy", "json")
+PRELOAD = ("numpy", "colorsys", "fcntl", "json", "mmap", "resource", "signal", "socket", "subprocess", "threading")
 """Without a wall that knows paths, nothing can be imported later."""
 STRONGEST = probe()
 MakeSandbox = Callable[..., Sandbox]

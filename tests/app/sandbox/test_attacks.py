@@ -14,11 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.sandbox import Limits, Mechanism, Sandbox
+from app.sandbox import Limits, Mechanism, Runner, Sandbox, UnsafeLocal
 from tests.app.sandbox.attacks import ATTACKS, Attack
-from tests.app.sandbox.conftest import STRONGEST, TESTS, MakeSandbox
+from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS, MakeSandbox
 from tests.app.sandbox.handlers import Errand
 
+HARMLESS_IN_CONTAINERS = {"see whether the database exists"}
 ALONE = [(attack, wall) for attack in ATTACKS for wall in sorted(attack.stopped) if wall in STRONGEST.mechanisms]
 
 
@@ -73,7 +74,7 @@ def facts(victim: dict[str, str | int]) -> Iterator[dict[str, str | int]]:
             }
 
 
-def attempt(sandbox: Sandbox, attack: Attack, facts: dict[str, str | int]) -> str:
+def attempt(sandbox: Runner, attack: Attack, facts: dict[str, str | int]) -> str:
     """What the attack met: ``reached …``, an errno or a signal.  Afterwards the sandbox must work as before."""
     doomed = Path(str(facts["outside"]), "doomed")
     doomed.mkdir(exist_ok=True)
@@ -91,7 +92,10 @@ def attempt(sandbox: Sandbox, attack: Attack, facts: dict[str, str | int]) -> st
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_all_walls_stop_it(attack: Attack, full: Sandbox, facts: dict[str, str | int]) -> None:
-    assert attempt(full, attack, facts) in set(attack.stopped.values())
+    stopped = attack.stopped_by(full.tier)
+    met = attempt(full, attack, facts)
+    # What nothing stops is known as well: under Landlock alone one sees that a file exists, and no more.
+    assert met in stopped if stopped else attack.name in HARMLESS_IN_CONTAINERS and met.startswith("reached")
 
 
 @pytest.mark.parametrize(("attack", "wall"), ALONE, ids=lambda value: getattr(value, "name", str(value)).lower())
@@ -103,4 +107,8 @@ def test_each_wall_stops_it_alone(
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_succeeds_where_no_wall_stands(attack: Attack, sandbox_of: MakeSandbox, facts: dict[str, str | int]) -> None:
-    assert attempt(sandbox_of(), attack, facts).startswith("reached")
+    met = attempt(sandbox_of(), attack, facts)
+    if attack.host_may_refuse and not met.startswith("reached"):
+        assert met == attempt(UnsafeLocal(f"{HANDLERS}:run_errand"), attack, facts)
+        return
+    assert met.startswith("reached")

@@ -51,7 +51,7 @@ def test_the_environment_is_made_of_what_it_needs(monkeypatch: pytest.MonkeyPatc
     local = UnsafeLocal(f"{HANDLERS}:run_script")
     (seen,) = local.start(VARIABLES).messages()
     assert "STRATA_DATABASE" in json.loads(seen)
-    with Sandbox(f"{HANDLERS}:run_script", readable=[TESTS]) as sandbox:
+    with Sandbox(f"{HANDLERS}:run_script", preload=["json"], readable=[TESTS]) as sandbox:
         (seen,) = sandbox.start(VARIABLES).messages()
     allowed = "KMP_DUPLICATE_LIB_OK LANG LC_CTYPE MALLOC_ARENA_MAX OMP_STACKSIZE OPENBLAS_NUM_THREADS PATH "
     allowed += "PYTHONHASHSEED PYTHONPATH"
@@ -81,7 +81,7 @@ def test_two_children_have_two_user_ids(scripts: Sandbox) -> None:
 
 
 def test_a_child_that_cannot_build_a_wall_does_not_run() -> None:
-    with Sandbox(f"{HANDLERS}:run_script", readable=[TESTS]) as sandbox:
+    with Sandbox(f"{HANDLERS}:run_script", preload=["json"], readable=[TESTS]) as sandbox:
         job = sandbox.start(b"emit(b'ran')", limits=Limits(cpus=(4095,)))
         assert list(job.messages()) == []
         assert job.outcome.status == "setup"

@@ -36,7 +36,11 @@ print("correct" if np.allclose(c.numpy(), a @ b, rtol=1e-4) else "wrong")
 """
 
 
-@pytest.fixture(scope="module", params=OFFERED)
+UNLIKE = [name for name in OFFERED if name not in {"nobody in a container", "no Landlock"}]
+"""Tiers that let a script do different things."""
+
+
+@pytest.fixture(scope="module", params=UNLIKE)
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     tier = Tier(mechanisms=OFFERED[request.param])
     with Sandbox("app.recorder:handle", preload=["app.recorder"], tier=tier) as sandbox:
@@ -104,13 +108,14 @@ A, B = (te.placeholder((n, n), name=name) for name in "AB")
 k = te.reduce_axis((0, n), name="k")
 C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
 function = tvm.build(te.create_schedule(C.op), [A, B, C], target="llvm", name="matmul")
-a, b, c = (tvm.nd.array(np.ones((n, n), "float32")) for _ in range(3))
+a, b, c = (tvm.nd.empty((n, n)) for _ in range(3))
 function(a, b, c)
 """
 
 
 def test_native_code_that_takes_too_long_is_killed(strongest: Sandbox) -> None:
-    messages, answer, outcome = record(strongest, "run", SLOW, wall_seconds=3, budget_seconds=0.5)
+    messages, answer, outcome = record(strongest, "run", SLOW, wall_seconds=5)
+    assert answer.problems == []
     assert outcome.status == "timeout"
     last = messages[-1]
     assert isinstance(last, Snapshot)
