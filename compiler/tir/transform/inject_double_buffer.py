@@ -56,6 +56,14 @@ class _Doubled:
         self.size: PrimExpr = const(1, alloc.extents[0].dtype if alloc.extents else "int32")
         for extent in alloc.extents:
             self.size = self.size * extent
+        self._wide: dict[Buffer, Buffer] = {}
+
+    def wide(self, buffer: Buffer) -> Buffer:
+        """Return the view of both halves."""
+        found = self._wide.get(buffer)
+        if found is None:
+            found = self._wide[buffer] = rebuild(buffer, {"shape": (self.size * 2,)})
+        return found
 
 
 class _Inject(Mutator):
@@ -91,6 +99,7 @@ class _Inject(Mutator):
         fills: list[Stmt] = []
         for doubled in found:
             fill = substitute(doubled.fill.body, {n.loop_var: n.min})
+            fill = _Halves(doubled, const(0, n.loop_var.dtype)).visit(fill)
             if not isinstance(n.extent, IntImm):
                 fill = IfThenElse(n.extent > 0, fill)
             fills.append(self.visit(fill))
@@ -209,10 +218,9 @@ class _Halves(Mutator):
     """Moves the accesses of a buffer into one half of the doubled memory, except within ``double_buffer_write``."""
 
     def __init__(self, doubled: _Doubled, half: PrimExpr) -> None:
+        self._doubled = doubled
         self._data = doubled.alloc.buffer_var
         self._offset = half * doubled.size
-        self._size = doubled.size * 2
-        self._buffers: dict[Buffer, Buffer] = {}
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key == "double_buffer_write" and n.node is self._data:
@@ -220,10 +228,7 @@ class _Halves(Mutator):
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
-        found = self._buffers.get(buffer)
-        if found is None:
-            found = self._buffers[buffer] = rebuild(buffer, {"shape": (self._size,)})
-        return found, (self._offset + indices[0],)
+        return self._doubled.wide(buffer), (self._offset + indices[0],)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)

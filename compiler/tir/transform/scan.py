@@ -28,8 +28,9 @@ def features(func: PrimFunc) -> Features:
     The answer for the last function is kept: as long as passes return the function that they were given, the body is
     walked only once.
     """
-    if _last and _last[0][0] is func:
-        return _last[0][1]
+    for known, found in _last:
+        if known is func:
+            return found
     found = _scan(func)
     _last[:] = [(func, found)]
     return found
