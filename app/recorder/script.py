@@ -125,6 +125,7 @@ class Script:
         module.__dict__.update(__file__=SCRIPT_NAME, __builtins__=builtins)
         sys.modules["__main__"] = module
         sys.argv = [SCRIPT_NAME]
+        threading.excepthook = self._thread_failed
         out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
         try:
             with self._budget(budget_seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -153,6 +154,12 @@ class Script:
             )
         except BaseException as exc:
             self._add(type(exc).__name__, _words(exc, module.__dict__), deepest_line(exc.__traceback__), exc)
+
+    def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
+        """Tell what went wrong in a thread of the script, as if it had gone wrong in the script itself."""
+        exc = failure.exc_value
+        if exc is not None and not isinstance(exc, SystemExit):
+            self._add(type(exc).__name__, _words(exc, {}), deepest_line(exc.__traceback__), exc)
 
     def _budget(self, seconds: float) -> contextlib.AbstractContextManager[None]:
         return time_budget(seconds, lambda: self.shielded)

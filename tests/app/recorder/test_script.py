@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import msgspec
 import pytest
 
@@ -110,3 +112,11 @@ def test_an_exception_that_cannot_be_shown() -> None:
     [problem] = run("class E(Exception):\n    def __str__(self):\n        return 1 / 0\nraise E\n").problems
     assert problem.message == "E, which cannot be shown: ZeroDivisionError"
     assert problem.line == 4
+
+
+def test_a_mistake_in_a_thread_is_told_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)  # put back afterwards
+    start = "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n"
+    script = run("import threading\ndef work():\n    1 / 0\n" + start)
+    assert [(problem.kind, problem.line) for problem in script.problems] == [("ZeroDivisionError", 3)]
+    assert script.transcript.finished() == []
