@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 MATMUL = """\
@@ -41,3 +42,9 @@ def settled(page: Page) -> None:
 def lines(page: Page, pane: str) -> list[str]:
     """Return the lines that a listing shows."""
     return page.locator(f"#body-{pane} .l > span").all_inner_texts()
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds, with the element."""
+    found = Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]

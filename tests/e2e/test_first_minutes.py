@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import MATMUL, SPLIT_LINE, lines, settled, write
+from tests.e2e.steps import MATMUL, SPLIT_LINE, lines, settled, violations, write
 
 
 def test_the_first_page_shows_the_matmul_at_every_level(explorer: str, open_page: Callable[..., Page]) -> None:
@@ -24,6 +24,7 @@ def test_the_first_page_shows_the_matmul_at_every_level(explorer: str, open_page
         *("as emitted", "optimised"),
     ]
     expect(page.locator("#pane-schedule")).to_contain_text("parallel")
+    assert violations(page) == []
 
 
 def test_a_change_of_the_schedule_changes_every_pane(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -7,18 +7,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from app.artifacts import Answer, Request, Snapshot, Step, Unit
 from app.sandbox import Job, Limits, Runner
 from tests.app.fixtures import FixedRunner, full_answer, listing
-from tests.e2e.steps import lines, settled, write
-
-
-def violations(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+from tests.e2e.steps import lines, settled, violations, write
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
