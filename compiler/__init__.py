@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from compiler.ir.error import UnknownNameError, unknown_name
 from compiler.ir.transform import option_sources
 
 __version__ = "0.1.0"
@@ -52,9 +53,7 @@ def __getattr__(name: str) -> Any:
         found = importlib.import_module(module)
         return found if attribute is None else getattr(found, attribute)
     if name in LATER:
-        raise AttributeError(f"tvm.{name} is not part of Strata yet", name=name)
-    from compiler.ir.error import unknown_name
-
+        raise UnknownNameError(f"tvm.{name} is not part of Strata yet", name=name)
     raise unknown_name("tvm", name, public_names())
 
 

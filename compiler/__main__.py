@@ -1,7 +1,7 @@
 """Runs a script or a module with ``tvm`` meaning this package.
 
-    python -m compiler script.py [arguments]
-    python -m compiler -m module [arguments]
+python -m compiler script.py [arguments]
+python -m compiler -m module [arguments]
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-import traceback
+from types import TracebackType
 
 from compiler import alias
 from compiler.ir.error import TVMError
@@ -48,13 +48,19 @@ def main(arguments: list[str]) -> int:
 
 def _show(exc: Exception) -> None:
     """Print a traceback that begins in the user's program; a mistake in the program is not traced into this package."""
+    steps: list[TracebackType] = []
     tb = exc.__traceback__
-    while tb is not None and _is_ours(tb.tb_frame.f_code.co_filename):
+    while tb is not None:
+        theirs = not _is_ours(tb.tb_frame.f_code.co_filename)
+        if theirs or (steps and not isinstance(exc, TVMError)):
+            steps.append(tb)
         tb = tb.tb_next
-    shown = traceback.TracebackException(type(exc), exc, tb, compact=True)
+    trimmed: TracebackType | None = None
+    for step in reversed(steps):
+        trimmed = TracebackType(trimmed, step.tb_frame, step.tb_lasti, step.tb_lineno)
     if isinstance(exc, TVMError):
-        shown.stack = traceback.StackSummary.from_list([f for f in shown.stack if not _is_ours(f.filename)])
-    print("".join(shown.format()), end="", file=sys.stderr)
+        exc.__suppress_context__, exc.__cause__ = True, None
+    sys.__excepthook__(type(exc), exc.with_traceback(trimmed), trimmed)
 
 
 def _is_ours(file: str) -> bool:

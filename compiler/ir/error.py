@@ -46,6 +46,10 @@ class ArgumentError(TVMError, ValueError):
     """Arguments that do not fit: of a built function at run time, or of an API call."""
 
 
+class UnknownNameError(TVMError, AttributeError):
+    """A name that a module or object does not have."""
+
+
 class TargetError(TVMError, ValueError):
     """A target string that names something unknown."""
 
@@ -63,12 +67,12 @@ def expected(operation: str, argument: str, what: str, got: object, where: str =
     raise ArgumentError(f"{operation}: {argument} must be {what}, got {show(got)}{place}")
 
 
-def unknown_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
+def unknown_name(module: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """Return the error for an attribute that a public module does not have; it names the nearest one that it has."""
     public = {k.lower(): k for k in known if not k.startswith("_")}
     near = difflib.get_close_matches(name.lower(), public, n=1)
     hint = f"; did you mean {public[near[0]]!r}?" if near else ""
-    return AttributeError(f"{module} has no attribute {name!r}{hint}", name=name)
+    return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)
 
 
 def guard_names(module: str, known: Iterable[str]) -> Callable[[str], NoReturn]:

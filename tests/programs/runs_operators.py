@@ -15,7 +15,7 @@ CASES = {
     "floordiv": (lambda v: tir.floordiv(v - 4, 3), lambda a: (a - 4) // 3, "int32"),
     "truncmod": (lambda v: tir.truncmod(v - 4, 3), lambda a: np.fmod(a - 4, 3), "int32"),
     "cast": (lambda v: v.astype("int64"), lambda a: a.astype("int64"), "float32"),
-    "select": (lambda v: tir.Select(v > 3, v, 0), lambda a: np.where(a > 3, a, 0), "float32"),
+    "select": (lambda v: tir.Select(v > 3, v, tir.const(0, "float32")), lambda a: np.where(a > 3, a, 0), "float32"),
     "shift": (lambda v: (v << 2) | 1, lambda a: (a << 2) | 1, "uint16"),
 }
 
