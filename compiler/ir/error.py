@@ -46,7 +46,7 @@ class ArgumentError(TVMError, ValueError):
     """Arguments that do not fit: of a built function at run time, or of an API call."""
 
 
-class UnknownNameError(TVMError, AttributeError):
+class UnknownNameError(AttributeError, TVMError):
     """A name that a module or object does not have."""
 
 
