@@ -41,9 +41,12 @@ class Analyzer:
         else:
             self._known.bind_value(var, self.simplify(expr))
 
-    def update(self, var: Var, info: ConstIntBound, override: bool = False) -> None:
-        """Let ``var`` lie between two constants, both included."""
-        self._known.bind_bound(var, (info.min_value, info.max_value))
+    def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = True) -> None:
+        """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``."""
+        if isinstance(info, ModularSet):
+            self._known.bind_modular(var, info)
+        else:
+            self._known.bind_bound(var, (info.min_value, info.max_value))
 
     def mark_global_non_neg(self, value: ExprLike) -> None:
         """Let ``value`` be at least zero from now on."""

@@ -16,22 +16,19 @@ from compiler.arith.split_sum import NO_UPPER, Split, Sum
 from compiler.ir import dtype as dt
 from compiler.ir.origin import NO_SPAN, Span
 from compiler.ir.primexpr import (
+    LE,
     LT,
     Add,
     BinaryOp,
-    Broadcast,
     Div,
     FloorDiv,
     FloorMod,
     IntImm,
-    Let,
     Max,
     Min,
     Mod,
     Mul,
     PrimExpr,
-    Ramp,
-    Select,
     Sub,
     Var,
     const,
@@ -51,8 +48,6 @@ def is_plain(e: PrimExpr) -> bool:
         if kind is Mul and not isinstance(e.b, IntImm) and dt.is_integral(e.dtype):
             return False
         return is_plain(e.a) and is_plain(e.b)
-    if isinstance(e, (Select, Let, Ramp, Broadcast)):
-        return False
     return all(is_plain(part) for name in e.children for part in _parts(getattr(e, name)))
 
 
@@ -232,14 +227,25 @@ class CanonicalSimplifier(RewriteSimplifier):
         return None
 
     def _moved(self, left: Sum, right: Sum) -> PrimExpr | None:
-        """Bring the constants together: to the side without terms, else to where they are positive."""
-        if not left.base and (not right.base or right.base > 0):
+        """Bring the constants together, where they are positive, and what only one side subtracts to the other."""
+        negative = [side for side in (left, right) if side.terms and all(term.scale < 0 for term in side.terms)]
+        if not negative and not left.base and right.base >= 0:
             return None
         constant = right.base - left.base
-        on_the_left = not left.terms or (constant < 0 and bool(right.terms))
-        left = Sum(left.dtype, left.terms, -constant if on_the_left else 0)
-        right = Sum(right.dtype, right.terms, 0 if on_the_left else constant)
-        return LT(left.expression(self.known.bounds), right.expression(self.known.bounds))
+        left, right = Sum(left.dtype, left.terms), Sum(right.dtype, right.terms)
+        if len(negative) == 1:
+            source, target = (left, right) if negative[0].terms is left.terms else (right, left)
+            target.terms = list(target.terms)
+            target.add(source, -1)
+            source.terms = []
+        if not left.terms or (constant < 0 and right.terms):
+            left.base = -constant
+        else:
+            right.base = constant
+        kind = LE if constant == 1 and left.terms and right.terms else LT
+        if kind is LE:
+            right.base = 0
+        return kind(left.expression(self.known.bounds), right.expression(self.known.bounds))
 
     def _less_than_zero(self, s: Sum) -> PrimExpr:
         """Return ``s < 0`` with the constant on the right, and without one with all that is negative there."""

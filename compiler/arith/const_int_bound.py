@@ -7,7 +7,7 @@ infinity: ``UNBOUNDED * 0`` is 0, and whatever else is made of them is still far
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
@@ -37,23 +37,28 @@ from compiler.ir.primexpr import (
 )
 
 UNBOUNDED = 1 << 256
-POS_INF = (1 << 63) - 1
-NEG_INF = -POS_INF
 
 Interval = tuple[int, int]
 EVERYTHING: Interval = (-UNBOUNDED, UNBOUNDED)
 
 
-class ConstIntBound(NamedTuple):
-    """Smallest and largest value, both included; :data:`POS_INF` and :data:`NEG_INF` where there is none."""
-
+class _Bound(NamedTuple):
     min_value: int
     max_value: int
 
 
+class ConstIntBound(_Bound):
+    """Smallest and largest value, both included; ``POS_INF`` and ``NEG_INF`` where there is none."""
+
+    __slots__ = ()
+
+    POS_INF: ClassVar[int] = (1 << 63) - 1
+    NEG_INF: ClassVar[int] = -POS_INF
+
+
 def public_bound(bound: Interval) -> ConstIntBound:
     """Return an interval with its unbounded ends as TVM writes them."""
-    return ConstIntBound(max(bound[0], NEG_INF), min(bound[1], POS_INF))
+    return ConstIntBound(max(bound[0], ConstIntBound.NEG_INF), min(bound[1], ConstIntBound.POS_INF))
 
 
 def type_interval(dtype: str) -> Interval:

@@ -61,6 +61,11 @@ class Knowledge:
         self.bounds.variables[var] = bound
         self.forget()
 
+    def bind_modular(self, var: Var, values: ModularSet) -> None:
+        """Let ``var`` be congruent to a constant."""
+        self.modular.variables[var] = values
+        self.forget()
+
     def assume_forever(self, condition: PrimExpr) -> None:
         """Let ``condition`` hold from now on."""
         self._assume(condition)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.arith import Analyzer
+from compiler.arith import Analyzer, ConstIntBound, ModularSet
 from compiler.arith.deep_equal import deep_equal
+from compiler.ir.error import DTypeError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import (
     And,
@@ -230,6 +231,19 @@ def test_bind_to_a_value_and_to_one_iteration() -> None:
     assert deep_equal(analyzer.simplify(x * 2), y * 2 + 2)
     analyzer.bind(z, Range.from_min_extent(y * 4, 1))
     assert deep_equal(analyzer.simplify(z + 1), y * 4 + 1)
+
+
+def test_facts_from_outside() -> None:
+    analyzer = Analyzer()
+    bound = analyzer.const_int_bound(Var("long", "int64"))
+    assert bound == (bound.NEG_INF, bound.POS_INF)
+    analyzer.update(x, ModularSet(4, 1))
+    analyzer.update(y, ConstIntBound(0, 3))
+    assert analyzer.modular_set(x * 2 + 1) == (8, 3)
+    assert isinstance(analyzer.simplify((x + 3) % 4), IntImm)
+    assert analyzer.can_prove(y < 4)
+    with pytest.raises(DTypeError, match="modular_set: expected an integer expression"):
+        analyzer.modular_set(const(1.0))
 
 
 def test_what_binding_changes_is_not_remembered() -> None:
