@@ -3,7 +3,16 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import guard_names
-from compiler.te.operation import compute, placeholder, reduce_axis, size_var, thread_axis, var
+from compiler.te.operation import (
+    ComputeOp,
+    PlaceholderOp,
+    compute,
+    placeholder,
+    reduce_axis,
+    size_var,
+    thread_axis,
+    var,
+)
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor, TensorSlice
@@ -11,6 +20,8 @@ from compiler.tir.op import *  # noqa: F403
 from compiler.tir.op import __all__ as _expression_names
 
 __all__ = [
+    "ComputeOp",
+    "PlaceholderOp",
     "Schedule",
     "Stage",
     "Tensor",

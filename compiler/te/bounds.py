@@ -160,7 +160,7 @@ def _needed_by(consumer: Stage, stage: Stage, bounds: Bounds, needed: list[list[
 def _runs_over(axis: IterVar, owner: Stage, stage: Stage, inside_attach: bool) -> bool:
     """Return whether a loop is run over in full, rather than fixed, while the stage is computed once."""
     thread = _thread(owner, axis)
-    if thread is None or thread.thread_tag in ("", "vthread"):
+    if thread is None:
         return not inside_attach
     return relaxed_by_scope(stage, thread, inside_attach)
 

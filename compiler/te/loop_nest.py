@@ -21,6 +21,9 @@ from compiler.te.stage import Stage
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
+THREAD_KEYS = ("thread_extent", "virtual_thread")
+"""What a loop that is bound to a thread axis becomes an attribute of: real threads, or virtual ones."""
+
 Inside = Callable[[IterVar, Stmt], Stmt]
 """Wraps the body of a loop in the stages that are computed there."""
 
@@ -206,7 +209,7 @@ class ComputeNest:
     ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
         dom = self.domains[axis]
         self.analyzer.bind(thread.var, dom)
-        key = "virtual_thread" if thread.thread_tag.startswith("vthread") else "thread_extent"
+        key = THREAD_KEYS[thread.thread_tag.startswith("vthread")]
 
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span | thread.span):

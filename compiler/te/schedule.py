@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.ir.events import notify
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
@@ -59,6 +59,11 @@ class Schedule:
             names = ", ".join(s.op.name for s in self.stages)
             raise ScheduleError(f"schedule: {key.name!r} is not computed by this schedule, whose stages are {names}")
         return stage
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name("schedule", name, (n for n in dir(type(self)) if not n.startswith("_")))
 
     def find(self, key: Any) -> Stage | None:
         """Return the stage of a tensor, an operation or itself, or None."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.ir.origin import NO_SPAN, Span, current_span
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, StringImm, Var, convert
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
@@ -91,6 +91,11 @@ class Stage:
 
     def __repr__(self) -> str:
         return f"stage({self.op.name})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name("stage", name, (n for n in dir(type(self)) if not n.startswith("_")))
 
     # loops
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from compiler.ir.primexpr import IterVar
 from compiler.te.stage import Stage
 
+_THREAD_RANK = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
 _SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
 _DEFAULT_SCOPE = ("global", "global", "local")
 """For a stage outside of all thread loops, inside of those of blocks, inside of those of threads."""
 
 
 def thread_rank(thread: IterVar) -> int:
-    """Return 0 for an axis of blocks, 1 for one of threads, -1 for others."""
-    return {"blockIdx": 0, "threadIdx": 1}.get(thread.thread_tag.split(".")[0], -1)
+    """Return 0 for an axis of blocks, 1 for one of threads, real or virtual, -1 for others."""
+    return _THREAD_RANK.get(thread.thread_tag.split(".")[0], -1)
 
 
 def scope_rank(scope: str) -> int:
@@ -32,8 +33,6 @@ def storage_scope(stage: Stage, threads: Iterable[IterVar]) -> str:
 def relaxed_by_scope(stage: Stage, thread: IterVar, inside_attach: bool) -> bool:
     """Return whether a stage must provide what all iterations of ``thread`` need, since they share its memory."""
     rank = thread_rank(thread)
-    if rank < 0:
-        return not inside_attach
-    if not stage.scope:
+    if rank < 0 or not stage.scope:
         return not inside_attach
     return scope_rank(stage.scope) <= rank

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from compiler.ir.error import ArgumentError, LoweringError, show
+from compiler.ir.error import ArgumentError, LoweringError, ScheduleError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
+from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import Bounds, attach_path, infer_bound
-from compiler.te.loop_nest import ComputeNest
+from compiler.te.loop_nest import THREAD_KEYS, ComputeNest
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.relations import Split
 from compiler.te.stage import AttachType, Stage
@@ -84,7 +85,6 @@ class _Builder:
         self._schedule = schedule
         self._bounds = bounds
         self._buffers: dict[Tensor, Buffer] = {}
-        self._loads = _LoadsToBuffers(self)
         self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
         for stage in schedule.stages:
             if stage.attach_type is AttachType.SCOPE:
@@ -135,7 +135,9 @@ class _Builder:
         for stage in self._schedule.stages:
             if not isinstance(stage.op, PlaceholderOp):
                 self._declare(stage)
-        return self._pipelines(reversed([s for s in self._schedule.stages if s.attach_type is AttachType.ROOT]), None)
+        roots = [s for s in self._schedule.stages if s.attach_type is AttachType.ROOT]
+        body: Stmt = _Finish(self.buffer).visit(self._pipelines(reversed(roots), None))
+        return body
 
     def _declare(self, stage: Stage) -> None:
         scope = storage_scope(stage, self._threads_around(stage))
@@ -160,7 +162,7 @@ class _Builder:
     def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
         assert isinstance(stage.op, ComputeOp)
         nest = ComputeNest(stage, self._bounds.domains, self._bounds.analyzer, self._inside, self._store, self._load)
-        producer = self._loads.visit(nest.build())
+        producer = nest.build()
         with derived_from(stage.op.span | stage.place_span):
             if stage.double_buffered:
                 for t in stage.op.outputs:
@@ -191,11 +193,27 @@ class _Builder:
         return BufferLoad(self.buffer(op.output(index)), indices)
 
 
-class _LoadsToBuffers(Mutator):
-    """Reads the buffers of tensors."""
+class _Finish(Mutator):
+    """Reads the buffers of tensors, and names each thread axis once: inner stages share the threads around them."""
 
-    def __init__(self, builder: _Builder) -> None:
-        self._builder = builder
+    def __init__(self, buffer: Callable[[Tensor], Buffer]) -> None:
+        self._buffer = buffer
+        self._threads: dict[Var, PrimExpr] = {}
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
-        return BufferLoad(self._builder.buffer(n.producer), self._visit_tuple(n.indices))
+        return BufferLoad(self._buffer(n.producer), self._visit_tuple(n.indices))
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key not in THREAD_KEYS:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        known = self._threads.get(n.node.var)
+        if known is not None:
+            if not structural_equal(known, n.value):
+                raise ScheduleError(
+                    f"bind: thread axis {n.node.thread_tag!r} must have one extent, got {known} and {n.value} inside"
+                )
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        self._threads[n.node.var] = n.value
+        result: Stmt = self.visit_Node(n)
+        del self._threads[n.node.var]
+        return result

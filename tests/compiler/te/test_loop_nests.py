@@ -287,3 +287,31 @@ def test_values_that_overwrite_each_other_are_held() -> None:
     text = body_text(te.create_schedule(v.op), [a, v, w])
     assert text.index("T_v1[i] = ") < text.index("for k in")
     assert text.rstrip().endswith("T_v0[i] = T_v0_next\n        T_v1[i] = T_v1_next")
+
+
+def test_threads_fetch_together_what_all_of_them_read() -> None:
+    a = te.placeholder((64,), name="A")
+    b = te.compute((32,), lambda i: a[i] + a[i + 32], name="B")
+    s = te.create_schedule(b.op)
+    shared = s.cache_read(a, "shared", [b])
+    thread = te.thread_axis("threadIdx.x")
+    block, inner = s[b].split(b.op.axis[0], factor=8)
+    s[b].bind(block, te.thread_axis("blockIdx.x"))
+    s[b].bind(inner, thread)
+    s[shared].compute_at(s[b], inner)
+    _, fetch = s[shared].split(shared.op.axis[0], factor=8)
+    s[shared].bind(fetch, thread)
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:32])
+        blockIdx_x = T.launch_thread("blockIdx.x", 4)
+        threadIdx_x = T.launch_thread("threadIdx.x", 8)
+        A_shared = T.Buffer((64,), scope="shared")
+        T.realize(A_shared[blockIdx_x * 8:blockIdx_x * 8 + 40])
+        for ax0_outer in range(5):
+            A_shared[threadIdx_x + ax0_outer * 8 + blockIdx_x * 8] = A[threadIdx_x + ax0_outer * 8 + blockIdx_x * 8]
+        B[threadIdx_x + blockIdx_x * 8] = A_shared[threadIdx_x + blockIdx_x * 8] + A_shared[threadIdx_x + blockIdx_x * 8 + 32]
+        """,  # noqa: E501
+    )
