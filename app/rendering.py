@@ -158,7 +158,8 @@ PREVIOUS = "previous"
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """What a visitor looks at: the unit, the chosen step of each text pane, and what it is compared with."""
 
-    unit: int = 0
+    unit: int = -1
+    """Position of the unit; -1 is the one that the script built last."""
     loops: str = ""
     llvm: str = ""
     asm: str = ""
@@ -268,13 +269,12 @@ class Page:
             "origins": origin_rows(self.answer),
             "problems": self.answer.problems,
             "measurements": self.answer.measurements,
-            "unit": self.view.unit,
         }
 
 
 def page(answer: Answer, view: View) -> Page:
     """Choose what each pane shows: the step of the view where it still exists, else the last of its kind."""
-    unit = answer.units[min(max(view.unit, 0), len(answer.units) - 1)] if answer.units else None
+    unit = _unit(answer.units, view.unit)
     every = stops(unit) if unit else []
     shown = [stop for stop in every if stop.step.listing in answer.listings]
     wanted: dict[PaneName, str] = {"loops": view.loops, "llvm": view.llvm, "asm": view.asm}
@@ -283,6 +283,13 @@ def page(answer: Answer, view: View) -> Page:
         choices = [stop for stop in shown if stop.step.group == group]
         texts[pane] = text_pane(pane, choices, wanted[pane], answer, view.against if pane == "loops" else "")
     return Page(answer, view, unit, timeline(unit), texts, [stop for stop in every if stop.step.group == "schedule"])
+
+
+def _unit(units: list[Unit], wanted: int) -> Unit | None:
+    if 0 <= wanted < len(units):
+        return units[wanted]
+    built = [unit for unit in units if unit.built]
+    return (built or units)[-1] if units else None
 
 
 def text_pane(pane: PaneName, choices: list[Stop], wanted: str, answer: Answer, against: str = "") -> Text:

@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { on, state, workspaceJson } from "./state.js";
 
 export async function share() {
-  const view = Object.fromEntries(Object.entries(state.view).filter(([, value]) => value));
+  const view = Object.fromEntries(Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0)));
   const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view });
   const response = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();

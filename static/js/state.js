@@ -14,7 +14,7 @@ export const state = {
   seq: 0,
   options: { ...page.options },
   files: new Map(Object.entries(page.files).map(([file, content]) => [file, decode(content)])),
-  view: { unit: 0, loops: "", llvm: "", asm: "", against: "", ...page.view },
+  view: { unit: -1, loops: "", llvm: "", asm: "", against: "", ...page.view },
   link: page.link,
   compiled: page.compiled,
 };

@@ -53,6 +53,15 @@ def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
     assert earlier.texts["llvm"].label == "as emitted"
 
 
+def test_of_several_functions_the_one_built_last_is_shown() -> None:
+    first, second, third = Unit(name="first", built=True), Unit(name="second", built=True), Unit(name="third")
+    answer = Answer(units=[first, second, third])
+    assert page(answer, View()).unit is second
+    assert page(answer, View(unit=0)).unit is first
+    assert page(answer, View(unit=7)).unit is second
+    assert page(Answer(units=[third]), View()).unit is third
+
+
 def test_a_step_that_is_gone_gives_way_to_the_last_one() -> None:
     assert page(full_answer(), View(loops="lowering:Gone:0", unit=99)).texts["loops"].label == "phase 3 · LowerParallel"
 
