@@ -16,6 +16,7 @@ from app.clients import Client
 from app.config import Config
 from app.cores import Cores
 from app.errors import InvalidBody, Superseded, TooLarge, Unavailable
+from app.flights import Flights
 from app.queue import Turn, Turns
 from app.sandbox import Job, Limits, Runner, SandboxError
 
@@ -119,6 +120,7 @@ class Compiler:
         self._cache = cache
         self._compiling = compiling
         self._measuring = measuring
+        self._flights: Flights[Answer] = Flights()
         self._tabs: OrderedDict[Client, _Pending] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -146,10 +148,14 @@ class Compiler:
         known = self._cache.get(key)
         if known is not None:
             return known
-        answer, size = self._work("compile", workspace, client, self._compiling, pending)
-        if answer.status in CACHED:
-            self._cache.put(key, answer, size)
-        return answer
+
+        def work() -> Answer:
+            answer, size = self._work("compile", workspace, client, self._compiling, pending)
+            if answer.status in CACHED:
+                self._cache.put(key, answer, size)
+            return answer
+
+        return self._flights.join(key, work)
 
     def run(self, workspace: Workspace, client: Client) -> Answer:
         """Run the script in full, alone on its cores, and return all that was seen and measured.

@@ -163,6 +163,34 @@ def test_tabs_do_not_replace_each_other(services: Services, runner: ScriptedRunn
         assert mine.result(10).status == "ok"
 
 
+def test_the_same_content_at_the_same_time_is_worked_on_once(services: Services, runner: ScriptedRunner) -> None:
+    end = threading.Event()
+    runner.scripts["popular"] = Script([snapshot(None, listing(), status="timeout")], until=end)
+    with ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(compile_, services, "popular", 1, Client(f"192.0.2.{n}", "t")) for n in range(8)]
+        wait_until(lambda: bool(runner.jobs))
+        end.set()
+        assert {answer.result(10).status for answer in answers} == {"timeout"}
+    assert len(runner.jobs) < 8
+
+
+def test_who_leads_may_be_replaced_and_the_others_still_get_an_answer(
+    services: Services, runner: ScriptedRunner
+) -> None:
+    end = threading.Event()
+    runner.scripts["popular"] = Script(until=end)
+    with ThreadPoolExecutor() as pool:
+        leader = pool.submit(compile_, services, "popular", 1)
+        wait_until(lambda: len(runner.jobs) == 1)
+        other = pool.submit(compile_, services, "popular", 1, Client("192.0.2.9", "t"))
+        compile_(services, "another", 2)
+        with pytest.raises(Superseded):
+            leader.result(10)
+        wait_until(lambda: sum(request.script == "popular" for request in runner.requests) == 2)
+        end.set()
+        assert other.result(10).status == "ok"
+
+
 def test_runs_measure_one_at_a_time(services: Services, runner: ScriptedRunner) -> None:
     end = threading.Event()
     runner.scripts["measure"] = Script(until=end)

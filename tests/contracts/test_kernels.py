@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from flask.testing import FlaskClient
 
 HEADER = """\
@@ -47,3 +49,37 @@ def test_a_run_measures_in_full(explorer: FlaskClient) -> None:
     assert measured["seconds"] > 0
     assert measured["cpu"]
     assert [entry["stream"] for entry in answer["console"]] == ["stdout"]
+
+
+MATMUL = """\
+import tvm
+from tvm import te
+n = 64
+A = te.placeholder((n, n), name="A")
+B = te.placeholder((n, n), name="B")
+k = te.reduce_axis((0, n), name="k")
+C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+s = te.create_schedule(C.op)
+i, j = C.op.axis
+s[C].reorder(i, k, j)
+s[C].vectorize(j)
+"""
+
+
+def test_a_ladder_measures_every_prefix_and_checks_it(explorer: FlaskClient) -> None:
+    started = explorer.post("/api/ladders", json={"script": MATMUL}).get_json()
+    stream = explorer.get(started["events"]).text.splitlines()
+    events = [json.loads(line.removeprefix("data: ")) for line in stream if line.startswith("data: ")]
+    assert events[-1] == {"type": "ended", "status": "ok", "message": ""}
+    rows = [event["measurement"] for event in events if event["type"] == "measured"]
+    assert [row["kind"] for row in rows] == ["numpy", "peak", "prefix", "prefix", "prefix"]
+    assert [row["step"] for row in rows[2:]] == [0, 1, 2]
+    assert [row["name"].partition("(")[0] for row in rows[2:]] == ["default", "reorder", "vectorize"]
+    assert {row["checked"] for row in rows[2:]} == {"ok"}
+    assert all(row["gflops"] > 0 for row in rows)
+
+
+def test_a_ladder_needs_a_schedule(explorer: FlaskClient) -> None:
+    started = explorer.post("/api/ladders", json={"script": "print(1)"}).get_json()
+    stream = explorer.get(started["events"]).text
+    assert "this script makes none" in stream
