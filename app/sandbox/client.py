@@ -190,6 +190,7 @@ class Sandbox:
         self._preload = tuple(preload)
         self._readable = tuple(readable)
         self._lock = threading.Lock()
+        self._closed = False
         self._turns = itertools.cycle(range(pool))
         self._zygotes = [self._spawn(index) for index in range(pool)]
         try:
@@ -218,12 +219,14 @@ class Sandbox:
         ValueError
             If a file's name is not plain, or the files are too large.
         SandboxError
-            If a zygote had died and does not start again.
+            If a zygote had died and does not start again, or the sandbox was closed.
         """
         limits = limits or Limits()
         files = files or {}
         wire.check_files(files, limits)
         with self._lock:
+            if self._closed:
+                raise SandboxError("sandbox: it was closed")
             index = next(self._turns)
             if not self._zygotes[index].alive:
                 self._restart(index)
@@ -248,8 +251,10 @@ class Sandbox:
 
     def close(self) -> None:
         """End all zygotes and their children."""
-        for process in self._zygotes:
-            process.close()
+        with self._lock:
+            self._closed = True
+            for process in self._zygotes:
+                process.close()
 
     def __enter__(self) -> Sandbox:
         return self

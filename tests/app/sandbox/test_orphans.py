@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sandbox import Limits, Mechanism, Sandbox, Tier
+from app.sandbox import Limits, Mechanism, Sandbox, SandboxError, Tier
 from app.sandbox import job as sandboxed_job
 from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS
 from tests.app.sandbox.processes import alive, all_end, begin, tree
@@ -21,7 +21,7 @@ LONG = Limits(wall_seconds=60, cpu_seconds=60)
 TIERS = [STRONGEST.mechanisms, STRONGEST.mechanisms & {Mechanism.SECCOMP}]
 SERVER = f"""
 import sys
-from app.sandbox import Limits, Mechanism, Sandbox, Tier
+from app.sandbox import Limits, Mechanism, Sandbox, SandboxError, Tier
 tier = Tier(mechanisms=frozenset(Mechanism(name) for name in sys.argv[1:]))
 sandbox = Sandbox("{HANDLERS}:run_script", tier=tier, readable=[{TESTS!r}])
 job = sandbox.start({FOREVER!r}, limits=Limits(wall_seconds=60, cpu_seconds=60))
@@ -89,6 +89,8 @@ def test_closing_ends_everything() -> None:
     assert all_end(family)
     assert list(messages) == []
     assert job.outcome.status == "crash"
+    with pytest.raises(SandboxError, match="it was closed"):
+        sandbox.start(FOREVER)
 
 
 def test_a_job_past_its_time_leaves_no_process(scripts: Sandbox) -> None:
