@@ -164,3 +164,13 @@ def test_bit_counts(dtype: str) -> None:
 def test_reinterpret() -> None:
     a = values("float32", 19)
     np.testing.assert_array_equal(evaluate(lambda x: op.reinterpret("int32", x), [a], "int32"), a.view("int32"))
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_large_unsigned_constants(lanes: int) -> None:
+    for dtype in ("uint8", "uint32", "uint64"):
+        a, largest = values(dtype, 20), np.iinfo(dtype).max
+        mask = pe.const(largest - 1, dt.with_lanes(dtype, lanes))
+        np.testing.assert_array_equal(
+            evaluate(lambda x, m=mask: x & m, [a], dtype, lanes), a & np.array(largest - 1, dtype)
+        )

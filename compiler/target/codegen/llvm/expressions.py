@@ -87,10 +87,7 @@ class Expressions(Functor):
         return value
 
     def visit_IntImm(self, n: IntImm) -> ir.Value:
-        value = n.value
-        if dt.is_uint(n.dtype) and value >= 1 << (dt.bits(n.dtype) - 1):
-            value -= 1 << dt.bits(n.dtype)
-        return constant(register_type(n.dtype), value)
+        return constant(register_type(n.dtype), n.value)
 
     def visit_FloatImm(self, n: FloatImm) -> ir.Value:
         return constant(register_type(n.dtype), n.value)

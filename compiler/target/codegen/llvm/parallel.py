@@ -68,7 +68,6 @@ class Outlined:
     def call(self, begin: ir.Value, extent: ir.Value) -> ir.Value | None:
         """Run the loop on all threads; return what a failed iteration returned, None if none can fail."""
         state, builder = self._state, self._state.builder
-        state.shared.uses_threads = True
         values = [begin, extent, *(_value(state, v) for v in self._captured)]
         types = [v.type for v in values] + ([I32] if self._fails else [])
         closure_type = ir.LiteralStructType(types)

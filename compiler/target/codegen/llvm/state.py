@@ -25,15 +25,12 @@ class ModuleState:
         Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     parallel : bool
         Whether parallel loops call an OpenMP runtime; otherwise they are written as serial ones.
-    uses_threads : bool
-        Whether any loop does.
     """
 
     module: ir.Module
     debug: DebugLocations | None
     parallel: bool
     messages: list[str] = field(default_factory=list)
-    uses_threads: bool = False
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
         """Return the external function of that name, declared at its first use."""
@@ -131,14 +128,12 @@ class FunctionState:
         return pointer
 
     def block(self, name: str) -> ir.Block:
-        """Append a basic block."""
-        return self.function.append_basic_block(name)
+        """Return a basic block that can be branched to; it stands where :meth:`enter` comes to it."""
+        return ir.Block(self.function, name)
 
     def enter(self, block: ir.Block) -> None:
-        """Go on in ``block``, which is to stand after everything written so far."""
-        blocks = self.function.blocks
-        blocks.remove(block)
-        blocks.append(block)
+        """Go on in ``block``, after everything written so far."""
+        self.function.blocks.append(block)
         self.builder.position_at_end(block)
 
     def lanewise(self, function: Any, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:

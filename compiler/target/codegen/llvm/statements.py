@@ -64,6 +64,8 @@ class Statements(Functor):
             self.state.wide[n.var] = self.expressions.index(n.value)
         else:
             self.state.values[n.var] = self.expressions.visit(n.value)
+            if n.var.dtype == "handle":
+                self.state.distinct.clear()  # another name for memory that some pointer already reaches
         self.state.divisors[n.var] = divisor(n.value, self.state.divisors)
         self.visit(n.body)
 

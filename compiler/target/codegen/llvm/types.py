@@ -90,7 +90,8 @@ def constant(typ: ir.Type, value: int | float) -> ir.Value:
 def _integer(typ: ir.IntType, value: int) -> str:
     if typ.width == 1:
         return "true" if value else "false"
-    return str(value)
+    # LLVM's integers have no sign; it spells those with the highest bit set as negative.
+    return str(value - (1 << typ.width) if value >= 1 << (typ.width - 1) else value)
 
 
 def float_literal(typ: ir.Type, value: float) -> str:
