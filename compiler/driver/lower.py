@@ -9,6 +9,7 @@ from compiler.driver.pipeline import phases
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.events import notify
 from compiler.ir.module import IRModule
+from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
@@ -67,10 +68,11 @@ def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[A
             raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")
         if not isinstance(args, (list, tuple)):
             expected("lower", "args", "a list of tensors, buffers or variables", args)
-        func = schedule_to_prim_func(inputs, args, name, binds)
-        if PassContext.current().config.get("tir.noalias", True):
-            func = func.with_attr("tir.noalias", True)
-        return IRModule({name: func})
+        noalias = PassContext.current().config.get("tir.noalias", True)
+        # The function as such, its signature and attributes, comes from what it is there to compute.
+        with derived_from(NO_SPAN.union(*(op.span for op in inputs.outputs))):
+            func = schedule_to_prim_func(inputs, args, name, binds)
+            return IRModule({name: func.with_attr("tir.noalias", True) if noalias else func})
     if args is not None:
         raise ArgumentError(f"lower: args go with a schedule only, got a {type(inputs).__name__}")
     if isinstance(inputs, PrimFunc):

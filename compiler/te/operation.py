@@ -321,9 +321,11 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
 
 def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
     """Declare a variable, such as a symbolic extent."""
-    return Var(name, dtype)
+    with derived_from(mint_source(f"{name} = var")):
+        return Var(name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> SizeVar:
     """Declare a variable that is at least zero."""
-    return SizeVar(name, dtype)
+    with derived_from(mint_source(f"{name} = size_var")):
+        return SizeVar(name, dtype)

@@ -128,8 +128,11 @@ def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
     if len(variables) == 1:
         printer.definition(variables[0])
     elif variables:
-        names = ", ".join(printer.names.define(v, v.name) for v in variables)
-        printer.out.line(f"{names} = {', '.join(declaration_text(v) for v in variables)}")
+        for index, v in enumerate(variables):
+            printer.out.write(", " if index else "")
+            with printer.out.at(v):
+                printer.out.write(printer.names.define(v, v.name))
+        printer.out.line(f" = {', '.join(declaration_text(v) for v in variables)}")
 
 
 def _fits_signature(buffer: Buffer) -> bool:
@@ -159,10 +162,10 @@ def _match_buffer(printer: StmtPrinter, param: Var, buffer: Buffer) -> None:
 def _attributes(printer: StmtPrinter, func: PrimFunc, name: str) -> None:
     shown = {k: v for k, v in func.attrs.items() if not (k == "global_symbol" and v == name)}
     if shown:
-        printer.out.write("T.func_attr(")
-        printer.value(shown)
-        printer.out.write(")")
-        printer.out.newline()
+        with printer.line(func):
+            printer.out.write("T.func_attr(")
+            printer.value(shown)
+            printer.out.write(")")
 
 
 set_module_printer(module_text, text)
