@@ -11,6 +11,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import Node
+from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Var, convert
 from compiler.ir.substitute import post_order_visit as _post_order_visit
 from compiler.ir.substitute import substitute as _substitute
@@ -109,19 +110,26 @@ class _Transform(Mutator):
         self._pre = preorder
         self._post = postorder
         self._classes = classes
+        self._origin = mint_source("ir_transform")
 
     def visit_Node(self, n: Node) -> Any:
         wanted = self._classes is None or type(n).__name__ in self._classes
         if wanted and self._pre is not None:
-            replaced = self._pre(n)
+            replaced = self._replaced(self._pre, n)
             if replaced is not None:
-                return _same_sort(n, replaced)
+                return replaced
         result = Mutator.visit_Node(self, n)
         if wanted and self._post is not None:
-            replaced = self._post(result)
+            replaced = self._replaced(self._post, result)
             if replaced is not None:
-                return _same_sort(n, replaced)
+                return replaced
         return result
+
+    def _replaced(self, f: Callable[[Any], Any], n: Node) -> Any:
+        """Return what ``f`` puts in the place of ``n``: it comes from ``n`` and from the transformation."""
+        with derived_from(n.span | self._origin):
+            after = f(n)
+            return None if after is None else _same_sort(n, after)
 
 
 def _same_sort(before: Node, after: Any) -> Any:

@@ -6,6 +6,7 @@ import pytest
 
 from compiler import tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.origin import OriginTable, derived_from, recording
 from compiler.ir.primexpr import Var
 from compiler.tir import stmt_functor
 
@@ -91,3 +92,12 @@ def test_substitute_takes_numbers_and_leaves_bound_variables() -> None:
     assert str(stmt_functor.substitute(body, {i: 3})) == "A = T.Buffer((16,))\nx = T.float32()\nA[3] = x"
     stmt = nest()
     assert stmt_functor.substitute(stmt, {i: 3}) is stmt
+
+
+def test_what_is_put_in_place_comes_from_the_transformation_too() -> None:
+    with recording(OriginTable()) as table:
+        with derived_from(table.mint("source", "the loop", None, frozenset())):
+            loop = tir.For(i, 0, 4, 0, tir.Evaluate(0))
+        result = stmt_functor.ir_transform(loop, None, lambda n: tir.For(j, 0, 4, 1, n.body), ["tir.For"])
+    assert [table.rows[o].label for o in sorted(result.span)] == ["the loop", "ir_transform"]
+    assert [table.rows[o].label for o in sorted(result.body.span)] == ["the loop"]
