@@ -14,6 +14,7 @@ from llvmlite import ir
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
+from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState
@@ -50,8 +51,9 @@ class Outlined:
         for var, value in zip(self._captured, values, strict=True):
             value.name = var.name
             (inner.wide if var in state.wide else inner.values)[var] = value
-            if var in state.alignments:
-                inner.alignments[var] = state.alignments[var]
+            for facts, known in ((inner.alignments, state.alignments), (inner.divisors, state.divisors)):
+                if var in known:
+                    facts[var] = known[var]
             if var in state.distinct:
                 inner.distinct.add(var)
                 value.add_attribute("noalias")
@@ -71,7 +73,8 @@ class Outlined:
         values = [begin, extent, *(_value(state, v) for v in self._captured)]
         types = [v.type for v in values] + ([I32] if self._fails else [])
         closure_type = ir.LiteralStructType(types)
-        closure = state.alloca(closure_type, 8, "closure")
+        widest = ALIGNMENT if any(isinstance(t, ir.VectorType) for t in types) else 8
+        closure = state.alloca(closure_type, widest, "closure")
         stored = values + ([ir.Constant(I32, 0)] if self._fails else [])
         for number, value in enumerate(stored):
             builder.store(value, _field(builder, closure, closure_type, number))
