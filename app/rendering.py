@@ -322,5 +322,8 @@ def duration(seconds: float) -> str:
 
 def how_measured(measurement: Measurement) -> str:
     """Return the conditions of a measurement in a line."""
+    threads = _count(measurement.threads, "thread")
+    if measurement.repeats < 2:
+        return f"one measurement of {_count(measurement.number, 'call')}, {threads}"
     spread = measurement.spread / measurement.seconds if measurement.seconds else 0.0
-    return f"median of {measurement.repeats}, ± {spread / 2:.1%}, {_count(measurement.threads, 'thread')}"
+    return f"median of {measurement.repeats}, ± {spread / 2:.1%}, {threads}".replace("%", "\u202f%")

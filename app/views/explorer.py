@@ -12,12 +12,12 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Answer, Listing, Measurement, Workspace
-from app.charts import ROOM, chart
+from app.charts import ROOM, chart, number
 from app.clients import present_client
 from app.completions import completions
 from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
-from app.rendering import PaneName, Text, View, describe, duration, how_measured, page, signed
+from app.rendering import PaneName, Text, View, describe, duration, how_measured, page
 from app.security import allow_embedding
 from app.services import present_services
 from compiler.target.assembly_targets import assembly_targets
@@ -33,7 +33,7 @@ MEASUREMENTS_MOST = 400
 def _prepare(state: BlueprintSetupState) -> None:
     app = state.app
     app.extensions[LISTINGS] = Listings()
-    filters = (data_block, describe, duration, how_measured, signed)
+    filters = (data_block, describe, duration, how_measured, number)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
 
 

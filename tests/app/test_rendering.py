@@ -115,4 +115,6 @@ def test_signs(number: int, text: str) -> None:
 
 def test_a_measurement_says_how_it_was_taken() -> None:
     m = Measurement(name="k", kind="kernel", seconds=0.01, spread=0.001, repeats=20, threads=2)
-    assert how_measured(m) == "median of 20, ± 5.0%, 2 threads"
+    assert how_measured(m) == "median of 20, ± 5.0\u202f%, 2 threads"
+    once = Measurement(name="k", kind="kernel", seconds=0.01, number=3)
+    assert how_measured(once) == "one measurement of 3 calls, 1 thread"

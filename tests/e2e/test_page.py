@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from app.artifacts import Answer, Request, Snapshot, Step, Unit
 from app.sandbox import Job, Limits, Runner
@@ -36,6 +36,15 @@ def test_an_error_is_accessible(fixed: str, open_page: Callable[..., Page]) -> N
     expect(page.locator(".problem")).to_be_visible()
     page.wait_for_timeout(250)  # shades fade in
     assert violations(page) == []
+
+
+def test_a_page_of_an_error_says_what_is_wrong(fixed: str, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(f"{fixed}/z/bcdfghjk")
+    expect(page.locator("h1")).to_have_text("Nothing here")
+    expect(page.locator("main")).to_contain_text("bcdfghjk")
+    assert violations(page) == []
+    page.close()
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390])
