@@ -63,6 +63,8 @@ class ComputeNest:
         ``store(op, index, value, indices)`` is the statement that stores an element.
     load : callable
         ``load(op, index, indices)`` is the expression that reads an element of the stage itself.
+    roomy : bool
+        Whether what is stored to has room for the whole domain, and not just for the declared shape.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class ComputeNest:
         inside: Inside,
         store: Callable[[ComputeOp, int, PrimExpr, tuple[PrimExpr, ...]], Stmt],
         load: Callable[[ComputeOp, int, tuple[PrimExpr, ...]], PrimExpr],
+        roomy: bool,
     ) -> None:
         assert isinstance(stage.op, ComputeOp)
         self.stage = stage
@@ -82,6 +85,7 @@ class ComputeNest:
         self.inside = inside
         self.store = store
         self.load = load
+        self.roomy = roomy
 
     def build(self) -> Stmt:
         """Return the loops that compute the stage."""
@@ -120,8 +124,7 @@ class ComputeNest:
         values = {a: nest.values[a] for a in outer} | inner.values
         pass_up_index(self.stage, self.domains, values)
         starts = reduction.init or tuple(reduction.combiner.identity_element)
-        # A buffer of this stage's own has room for the whole domain; a start that is read from elsewhere may not.
-        roomy = not self.stage.is_output and not any(reads_tensors(e) for e in starts)
+        roomy = self.roomy and not any(reads_tensors(e) for e in starts)
         skip = reducing | set(self.op.reduce_axis)
         predicates = bound_predicates(self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=roomy)
         replaced = _by_var(values, self.op.axis)

@@ -85,6 +85,7 @@ class _Builder:
         self._schedule = schedule
         self._bounds = bounds
         self._buffers: dict[Tensor, Buffer] = {}
+        self._arguments: set[Tensor] = set()
         self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
         for stage in schedule.stages:
             if stage.attach_type is AttachType.SCOPE:
@@ -107,6 +108,7 @@ class _Builder:
                 raise ArgumentError(f"lower: args must be tensors, buffers or variables, got {show(arg)}")
         if len(set(map(id, buffer_map.values()))) < len(buffer_map):
             raise ArgumentError("lower: each tensor must be given once in args")
+        self._arguments = set(self._buffers)
         return tuple(params), buffer_map
 
     def _argument(self, arg: Tensor | Buffer) -> Buffer:
@@ -161,7 +163,10 @@ class _Builder:
 
     def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
         assert isinstance(stage.op, ComputeOp)
-        nest = ComputeNest(stage, self._bounds.domains, self._bounds.analyzer, self._inside, self._store, self._load)
+        roomy = not any(t in self._arguments for t in stage.op.outputs)
+        nest = ComputeNest(
+            stage, self._bounds.domains, self._bounds.analyzer, self._inside, self._store, self._load, roomy
+        )
         producer = nest.build()
         with derived_from(stage.op.span | stage.place_span):
             if stage.double_buffered:

@@ -157,3 +157,32 @@ def test_a_factor_may_be_a_variable(variable: int) -> None:
     data, result = np.arange(10, dtype="int32"), np.zeros(10, "int32")
     interpret(schedule_to_prim_func(s, [a, t, factor]), [data, result, variable])
     np.testing.assert_array_equal(result, data + 1)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_an_argument_has_no_room_beyond_its_shape(shown: bool) -> None:
+    a = te.placeholder((10, 3), "int32", name="A")
+    k = te.reduce_axis((0, 3), name="k")
+    t = te.compute((10,), lambda i: te.sum(a[i, k], axis=k), name="T")
+    u = te.compute((10,), lambda i: t[i] * 2, name="U")
+    s = te.create_schedule(u.op)
+    outer, _ = s[u].split(u.op.axis[0], factor=4)
+    s[t].compute_at(s[u], outer)
+    data = rng.integers(-5, 5, (10, 3)).astype("int32")
+    partial, result = np.zeros(10, "int32"), np.zeros(10, "int32")
+    run(s, [a, t, u] if shown else [a, u], data, *([partial] if shown else []), result)
+    np.testing.assert_array_equal(result, data.sum(axis=1) * 2)
+    if shown:
+        np.testing.assert_array_equal(partial, data.sum(axis=1))
+
+
+def test_an_inlined_tensor_among_the_arguments_is_left_alone() -> None:
+    a = te.placeholder((10,), "int32", name="A")
+    b = te.compute((10,), lambda i: a[i] + 1, name="B")
+    c = te.compute((10,), lambda i: b[i] * 2, name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_inline()
+    data, untouched, result = np.arange(10, dtype="int32"), np.full(10, 7, "int32"), np.zeros(10, "int32")
+    run(s, [a, b, c], data, untouched, result)
+    np.testing.assert_array_equal(result, (data + 1) * 2)
+    assert (untouched == 7).all()
