@@ -758,13 +758,12 @@ def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, Pri
 
 
 def _common_type(left: dt.DType, right: dt.DType) -> str | None:
-    rank = {"bool": 0, "uint": 1, "int": 2, "bfloat": 3, "float": 3}
-    if left.code not in rank or right.code not in rank:
+    """A float wins over an integer, more bits win over fewer, and unsigned over signed, as in TVM."""
+    floats = {"bool": False, "int": False, "uint": False, "bfloat": True, "float": True}
+    if left.code not in floats or right.code not in floats:
         return None
-    winner, other = (left, right) if (rank[left.code], left.bits) >= (rank[right.code], right.bits) else (right, left)
-    floats_win = winner.code in ("float", "bfloat") and other.code != winner.code
-    bits = winner.bits if floats_win else max(left.bits, right.bits)
-    return dt.with_lanes(f"{winner.code}{bits}", left.lanes)
+    winner = max(left, right, key=lambda d: (floats[d.code], d.bits, d.code == "uint"))
+    return dt.with_lanes(f"{winner.code}{winner.bits}", left.lanes)
 
 
 def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
@@ -829,7 +828,11 @@ def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
     ArgumentError
         If a constant shift is negative or not smaller than the number of bits.
     """
-    values = match_types(*operands, name) if len(operands) == 2 else (convert(operands[0]),)
+    if len(operands) == 2:
+        a, b = operands
+        values: tuple[PrimExpr, ...] = match_types(_like(a, b), _like(b, a), name)
+    else:
+        values = (convert(operands[0]),)
     dtype = values[0].dtype
     if not dt.is_integral(dtype):
         raise DTypeError(f"{name}: operands must be integers, got {dtype} in {show(values[0])}")
@@ -841,6 +844,14 @@ def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
         numbers = [np.dtype(dtype).type(v.value) for v in values if isinstance(v, IntImm)]
         return IntImm(dtype, wrap_int(int(op.reference(*numbers)), dtype))
     return Call(dtype, op, values)
+
+
+def _like(value: ExprLike, other: ExprLike) -> ExprLike:
+    """Return a Python int as a constant of the other operand's type: bits keep the width of what they are in."""
+    if type(value) is not int or isinstance(other, (bool, int, float)):
+        return value
+    e = convert(other)
+    return const(value, e.dtype) if dt.is_integral(e.dtype) else value
 
 
 _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)

@@ -118,3 +118,26 @@ def test_a_range_is_made_of_begin_and_end() -> None:
     assert (str(r), str(r.extent)) == ("T.Range(2, 7)", "5")
     assert str(Range(5)) == "T.Range(0, 5)"
     assert str(Range.from_min_extent(2, 7)) == "T.Range(2, 9)"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "common"),
+    [
+        ("uint8", "int8", "uint8"),
+        ("int32", "uint32", "uint32"),
+        ("uint8", "int32", "int32"),
+        ("int64", "uint32", "int64"),
+        ("bool", "int8", "int8"),
+        ("uint64", "float16", "float16"),
+        ("float16", "float64", "float64"),
+    ],
+)
+def test_operands_meet_in_the_wider_type_and_in_the_unsigned_one_of_a_width(left: str, right: str, common: str) -> None:
+    assert (Var("x", left) + Var("y", right)).dtype == common
+    assert (Var("y", right) * Var("x", left)).dtype == common
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "uint64"])
+def test_bits_keep_the_width_of_what_they_are_in(dtype: str) -> None:
+    x = Var("x", dtype)
+    assert {e.dtype for e in (x & 3, 3 | x, x ^ 1, x >> 1, x << 2)} == {dtype}
