@@ -20,14 +20,17 @@ _TRACE_BYTES = 4000
 
 
 def load(name: str) -> Handler:
-    """Import the handler called ``module:function``, and let its module's ``warm_up``, if there is one, run once."""
-    module_name, _, function = name.partition(":")
-    module = importlib.import_module(module_name)
-    handler: Handler = getattr(module, function)
-    warm_up = getattr(module, "warm_up", None)
-    if warm_up is not None:
-        warm_up()
+    """Import the handler called ``module:function``."""
+    module, _, function = name.partition(":")
+    handler: Handler = getattr(importlib.import_module(module), function)
     return handler
+
+
+def warm_up(name: str) -> None:
+    """Let the ``warm_up`` of the handler's module, if it has one, run: who serves many requests gains by it."""
+    warm = getattr(importlib.import_module(name.partition(":")[0]), "warm_up", None)
+    if warm is not None:
+        warm()
 
 
 def serve(handler: Handler, request: bytes, output: int) -> int:

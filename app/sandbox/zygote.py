@@ -23,6 +23,8 @@ from app.sandbox import child, handler, namespaces, readable, seccomp, syscalls,
 from app.sandbox.tier import Mechanism, Tier
 
 CONTROL = 3
+HOST_NAME = "sandbox"
+"""What children see instead of the machine's own name."""
 UIDS = 64
 """User ids that one zygote may give out, one to each child alive."""
 
@@ -219,6 +221,7 @@ def _preload(settings: wire.Settings) -> handler.Handler:
     if "llvmlite.binding" in sys.modules:
         importlib.import_module("app.sandbox.warm").llvm()
     loaded = handler.load(settings.handler)
+    handler.warm_up(settings.handler)
     gc.collect()
     gc.freeze()
     return loaded
@@ -232,6 +235,8 @@ def _enter_namespaces(mechanisms: frozenset[Mechanism]) -> None:
     if not syscalls.has_capability("SYS_ADMIN"):
         namespaces.enter_user_namespace()
     namespaces.unshare(flags)
+    if Mechanism.NETWORK in mechanisms:
+        socket.sethostname(HOST_NAME)
     if Mechanism.PROCESSES in mechanisms:
         _continue_as_first_process()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.sandbox import Limits, Mechanism, Sandbox, UnsafeLocal
+from app.sandbox.zygote import HOST_NAME
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 from tests.app.sandbox.processes import begin, tree, user_id
 
@@ -56,6 +57,11 @@ def test_the_environment_is_made_of_what_it_needs(monkeypatch: pytest.MonkeyPatc
     allowed = "KMP_DUPLICATE_LIB_OK LANG LC_CTYPE MALLOC_ARENA_MAX OMP_STACKSIZE OPENBLAS_NUM_THREADS PATH "
     allowed += "PYTHONHASHSEED PYTHONPATH"
     assert set(json.loads(seen)) <= set(allowed.split())
+
+
+def test_the_name_of_the_machine_is_not_told(scripts: Sandbox) -> None:
+    (name,) = scripts.start(b"import os; emit(os.uname().nodename.encode())").messages()
+    assert name.decode() == (HOST_NAME if Mechanism.NETWORK in scripts.tier.mechanisms else os.uname().nodename)
 
 
 def test_the_command_line_of_the_zygote_names_no_secret(scripts: Sandbox) -> None:
