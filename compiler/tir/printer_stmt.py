@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.ir.primexpr import IntImm, IterVar, Var, is_const_int
+from compiler.ir.primexpr import Call, IntImm, IterVar, Var, is_const_int
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer
@@ -222,7 +222,7 @@ class StmtPrinter(ExprPrinter):
 
     def visit_Evaluate(self, n: Evaluate, last: bool) -> None:
         with self.line(n):
-            if type(n.value).__name__ == "Call":
+            if isinstance(n.value, Call):
                 self.expr(n.value)
             else:
                 self._call("T.evaluate", n.value)
@@ -235,117 +235,93 @@ class StmtPrinter(ExprPrinter):
 
     # statements that hold for a body
 
-    def _holding(self, n: Stmt, body: Stmt, last: bool, define: Any = None) -> Any:
-        """Return the context in which to write the header ``define = …`` or ``with … as define:``."""
-        return _Holding(self, n, body, last, define)
+    def _hold(self, n: Any, last: bool, header: Callable[[Any], None], define: Any = None) -> None:
+        """Write ``define = header`` above the rest of the block, or a block ``with header as define:``."""
+        if last:
+            with self.line(n):
+                if define is not None:
+                    self.out.write(f"{self.names.define(define, define.name)} = ")
+                header(n)
+            self.body(n.body, True)
+            return
+        with self.names.scope():
+            with self.line(n):
+                self.out.write("with ")
+                header(n)
+                if define is not None:
+                    self.out.write(f" as {self.names.define(define, define.name)}")
+                self.out.write(":")
+            with self.out.indented():
+                self.body(n.body, True)
 
     def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
-        if last:
-            with self.line(n):
-                self.out.write(f"{self.names.define(n.var, n.var.name)}: {handle_text(n.var)} = ")
-                self.expr(n.value)
-            self.body(n.body, True)
+        if not last:
+            self._hold(n, last, lambda let: self._call("T.LetStmt", let.value), n.var)
             return
-        with self._holding(n, n.body, last, n.var):
-            self._call("T.LetStmt", n.value)
+        with self.line(n):
+            self.out.write(f"{self.names.define(n.var, n.var.name)}: {handle_text(n.var)} = ")
+            self.expr(n.value)
+        self.body(n.body, True)
 
     def visit_Allocate(self, n: Allocate, last: bool) -> None:
-        with self._holding(n, n.body, last, n.buffer_var):
-            kind = n.buffer_var.type_annotation
-            scope = getattr(kind, "storage_scope", "") or "global"
-            self.out.write("T.allocate([")
-            self.sequence(n.extents)
-            self.out.write(f'], "{n.dtype}", "{scope}"')
-            if not is_const_int(n.condition, 1):
-                self.out.write(", condition=")
-                self.expr(n.condition)
-            self._annotations(n.annotations)
-            self.out.write(")")
+        self._hold(n, last, self._allocation, n.buffer_var)
+
+    def _allocation(self, n: Allocate) -> None:
+        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "") or "global"
+        self.out.write("T.allocate([")
+        self.sequence(n.extents)
+        self.out.write(f'], "{n.dtype}", "{scope}"')
+        self._condition(n)
+        self._annotations(n.annotations)
+        self.out.write(")")
 
     def visit_AttrStmt(self, n: AttrStmt, last: bool) -> None:
-        subject = n.node
-        if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
-            with self._holding(n, n.body, last, subject.var):
-                self._call("T.launch_thread", string_text(subject.thread_tag), n.value)
-            return
-        with self._holding(n, n.body, last):
-            self.out.write("T.attr(")
-            self.value(subject)
-            self.out.write(f", {string_text(n.attr_key)}, ")
-            self.value(n.value)
-            self.out.write(")")
+        if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
+            tag = string_text(n.node.thread_tag)
+            self._hold(n, last, lambda attr: self._call("T.launch_thread", tag, attr.value), n.node.var)
+        else:
+            self._hold(n, last, self._attribute)
+
+    def _attribute(self, n: AttrStmt) -> None:
+        self.out.write("T.attr(")
+        self.value(n.node)
+        self.out.write(f", {string_text(n.attr_key)}, ")
+        self.value(n.value)
+        self.out.write(")")
 
     def visit_AssertStmt(self, n: AssertStmt, last: bool) -> None:
-        if last:
-            with self.line(n):
-                self.out.write("assert ")
-                self.expr(n.condition)
-                self.out.write(", ")
-                self.expr(n.message)
-            self.body(n.body, True)
-            return
-        with self._holding(n, n.body, last):
-            self._call("T.Assert", n.condition, n.message)
+        self._hold(n, last, self._assertion if last else lambda a: self._call("T.Assert", a.condition, a.message))
+
+    def _assertion(self, n: AssertStmt) -> None:
+        self.out.write("assert ")
+        self.expr(n.condition)
+        self.out.write(", ")
+        self.expr(n.message)
 
     def visit_BufferRealize(self, n: BufferRealize, last: bool) -> None:
-        with self._holding(n, n.body, last):
-            self._realize("T.realize(", n.buffer, n)
+        self._hold(n, last, lambda realize: self._realization("T.realize(", realize.buffer, realize))
 
     def visit_ProducerRealize(self, n: ProducerRealize, last: bool) -> None:
-        with self._holding(n, n.body, last):
-            self._realize("T.ProducerRealize(", n.producer, n)
+        self._hold(n, last, lambda realize: self._realization("T.ProducerRealize(", realize.producer, realize))
 
-    def _realize(self, function: str, target: Any, n: BufferRealize | ProducerRealize) -> None:
+    def _realization(self, function: str, target: Any, n: BufferRealize | ProducerRealize) -> None:
         self.out.write(function)
         self.region(target, n.bounds)
+        self._condition(n)
+        self.out.write(")")
+
+    def _condition(self, n: Allocate | BufferRealize | ProducerRealize) -> None:
         if not is_const_int(n.condition, 1):
             self.out.write(", condition=")
             self.expr(n.condition)
-        self.out.write(")")
 
     def visit_DeclBuffer(self, n: DeclBuffer, last: bool) -> None:
-        with self._holding(n, n.body, last, n.buffer):
-            self.out.write("T.decl_buffer(")
-            self.buffer_arguments(n.buffer)
-            self.out.write(")")
+        self._hold(n, last, self._declaration, n.buffer)
 
-
-class _Holding:
-    """Writes the header of a statement that holds for a body, then the body."""
-
-    __slots__ = ("_at", "_body", "_define", "_last", "_n", "_printer")
-
-    def __init__(self, printer: StmtPrinter, n: Stmt, body: Stmt, last: bool, define: Any) -> None:
-        self._printer, self._n, self._body, self._last, self._define = printer, n, body, last, define
-
-    def __enter__(self) -> None:
-        p = self._printer
-        self._at = p.out.at(self._n)
-        self._at.__enter__()
-        if self._last:
-            if self._define is not None:
-                p.out.write(f"{p.names.define(self._define, self._define.name)} = ")
-        else:
-            p.out.write("with ")
-
-    def __exit__(self, kind: Any, exc: Any, tb: Any) -> None:
-        p = self._printer
-        if kind is not None:
-            self._at.__exit__(kind, exc, tb)
-            return
-        if self._last:
-            self._at.__exit__(None, None, None)
-            p.out.newline()
-            p.body(self._body, True)
-            return
-        with p.names.scope():
-            if self._define is not None:
-                p.out.write(f" as {p.names.define(self._define, self._define.name)}")
-            p.out.write(":")
-            self._at.__exit__(None, None, None)
-            p.out.newline()
-            with p.out.indented():
-                p.body(self._body, True)
+    def _declaration(self, n: DeclBuffer) -> None:
+        self.out.write("T.decl_buffer(")
+        self.buffer_arguments(n.buffer)
+        self.out.write(")")
 
 
 def _plain(loop: For) -> bool:
