@@ -49,9 +49,8 @@ from compiler.ir.primexpr import (
     Var,
     convert,
 )
-from compiler.tir import analysis, stmt_functor
+from compiler.tir import analysis, printer, stmt_functor
 from compiler.tir import op as _op
-from compiler.tir import printer as _printer
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403
@@ -138,6 +137,7 @@ __all__ = [
     "analysis",
     "convert",
     "decl_buffer",
+    "printer",
     "stmt_functor",
     "stmt_list",
     "stmt_seq",
@@ -149,7 +149,6 @@ _ELSEWHERE = {
     "transform": "compiler.tir.transform",
 }
 """Modules of ``tvm.tir`` that stand on another floor, or that few programs need."""
-_printer.text  # noqa: B018  importing the printer is what lets str() show a node
 
 
 def stmt_seq(*args: PrimExpr | Stmt) -> Stmt:
