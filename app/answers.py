@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 import msgspec
 
@@ -70,7 +70,7 @@ class AnswerReader:
         self._forged: str | None = None
         self.size = 0
 
-    def events(self) -> Iterator[Event | Answer]:
+    def events(self) -> Generator[Event | Answer]:
         """Yield what the child tells as it comes; a snapshot as the answer that it makes until then."""
         for raw in self._job.messages():
             self.size += len(raw)
@@ -93,6 +93,11 @@ class AnswerReader:
             self._listings[key] = listing
         self._line = snapshot.running_line
         self._last = msgspec.structs.replace(snapshot.answer, listings=dict(self._listings))
+
+    @property
+    def running_line(self) -> int | None:
+        """The script's line whose native code was about to run when the last snapshot was taken."""
+        return self._line
 
     def answer(self) -> Answer:
         """Read to the end and return the whole.

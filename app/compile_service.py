@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import msgspec
@@ -45,6 +47,19 @@ class _Pending:
             self.turn.end()
         if self.job is not None:
             self.job.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands."""
+
+    place: int = 0
+    """Its place in the queue; 0 when its turn has come."""
+    answer: Answer | None = None
+    """What was seen until now."""
+    line: int | None = None
+    """The script's line that runs native code now."""
+    finished: bool = False
 
 
 class Starter:
@@ -157,22 +172,64 @@ class Compiler:
 
         return self._flights.join(key, work)
 
-    def run(self, workspace: Workspace, client: Client) -> Answer:
+    def run(self, workspace: Workspace, client: Client, seq: int | None = None) -> Answer:
         """Run the script in full, alone on its cores, and return all that was seen and measured.
+
+        Parameters
+        ----------
+        workspace : Workspace
+        client : Client
+        seq : int, optional
+            As for :meth:`compile`; whoever edits on does not wait for the run any more.
 
         Raises
         ------
+        Superseded
+            A newer request of the same tab came.
         Busy
             Too many requests wait.
         Unavailable
             The sandbox does not work.
         """
-        return self._work("run", workspace, client, self._measuring, None)[0]
+        return self._work("run", workspace, client, self._measuring, self._enrol(client, seq))[0]
+
+    def follow(self, workspace: Workspace, client: Client, seq: int | None = None) -> Iterator[Standing]:
+        """Run the script in full, telling how it stands as it goes on; the last one holds the whole answer.
+
+        A newer request of the same tab ends it, and so does closing the iterator.
+
+        Raises
+        ------
+        Superseded
+            A newer request of the same tab came.
+        Busy
+            Too many requests wait.
+        Unavailable
+            The sandbox does not work.
+        """
+        pending = self._enrol(client, seq)
+        turn = self._measuring.enter(client.address)
+        try:
+            if pending is not None:
+                self._attach(client, pending, turn=turn)
+            for place in turn.places():
+                yield Standing(place=place)
+            job = self._starter.start("run", workspace)
+            if pending is not None:
+                self._attach(client, pending, job=job)
+            reader = AnswerReader(job)
+            with closing(reader.events()) as events:  # whoever leaves early cancels the job
+                for event in events:
+                    if isinstance(event, Answer):
+                        yield Standing(answer=event, line=reader.running_line)
+            yield Standing(answer=reader.finished(), finished=True)
+        finally:
+            turn.end()
 
     def _work(
         self, mode: Mode, workspace: Workspace, client: Client, turns: Turns, pending: _Pending | None
     ) -> tuple[Answer, int]:
-        turn = turns.enter(client.address)
+        turn = turns.enter(client.address, client.tab)
         if pending is not None:
             self._attach(client, pending, turn=turn)
         with turn:

@@ -42,6 +42,8 @@ class Operation:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Request headers that are needed, each with a sentence."""
     optional_headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Arguments that may follow the path, each with a sentence."""
 
 
 _operations: dict[Callable[..., Any], Operation] = {}
@@ -58,6 +60,7 @@ def operation(
     answers: Mapping[int, Content | None],
     headers: Mapping[str, str] | None = None,
     optional_headers: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
 ) -> Callable[[View], View]:
     """Describe a view that does not simply answer a page.
 
@@ -67,12 +70,12 @@ def operation(
         Type of the JSON body that it takes.
     answers
         By status; None is an answer without a body.  Failures need not be named: all have the one shape.
-    headers, optional_headers
-        Request headers that it reads.
+    headers, optional_headers, query
+        Request headers and arguments that it reads, each with a sentence.
     """
 
     def note(view: View) -> View:
-        _operations[view] = Operation(body, answers, headers or {}, optional_headers or {})
+        _operations[view] = Operation(body, answers, headers or {}, optional_headers or {}, query or {})
         return view
 
     return note
@@ -120,7 +123,7 @@ def _describe_one(
         out["description"] = description.strip()
     failure = "What went wrong; pages answer in HTML"
     out["responses"]["default"] = _response(failure, json_of(ErrorBody), schema_of)
-    parameters = [*_path_parameters(rule), *_headers(described)]
+    parameters = [*_path_parameters(rule), *_named_parameters(described)]
     if parameters:
         out["parameters"] = parameters
     if described.body is not None:
@@ -141,12 +144,16 @@ def _path_parameters(rule: Rule) -> list[dict[str, Any]]:
     ]
 
 
-def _headers(described: Operation) -> list[dict[str, Any]]:
-    every = [(described.headers, True), (described.optional_headers, False)]
+def _named_parameters(described: Operation) -> list[dict[str, Any]]:
+    every = [
+        ("header", described.headers, True),
+        ("header", described.optional_headers, False),
+        ("query", described.query, False),
+    ]
     return [
-        {"name": name, "in": "header", "required": required, "description": words, "schema": {"type": "string"}}
-        for headers, required in every
-        for name, words in headers.items()
+        {"name": name, "in": place, "required": required, "description": words, "schema": {"type": "string"}}
+        for place, parameters, required in every
+        for name, words in parameters.items()
     ]
 
 

@@ -22,9 +22,10 @@ _SMOOTHING = 0.2
 class Turn:
     """One request's claim: waiting, then held, then given back.  A context manager that gives back."""
 
-    def __init__(self, turns: Turns, client: str) -> None:
+    def __init__(self, turns: Turns, client: str, tab: str) -> None:
         self._turns = turns
         self.client = client
+        self.tab = tab
         self.granted = False
         self.ended = False
         self.began = 0.0
@@ -85,8 +86,15 @@ class Turns:
         self._held: Counter[str] = Counter()
         self._changed = threading.Condition()
 
-    def enter(self, client: str) -> Turn:
+    def enter(self, client: str, tab: str = "") -> Turn:
         """Join the queue.
+
+        Parameters
+        ----------
+        client : str
+            Whom turns are given to in rotation.
+        tab : str
+            Which of the client's pages asks; only for :meth:`places_of`.
 
         Raises
         ------
@@ -101,7 +109,7 @@ class Turns:
                 raise Busy(f"{mine} of your requests are waiting already", retry_after=retry)
             if waiting >= self._most:
                 raise Busy(f"the server is busy: {waiting} requests are waiting", retry_after=retry)
-            turn = Turn(self, client)
+            turn = Turn(self, client, tab)
             self._queues.setdefault(client, deque()).append(turn)
             self._grant()
             return turn
@@ -118,10 +126,11 @@ class Turns:
         with self._changed:
             return self._waiting()
 
-    def places_of(self, client: str) -> list[int]:
-        """Return the places of a client's turns that wait, the nearest first."""
+    def places_of(self, client: str, tab: str = "") -> list[int]:
+        """Return the places of a client's turns that wait, the nearest first; of one tab where it is named."""
         with self._changed:
-            return [self._place(turn) for turn in self._queues.get(client, ())]
+            mine = [turn for turn in self._queues.get(client, ()) if tab in ("", turn.tab)]
+            return [self._place(turn) for turn in mine]
 
     def _waiting(self) -> int:
         return sum(len(queue) for queue in self._queues.values())

@@ -69,20 +69,20 @@ def compile_() -> Response:
 
 
 @bp.post("/run")
-@operation(body=Workspace, answers={200: json_of(Answer)})
+@operation(body=CompileRequest, answers={200: json_of(Answer)})
 def run() -> Response:
     """Run a script in full, measurements included, when no other measurement runs on these cores."""
-    return answer_json(present_services().compiler.run(read_body(Workspace), present_client()))
+    asked = read_body(CompileRequest)
+    return answer_json(present_services().compiler.run(asked.workspace, present_client(asked.tab), asked.seq))
 
 
 @bp.get("/queue")
-@operation(answers={200: json_of(Queue)})
+@operation(answers={200: json_of(Queue)}, query={"tab": "Name of a page, to hear of its requests alone."})
 def queue() -> Response:
     """Say at which places this client's requests wait; one measurement runs at a time."""
-    services, address = present_services(), present_client().address
-    return answer_json(
-        Queue(compiling=services.compiling.places_of(address), measuring=services.measuring.places_of(address))
-    )
+    services, client = present_services(), present_client(request.args.get("tab", ""))
+    compiling, measuring = services.compiling.places_of(*client), services.measuring.places_of(*client)
+    return answer_json(Queue(compiling=compiling, measuring=measuring))
 
 
 @bp.post("/ladders")

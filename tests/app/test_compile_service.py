@@ -151,6 +151,23 @@ def test_a_newer_request_of_a_tab_takes_the_place_of_an_older_one(services: Serv
     assert services.compiling.held == 0
 
 
+def test_who_edits_on_does_not_wait_for_a_run(services: Services, runner: ScriptedRunner) -> None:
+    runner.scripts["long"] = Script(until=threading.Event())
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(services.compiler.run, Workspace(script="long"), ME, 1)
+        wait_until(lambda: bool(runner.jobs))
+        waiting = pool.submit(services.compiler.run, Workspace(script="long"), Client("192.0.2.5", "t"), 1)
+        wait_until(lambda: services.measuring.waiting == 1)
+        services.compiler.compile(Workspace(script="edited"), Client("192.0.2.5", "t"), 2)
+        with pytest.raises(Superseded):
+            waiting.result(10)
+        assert (services.measuring.held, services.measuring.waiting) == (1, 0)
+        compile_(services, "edited too", 2)
+        with pytest.raises(Superseded):
+            running.result(10)
+    assert services.measuring.held == 0
+
+
 def test_tabs_do_not_replace_each_other(services: Services, runner: ScriptedRunner) -> None:
     end = threading.Event()
     runner.scripts["slow"] = Script(until=end)

@@ -93,6 +93,15 @@ def test_a_turn_is_given_back_when_its_work_fails() -> None:
     assert turns.held == 0
 
 
+def test_a_tab_hears_of_its_own_places() -> None:
+    turns = make()
+    for tab in ("a", "b", "a"):
+        turns.enter("class", tab)
+    assert turns.places_of("class") == [1, 2]
+    assert (turns.places_of("class", "b"), turns.places_of("class", "a")) == ([1], [2])
+    assert turns.places_of("class", "c") == turns.places_of("other") == []
+
+
 @given(st.integers(1, 3), st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=40))
 def test_never_more_than_the_capacity_and_never_idle(capacity: int, moves: list[tuple[bool, int]]) -> None:
     turns = make(capacity, waiting=100, waiting_per_client=100)
