@@ -9,6 +9,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
@@ -49,12 +50,31 @@ def StorageRewrite() -> PrimFuncPass:
 
 def rewrite_storage(body: Stmt) -> Stmt:
     """Return ``body`` with its allocations moved to their regions, and shared."""
+    body = _OneVariableEach().visit(body)
     lives = [x for x in Lifetimes(body).found.values() if x.movable]
     touched = [x for x in lives if x.last >= 0]
     storages = plan(touched)
     taken = {x.alloc for x in lives}
     rewrite = _Rewrite(storages, taken)
     return rewrite.allocated(None, rewrite.visit(body))
+
+
+class _OneVariableEach(Mutator):
+    """Gives every allocation a variable of its own: a loop that was cut in pieces allocates the same ones in each."""
+
+    def __init__(self) -> None:
+        self._seen: set[Var] = set()
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        var = n.buffer_var
+        if var in self._seen:
+            fresh = Var(var.name, var.dtype, var.type_annotation, span=var.span)
+            n = rebuild(n, {"buffer_var": fresh, "body": substitute(n.body, {var: fresh})})
+        self._seen.add(n.buffer_var)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
 
 
 class _Rewrite(Mutator):

@@ -220,3 +220,21 @@ def test_a_branch_keeps_what_it_reads_alive() -> None:
 def test_it_can_be_switched_off() -> None:
     func = chain(local("L"), local("M"), reverse=False)
     assert apply(func, StorageRewrite(), config={"tir.disable_storage_rewrite": True}) is func
+
+
+def test_copies_of_one_allocation_are_told_apart() -> None:
+    """Partitioning and virtual threads repeat statements, allocations included."""
+    first, second, third = local("L"), local("M"), local("N")
+
+    def piece(low: int) -> Stmt:
+        body = seq([copy(first, A, reverse=True), copy(second, first, reverse=True), copy(third, second, reverse=True)])
+        i = Var("i")
+        use = loop(i, 4, BufferStore(C, third[i] + first[15 - i] + low, (i + low,)))
+        return allocate(first, allocate(second, allocate(third, seq([body, use]))))
+
+    around = local("S")
+    body = seq([copy(around, A), piece(0), copy(C, around), piece(4), copy(around, C, reverse=True), piece(8)])
+    func = function(allocate(around, seq([body, BufferStore(C, around[3], (const(15),))])), A, C)
+    after = rewritten(func)
+    variables = [n.buffer_var for n in nodes(after, Allocate)]
+    assert len(set(variables)) == len(variables) == 4
