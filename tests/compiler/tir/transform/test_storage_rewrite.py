@@ -238,3 +238,13 @@ def test_copies_of_one_allocation_are_told_apart() -> None:
     after = rewritten(func)
     variables = [n.buffer_var for n in nodes(after, Allocate)]
     assert len(set(variables)) == len(variables) == 4
+
+
+def test_pieces_of_a_loop_that_allocate_the_same_buffers() -> None:
+    m, n = local("M"), local("N")
+    through_both = seq([copy(m, A), copy(n, m)])
+    first = allocate(m, allocate(n, seq([through_both, copy(C, n)])))
+    second = allocate(n, allocate(m, seq([copy(m, A), copy(n, m, reverse=True), copy(C, n, reverse=True)])))
+    after = rewritten(function(seq([first, first, second]), A, C))
+    variables = [x.buffer_var for x in nodes(after, Allocate)]
+    assert len(set(variables)) == len(variables)
