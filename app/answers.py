@@ -127,6 +127,9 @@ class AnswerReader:
         if self._forged is not None:
             problem = Problem(kind="Crash", message=f"what the script's process sent is not an answer: {self._forged}")
             return msgspec.structs.replace(answer, status="crash", problems=[*answer.problems, problem])
+        if outcome.status == "ok" and not self.size:
+            problem = Problem(kind="Crash", message="the script ended its own process: nothing of it can be shown")
+            return msgspec.structs.replace(answer, status="crash", problems=[problem])
         if outcome.status in ENDS and answer.status != "timeout":
             status, tell = ENDS[outcome.status]
             problems = [*answer.problems, tell(outcome, self._line)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from app.answers import AnswerReader
 from app.artifacts import Answer, Measured, Message, Mode, Options, Request, Snapshot
 from app.sandbox import Limits, Outcome, Sandbox, Tier
 from tests.app.sandbox.test_tiers import OFFERED
@@ -135,3 +136,20 @@ def test_what_the_script_may_not_do_is_told_at_its_line(sandbox: Sandbox) -> Non
     assert outcome.status == "ok"
     assert (answer.problems[0].kind, answer.problems[0].line) == ("PermissionError", 3)
     assert answer.console[0].text == "before\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "message"),
+    [
+        ("import os\nos._exit(0)", "crash", "the script ended its own process"),
+        ("import os\nos._exit(5)", "crash", "exit code 5"),
+        ("import ctypes\nctypes.string_at(8)", "crash", "SIGSEGV"),
+        ("import os\nos.write(3, b'\\xff' * 8)", "limit", "a message of 4294967295 bytes"),
+        ("import os\nos.write(3, b'\\2\\0\\0\\0{}')", "crash", "what the script's process sent is not an answer"),
+    ],
+)
+def test_a_script_that_sends_no_answer_is_told_so(script: str, status: str, message: str, strongest: Sandbox) -> None:
+    request = Request(mode="compile", script=script)
+    answer = AnswerReader(strongest.start(msgspec.json.encode(request))).answer()
+    assert answer.status == status
+    assert message in answer.problems[-1].message
