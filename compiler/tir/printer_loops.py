@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
@@ -208,8 +210,9 @@ class LoopPrinter(ExprPrinter):
         self.out.write({0: "false", 1: "true"}[n.value] if dt.is_bool(n.dtype) else str(n.value))
 
     def visit_FloatImm(self, n: FloatImm, level: int) -> None:
-        self.out.write(f"{n.value:g}" if float(f"{n.value:g}") == n.value else repr(n.value))
-        self.out.write({"float32": "f", "float16": "h"}.get(n.dtype, ""))
+        narrow = {"float32": np.float32, "float16": np.float16}.get(n.dtype)
+        text = str(narrow(n.value) if narrow else n.value)  # as few digits as the type needs
+        self.out.write(text.removesuffix(".0") + {"float32": "f", "float16": "h"}.get(n.dtype, ""))
 
     def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
         kind = type(n)
