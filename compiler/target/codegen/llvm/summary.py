@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from compiler.target.instructions import architecture_of, explain
+from compiler.target.instruction_kinds import architecture_of, instruction_kind
 
 _INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
 _WIDTHS = {
@@ -36,8 +36,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
     spills = 0
     for match in code:
         mnemonic, operands = match[1], (match[2] or "").split("//")[0].strip()
-        found = explain(mnemonic, architecture)
-        kind = found.kind if found is not None else "other"
+        kind = instruction_kind(mnemonic, architecture) or "other"
         memory = _memory_use(operands, architecture) if architecture == "x86_64" else ""
         kinds[kind] += 1
         if memory:
