@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, cast, get_args
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
-from flask import Blueprint, Response, current_app, make_response, render_template, request
+from flask import Blueprint, Response, current_app, make_response, render_template, request, stream_with_context
 from flask.blueprints import BlueprintSetupState
 from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Answer, Listing, Measurement, Workspace
 from app.charts import ROOM, chart, number
-from app.clients import present_client
+from app.clients import Client, present_client
 from app.completions import completions
 from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
@@ -131,34 +131,73 @@ def render_page(
 
 @bp.post("/panes")
 def panes() -> Response:
-    """Compile or run what the editor holds, and return every pane that it changes."""
+    """Compile what the editor holds, and return every pane that it changes."""
     seq = request.form.get("seq", 0, type=int)
-    client = present_client(request.form.get("tab", "")[:64])
-    services = present_services()
     try:
         workspace = _read_workspace()
-        if request.form.get("mode") == "run":
-            answer = services.compiler.run(workspace, client)
-        else:
-            answer = services.compiler.compile(workspace, client, seq)
+        answer = present_services().compiler.compile(workspace, _tab(), seq)
     except RequestError as error:
         response = make_response(render_template("panes/_refused.html", error=error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
         return response
-    _listings().add(answer)
+    response = make_response(_answer_html(answer, View.read(request.form.get("view", ""))))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the answer to ``/run``: what to swap in, and what it means."""
+
+    kind: Literal["standing", "answer", "refused"]
+    html: str
+    line: int | None = None
+    """The script's line that runs native code now."""
+
+
+@bp.post("/run")
+def run() -> Response:
+    """Run what the editor holds in full: a line of JSON whenever there is news, the last with every pane."""
+    response = Response(stream_with_context(_run_pieces()), mimetype="application/x-ndjson")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _run_pieces() -> Iterator[bytes]:
+    for piece in _run():
+        yield msgspec.json.encode(piece) + b"\n"
+
+
+def _run() -> Iterator[Piece]:
     view = View.read(request.form.get("view", ""))
-    html = render_template(
+    seq = request.form.get("seq", 0, type=int)
+    try:
+        for standing in present_services().compiler.follow(_read_workspace(), _tab(), seq):
+            if standing.finished and standing.answer is not None:
+                yield Piece(kind="answer", html=_answer_html(standing.answer, view))
+            else:
+                page_now = page(standing.answer or Answer(), view)
+                measured = chart(page_now.answer.measurements)
+                html = render_template("panes/_standing.html", standing=standing, page=page_now, chart=measured)
+                yield Piece(kind="standing", html=html, line=standing.line)
+    except RequestError as error:
+        yield Piece(kind="refused", html=render_template("panes/_refused.html", error=error))
+
+
+def _tab() -> Client:
+    return present_client(request.form.get("tab", "")[:64])
+
+
+def _answer_html(answer: Answer, view: View) -> str:
+    _listings().add(answer)
+    return render_template(
         "panes/_answer.html",
         page=page(answer, view),
         chart=chart(answer.measurements),
         assembly_targets=assembly_targets(),
     )
-    response = make_response(html)
-    response.headers["Strata-Seq"] = str(seq)
-    response.headers["Cache-Control"] = "no-store"
-    return response
 
 
 def _read_workspace() -> Workspace:

@@ -5,17 +5,46 @@ import { on, readJson, state, tell } from "./state.js";
 
 const DEBOUNCE = 250;
 let timer;
-let mode = "compile";
 let asking = null; // aborts the request that is under way
 
-export function compile(wanted = "compile") {
+/** Newer requests take the place of older ones, whose answers are dropped even if they come. */
+function begin() {
   clearTimeout(timer);
-  mode = wanted;
+  asking?.abort();
+  asking = new AbortController();
   state.seq += 1;
   document.body.classList.add("pending");
-  $("#run-button").disabled = wanted === "run";
-  if (wanted === "run") $("#state").textContent = document.body.classList.contains("measuring") ? "waits for the ladder …" : "running …";
-  ask(state.seq);
+}
+
+export function compile() {
+  begin();
+  running(false);
+  send(state.seq, "/panes", async (response) => {
+    const html = await response.text();
+    if (!current(response.seq)) return;
+    done();
+    if (response.ok) swap(html, arrived);
+    else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(response));
+    else fail("something went wrong on the server");
+  });
+}
+
+/** Run the script in full; news come line by line. */
+export function run() {
+  begin();
+  running(true);
+  $("#state").textContent = document.body.classList.contains("measuring") ? "waits for the ladder …" : "running …";
+  send(state.seq, "/run", async (response) => {
+    if (!response.ok) throw new TypeError("refused");
+    for await (const piece of pieces(response.body)) {
+      if (!current(response.seq)) return;
+      if (piece.kind === "standing") swap(piece.html, () => editor.running(piece.line));
+      else {
+        done();
+        swap(piece.html, piece.kind === "answer" ? arrived : () => refused(response));
+      }
+    }
+  });
 }
 
 export function startCompiling() {
@@ -24,51 +53,68 @@ export function startCompiling() {
     delete state.options.prefix;
     timer = setTimeout(compile, DEBOUNCE);
   });
-  on("options", () => compile());
+  on("options", compile);
   if (state.compiled) arrived();
   else compile();
 }
 
-/** Newer requests take the place of older ones, whose answers are dropped even if they come. */
-async function ask(seq) {
-  asking?.abort();
-  asking = new AbortController();
-  const { signal } = asking;
+const current = (seq) => seq === state.seq;
+
+async function send(seq, address, receive) {
   try {
-    const response = await fetch($("#workspace").action, { method: "POST", body: form(), signal, headers: { "HX-Request": "true" } });
-    const html = await response.text();
-    if (seq !== state.seq) return;
-    done();
-    if (response.ok || response.headers.has("Strata-Fragment")) htmx.swap("#workspace", html, { swapStyle: "none", swapDelay: 0, settleDelay: 0 });
-    if (response.ok) arrived();
-    else if (response.headers.has("Strata-Fragment")) refused(response);
-    else fail("something went wrong on the server");
+    const response = await fetch(address, { method: "POST", body: form(), signal: asking.signal, headers: { "HX-Request": "true" } });
+    await receive(Object.assign(response, { seq }));
   } catch (error) {
-    if (error.name === "AbortError" || seq !== state.seq) return;
+    if (error.name === "AbortError" || !current(seq)) return;
     done();
     fail("the server does not answer");
     if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no network
   }
 }
 
+/** The JSON lines of a stream as they come. */
+async function* pieces(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done: ended, value } = await reader.read();
+    if (ended) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) yield JSON.parse(line);
+  }
+}
+
+function swap(html, then) {
+  htmx.swap("#workspace", html, { swapStyle: "none", swapDelay: 0, settleDelay: 0 });
+  then();
+}
+
 function form() {
   const data = new FormData();
-  const fields = { script: editor.text, options: JSON.stringify(state.options), view: JSON.stringify(state.view), tab: state.tab, seq: state.seq, mode };
+  const fields = { script: editor.text, options: JSON.stringify(state.options), view: JSON.stringify(state.view), tab: state.tab, seq: state.seq };
   for (const [name, value] of Object.entries(fields)) data.append(name, value);
   for (const [name, blob] of state.files) data.append("files", blob, name);
   return data;
 }
 
+/** While a script runs, the button stops it. */
+function running(active) {
+  $("#run-button").classList.toggle("stops", active);
+  $("#run-label").textContent = active ? "Stop" : "Run";
+  if (!active) editor.running(null);
+}
+
 function done() {
   document.body.classList.remove("pending");
-  $("#run-button").disabled = false;
+  running(false);
 }
 
 /** Busy servers say when to come back. */
 function refused(response) {
   const seconds = Number(response.headers.get("Retry-After"));
   markStale(["loops", "llvm", "asm", "schedule"]);
-  if (response.status === 429 && seconds && mode === "compile") timer = setTimeout(compile, seconds * 1000);
+  if (response.status === 429 && seconds) timer = setTimeout(compile, seconds * 1000);
 }
 
 function fail(message) {

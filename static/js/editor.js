@@ -20,9 +20,9 @@ const style = HighlightStyle.define([
 
 const setLines = StateEffect.define();
 
-/** Classes of whole lines: {tints: Map, related: Set, failed: Set}, by 1-based line. */
+/** Classes of whole lines: {tints: Map, related: Set, failed: Set, running: number}, by 1-based line. */
 const lines = StateField.define({
-  create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), marks: Decoration.none }),
+  create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), running: null, marks: Decoration.none }),
   update(value, transaction) {
     let next = value;
     for (const effect of transaction.effects) if (effect.is(setLines)) next = { ...next, ...effect.value };
@@ -57,11 +57,11 @@ function spread(state, tints) {
   return all;
 }
 
-function decorate(doc, { tints, related, failed }) {
+function decorate(doc, { tints, related, failed, running }) {
   const marks = [];
   for (let number = 1; number <= doc.lines; number += 1) {
     const tint = tints.get(number);
-    const names = [tint && `t${tint}`, related.has(number) && "related", failed.has(number) && "failed-line"].filter(Boolean);
+    const names = [tint && `t${tint}`, related.has(number) && "related", failed.has(number) && "failed-line", number === running && "running-line"].filter(Boolean);
     if (names.length) marks.push(Decoration.line({ class: names.join(" ") }).range(doc.line(number).from));
   }
   return Decoration.set(marks);
@@ -132,6 +132,7 @@ export const editor = {
   focus() { view.focus(); },
   tint: (tints) => update({ tints: spread(view.state, tints) }),
   relate: (related) => update({ related: new Set([...related].filter((n) => n <= view.state.doc.lines).flatMap((n) => statement(view.state, n))) }),
+  running: (line) => update({ running: line ?? null }),
   reveal(number) {
     if (number < 1 || number > view.state.doc.lines) return;
     const { from } = view.state.doc.line(number);

@@ -1,5 +1,5 @@
 // Keys that work anywhere, dialogs, and the small controls of the header.
-import { compile } from "./compile.js";
+import { compile, run } from "./compile.js";
 import { $, $$ } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { ORDER, enlarge, focusPane } from "./layout.js";
@@ -21,7 +21,7 @@ export function startKeys() {
   document.addEventListener("keydown", pressed, true);
   $("#open-help").addEventListener("click", () => $("#help").showModal());
   $("#open-gallery").addEventListener("click", () => $("#gallery").showModal());
-  $("#run-button").addEventListener("click", run);
+  $("#run-button").addEventListener("click", toggleRun);
   $("#theme-button").addEventListener("click", changeTheme);
   for (const dialog of $$("dialog")) dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); });
   if (apple) for (const key of $$("[data-keys^='Mod']")) key.textContent = key.textContent.replace("Ctrl", "⌘");
@@ -36,9 +36,14 @@ export function startKeys() {
   describeOptions();
 }
 
-function run() {
+/** Start a run; one that goes on is stopped by compiling instead. */
+function toggleRun() {
+  if ($("#run-button").classList.contains("stops")) {
+    compile();
+    return;
+  }
   ladder.forget();
-  compile("run");
+  run();
 }
 
 export function describeOptions() {
@@ -56,7 +61,7 @@ function changeTheme() {
 
 function pressed(event) {
   const mod = apple ? event.metaKey : event.ctrlKey;
-  if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : run);
+  if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : toggleRun);
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
   if (event.altKey && /^Digit[1-7]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
   if (event.key === "Escape" && !$("dialog[open]")) {

@@ -54,9 +54,24 @@ def test_the_page_has_no_inline_script_or_style(page_client: FlaskClient) -> Non
 
 def test_an_answer_swaps_every_pane(page_client: FlaskClient) -> None:
     response = page_client.post("/panes", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
-    assert response.headers["Strata-Seq"] == "7"
     for target in ("state", "answer", "strip", "pane-schedule", "pane-console", "body-loops", "body-llvm", "body-asm"):
         assert f'id="{target}"' in response.text, target
+
+
+def test_a_run_tells_how_it_stands_and_ends_with_the_answer(page_client: FlaskClient) -> None:
+    response = page_client.post("/run", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
+    pieces = [json.loads(line) for line in response.text.splitlines()]
+    assert [piece["kind"] for piece in pieces][-1] == "answer"
+    assert {piece["kind"] for piece in pieces[:-1]} <= {"standing"}
+    assert "ran in 96 ms" in pieces[-1]["html"]
+    assert 'id="body-asm"' in pieces[-1]["html"]
+
+
+def test_a_run_that_is_refused_says_why(page_client: FlaskClient) -> None:
+    response = page_client.post("/run", data={"script": "x", "options": '{"threads": 0}'}, headers=HX)
+    [piece] = [json.loads(line) for line in response.text.splitlines()]
+    assert piece["kind"] == "refused"
+    assert "threads" in piece["html"]
 
 
 def test_a_failing_script_leaves_the_panes_it_does_not_reach(page_client: FlaskClient) -> None:

@@ -53,3 +53,19 @@ def test_run_executes_the_script_in_full(explorer: str, open_page: Callable[...,
     expect(page.locator("#state")).to_contain_text("ran in", timeout=30_000)
     expect(page.locator("#pane-console")).to_contain_text("took")
     expect(page.locator("#bench tbody tr.kernel")).to_have_count(1)
+
+
+SLOW = MEASURED.replace("n = 64", "n = 256").replace("number=3", "number=4000")
+
+
+def test_a_run_shows_its_line_and_can_be_stopped(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, SLOW)
+    page.click("#run-button")
+    line = 1 + next(n for n, text in enumerate(SLOW.splitlines()) if "timer(a, b, c)" in text)
+    expect(page.locator(".running-line")).to_contain_text("timer(a, b, c)")
+    expect(page.locator("#state")).to_contain_text(f"running line {line}")
+    page.click("#run-button")
+    expect(page.locator("#state")).to_contain_text("compiled in", timeout=30_000)
+    expect(page.locator(".running-line")).to_have_count(0)
+    expect(page.locator("#run-label")).to_have_text("Run")
