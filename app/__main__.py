@@ -12,7 +12,7 @@ from typing import Any
 from waitress.server import create_server
 
 from app import create_app
-from app.config import Config, ConfigurationError
+from app.config import PREFIX, Config, ConfigurationError
 
 THREADS = 128
 """Requests at one time; most of them wait for a script, or follow a ladder."""
@@ -20,7 +20,12 @@ THREADS = 128
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser; what it does not say comes from ``STRATA_*`` in the environment."""
-    out = argparse.ArgumentParser(prog="python -m app", description="Strata, a compiler explorer for tensor programs.")
+    names = ", ".join(PREFIX + name.upper() for name in Config.__struct_fields__)
+    out = argparse.ArgumentParser(
+        prog="python -m app",
+        description="Strata, a compiler explorer for tensor programs.",
+        epilog=f"Every setting, and some more, can be given in the environment: {names}.",
+    )
     out.add_argument("--host", help="address to listen on (127.0.0.1)")
     out.add_argument("--port", type=int, help="port to listen on (8000)")
     out.add_argument("--data", dest="data_dir", type=Path, help="directory for the permalinks (~/.local/share/strata)")

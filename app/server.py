@@ -52,6 +52,7 @@ def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner 
     services.install(app, services.build_services(config, runner))
     errors.install(app)
     security.install(app, config.rate_limit)
+    app.add_template_global(lambda: runner.tier.safe_for_public, "sandboxed")
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     return app

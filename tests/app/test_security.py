@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from app import create_app, start_runner
 from app.clients import network_of
 from app.config import Config, ConfigurationError
-from app.sandbox import UnsafeLocal
+from app.sandbox import Tier, UnsafeLocal
 from tests.app.runners import ScriptedRunner
 
 
@@ -59,6 +59,12 @@ OWN: list[dict[str, str]] = [
     {"Sec-Fetch-Site": "none"},
     {"Origin": "http://localhost"},
 ]
+
+
+def test_a_page_says_that_there_is_no_sandbox(client: FlaskClient, runner: ScriptedRunner) -> None:
+    assert "Without a sandbox" not in client.get("/").text
+    runner.tier = Tier()
+    assert "Without a sandbox" in client.get("/").text
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
