@@ -15,17 +15,17 @@ from compiler.te.relations import Fuse, Rebase, Split, position
 from compiler.te.stage import AttachType, Stage
 from compiler.te.tensor import Tensor
 
-S = TypeVar("S", bound="Any")
+S = TypeVar("S")
 
 
 def normalize(schedule: S) -> S:
     """Return a copy of the schedule that is inlined, whose loops start at zero and whose places are loops."""
-    new: S = schedule.copy()
+    new: Any = schedule.copy()  # type: ignore[attr-defined]
     _inline(new)
     for stage in new.stages:
         _settle_attachment(stage)
     _rebase(new)
-    return new
+    return new  # type: ignore[no-any-return]
 
 
 def _inline(schedule: Any) -> None:

@@ -10,6 +10,7 @@ from compiler.ir.events import notify
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
 from compiler.te.dataflow import depends_on, post_dfs_order
+from compiler.te.normalize import normalize
 from compiler.te.operation import Operation
 from compiler.te.primitives import Primitive, primitive
 from compiler.te.rfactor import factor_reduction
@@ -110,8 +111,6 @@ class Schedule:
 
     def normalize(self) -> Schedule:
         """Return the schedule that is lowered: inlined, every loop counted from zero, places valid."""
-        from compiler.te.normalize import normalize
-
         return normalize(self)
 
     def replay(self, count: int) -> tuple[Schedule, Callable[[Tensor], Tensor]]:
@@ -129,6 +128,13 @@ class Schedule:
     @primitive
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
         """Let some readers of a tensor read a copy of it, which is a stage of its own.
+
+        ::
+
+            for i in range(8):                            for ax0 in range(8):
+                B[i] = A[i] + 1.0         →                   A_local[ax0] = A[ax0]
+                                                          for i in range(8):
+                                                              B[i] = A_local[i] + 1.0
 
         Parameters
         ----------
@@ -148,6 +154,13 @@ class Schedule:
     def cache_write(self, tensor: Any, scope: str) -> Any:
         """Compute a tensor into a buffer of its own, from which the tensor itself is copied.
 
+        Loops that were made before become the dimensions of the buffer: a change of layout.  ::
+
+            for i in range(8):                            for i_c in range(8):
+                B[i] = A[i] + 1.0         →                   B_local[i_c] = A[i_c] + 1.0
+                                                          for i in range(8):
+                                                              B[i] = B_local[i]
+
         Parameters
         ----------
         tensor : Tensor or list of Tensor
@@ -165,6 +178,16 @@ class Schedule:
     @primitive
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
         """Reduce in two steps: over all other axes for each value of ``axis``, then over ``axis``.
+
+        Both stages have plain loops afterwards.  ::
+
+            B[0] = 0.0                                    for k_inner in range(4):
+            for k_outer in range(16):                         B_rf[k_inner] = 0.0
+                for k_inner in range(4):  →                   for k_outer in range(16):
+                    B[0] = B[0] + A[…]                            B_rf[k_inner] = B_rf[k_inner] + A[…]
+                                                          B[0] = 0.0
+                                                          for k_inner_v in range(4):
+                                                              B[0] = B[0] + B_rf[k_inner_v]
 
         Parameters
         ----------

@@ -1,101 +1,21 @@
-"""Stages: how one operation of a schedule is computed, and the primitives that change it."""
+"""Stages: the schedules of single operations, and the primitives that shape them."""
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
-from compiler.ir.origin import NO_SPAN, Span, current_span
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, StringImm, Var, convert
-from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
-from compiler.te.primitives import Recorder, primitive
-from compiler.te.relations import Fuse, IterVarAttr, IterVarRelation, Singleton, Split, parents, position
-from compiler.te.tensor import Tensor
+from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.primexpr import IterVar, Reduce, StringImm, Var, convert
+from compiler.te.operation import ComputeOp
+from compiler.te.primitives import primitive
+from compiler.te.relations import Fuse, IterVarAttr, Singleton, Split, position
+from compiler.te.stage_state import AttachType, StageState
 
-
-class Owner(Recorder, Protocol):
-    """What a stage needs to know of its schedule."""
-
-    def reads(self, consumer: Stage, producer: Stage) -> bool:
-        """Return whether one stage reads another, directly or through others."""
+__all__ = ["AttachType", "Stage"]
 
 
-class AttachType(IntEnum):
-    """Where a stage is computed."""
-
-    ROOT = 1
-    INLINE = 2
-    SCOPE = 4
-
-
-class Stage:
-    """The schedule of one operation.
-
-    Attributes
-    ----------
-    op : Operation
-        What is computed now; caches and inlining rewrite it.
-    origin_op : Operation
-        The operation that the stage was created for.
-    all_iter_vars, leaf_iter_vars : list of IterVar
-        Every axis that ever was, and the loops from the outermost to the innermost.
-    relations : list of IterVarRelation
-    attach_type, attach_stage, attach_ivar
-        Where the stage is computed.
-    place_span : Span
-        The line of the schedule that put it there.
-    scope : str
-        Storage scope, e.g. ``global`` or ``local``; empty for the scope that fits the place.
-    """
-
-    def __init__(self, schedule: Owner, op: Operation) -> None:
-        self.schedule = schedule
-        self.origin_op = op
-        self.op = op
-        self.scope = ""
-        self.is_output = False
-        self.double_buffered = False
-        self.attach_type = AttachType.ROOT
-        self.attach_stage: Stage | None = None
-        self.attach_ivar: IterVar | None = None
-        self.place_span: Span = NO_SPAN
-        self.all_iter_vars: list[IterVar] = []
-        self.leaf_iter_vars: list[IterVar] = []
-        self.relations: list[IterVarRelation] = []
-        self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
-        self.set_op(op)
-
-    def set_op(self, op: Operation) -> None:
-        """Make the stage compute ``op`` by its plain loops."""
-        self.op = op
-        self.all_iter_vars = list(op.root_iter_vars)
-        self.leaf_iter_vars = list(op.root_iter_vars)
-        self.relations = []
-
-    def copy(self, schedule: Owner) -> Stage:
-        """Return a copy for another schedule; the stage that it is attached to is still the old one."""
-        new = Stage(schedule, self.origin_op)
-        new.take(self)
-        return new
-
-    def take(self, other: Stage) -> None:
-        """Become what ``other`` is, in this schedule."""
-        self.op, self.origin_op = other.op, other.origin_op
-        self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
-        self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
-        self.place_span = other.place_span
-        self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
-        self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
-
-    def __repr__(self) -> str:
-        return f"stage({self.op.name})"
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise unknown_name("stage", name, (n for n in dir(type(self)) if not n.startswith("_")))
+class Stage(StageState):
+    """The schedule of one operation, shaped by primitives; a schedule makes one for each of its operations."""
 
     # loops
 
@@ -103,10 +23,14 @@ class Stage:
     def split(
         self, parent: IterVar, factor: Any = None, nparts: Any = None, disable_predication: bool = False
     ) -> tuple[IterVar, IterVar]:
-        """Split a loop in two.
+        """Split a loop in two; where the sizes do not divide its extent, the last iterations are guarded.
 
-        ``for i in 0..n`` becomes ``for i.outer in 0..ceil(n / factor): for i.inner in 0..factor``; where ``factor``
-        does not divide ``n``, the last iterations are guarded.
+        ::
+
+            for i in range(100):                          for i_outer in range(4):
+                B[i] = A[i]               →                   for i_inner in range(30):
+                                                                  if i_inner + i_outer * 30 < 100:
+                                                                      B[i_inner + i_outer * 30] = …
 
         Parameters
         ----------
@@ -146,7 +70,13 @@ class Stage:
         x_nparts: Any = None,
         y_nparts: Any = None,
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Split two loops and move the inner ones inside: ``x.outer, y.outer, x.inner, y.inner``.
+        """Split two loops and move the inner ones inside.
+
+        ::
+
+            for x in range(64):                           for x_outer, y_outer in T.grid(8, 4):
+                for y in range(64):       →                   for x_inner, y_inner in T.grid(8, 16):
+                    …                                             …
 
         Parameters
         ----------
@@ -164,10 +94,13 @@ class Stage:
 
     @primitive
     def fuse(self, *args: IterVar) -> IterVar:
-        """Make one loop of adjacent ones.
+        """Make one loop of adjacent ones; without arguments, put a loop of one iteration outside of all others.
 
-        ``for i in 0..n: for j in 0..m`` becomes ``for i.j.fused in 0..n * m``.  Without arguments a loop of one
-        iteration is put outside of all others.
+        ::
+
+            for i in range(4):                            for i_j_fused in range(32):
+                for j in range(8):        →                   B[i_j_fused // 8, i_j_fused % 8] = …
+                    B[i, j] = …
 
         Returns
         -------
@@ -206,7 +139,13 @@ class Stage:
 
     @primitive
     def reorder(self, *args: IterVar) -> None:
-        """Put loops into the given order, outermost first; the others stay where they are."""
+        """Put loops into the given order, outermost first; the others stay where they are.
+
+        ::
+
+            for i, j, k in T.grid(4, 8, 16):      →       for k, j, i in T.grid(16, 8, 4):
+                …                                             …
+        """
         places = [self.require_leaf("reorder", a) for a in args]
         for i, axis in enumerate(args):
             if position(list(args[:i]), axis) >= 0:
@@ -219,25 +158,49 @@ class Stage:
 
     @primitive
     def vectorize(self, var: IterVar) -> None:
-        """Turn a loop of constant extent into vector operations."""
+        """Turn a loop of constant extent into vector operations.
+
+        ::
+
+            for i in range(8):                            B[0:8] = A[0:8] + T.Broadcast(1.0, 8)
+                B[i] = A[i] + 1.0         →
+        """
         self._must_be_parallel("vectorize", var)
         self._set_attr(var, iter_type=IterVar.Vectorized)
 
     @primitive
     def parallel(self, var: IterVar) -> None:
-        """Carry out the iterations of a loop on several cores."""
+        """Carry out the iterations of a loop on several cores.
+
+        ::
+
+            for i in range(8):            →               for i in T.parallel(8):
+                …                                             …
+        """
         self._must_be_parallel("parallel", var)
         self._set_attr(var, iter_type=IterVar.Parallelized)
 
     @primitive
     def unroll(self, var: IterVar) -> None:
-        """Write the body of a loop once for each iteration."""
+        """Write the body of a loop once for each iteration.
+
+        ::
+
+            for i in range(2):                            B[0] = A[0]
+                B[i] = A[i]               →               B[1] = A[1]
+        """
         self.require_leaf("unroll", var)
         self._set_attr(var, iter_type=IterVar.Unrolled)
 
     @primitive
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Let each iteration of a loop be one thread of ``thread_ivar``, made by ``te.thread_axis``."""
+        """Let each iteration of a loop be one thread of ``thread_ivar``, made by ``te.thread_axis``.
+
+        ::
+
+            for i in range(8):                            threadIdx_x = T.launch_thread("threadIdx.x", 8)
+                B[i] = A[i]               →               B[threadIdx_x] = A[threadIdx_x]
+        """
         self.require_leaf("bind", ivar)
         if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type != IterVar.ThreadIndex:
             raise ArgumentError(
@@ -247,7 +210,14 @@ class Stage:
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """Annotate a loop, e.g. ``pragma(i, "auto_unroll_max_step", 16)``."""
+        """Annotate a loop for the passes, e.g. ``pragma(i, "auto_unroll_max_step", 16)``.
+
+        ::
+
+            for i in range(8):            →               T.attr(i, "pragma_auto_unroll_max_step", 16)
+                …                                         for i in range(8):
+                                                              …
+        """
         self.require_leaf("pragma", var)
         if not isinstance(pragma_type, str):
             raise ArgumentError(f"pragma: pragma_type must be a string, got {show(pragma_type)} ({self._of(var)})")
@@ -260,6 +230,14 @@ class Stage:
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Compute what is needed of this stage inside a loop of a stage that reads it.
+
+        ::
+
+            for i in range(64):                           for i_outer in range(8):
+                B[i] = A[i] + 1.0                             for i in range(8):
+            for i_outer in range(8):      →                       B[i + i_outer * 8] = A[i + i_outer * 8] + 1.0
+                for i_inner in range(8):                      for i_inner in range(8):
+                    C[…] = B[…] * 2.0                             C[…] = B[…] * 2.0
 
         Parameters
         ----------
@@ -287,7 +265,15 @@ class Stage:
 
     @primitive
     def compute_inline(self) -> None:
-        """Put the expression of this stage wherever it is read, and store nothing."""
+        """Put the expression of this stage wherever it is read, and store nothing.
+
+        ::
+
+            for i in range(8):                            for i in range(8):
+                B[i] = A[i] + 1.0                             C[i] = (A[i] + 1.0) * 2.0
+            for i in range(8):            →
+                C[i] = B[i] * 2.0
+        """
         self._must_be_computed("compute_inline")
         if self.is_output:
             raise ScheduleError(f"compute_inline: stage {self.op.name!r} is an output, which must be stored")
@@ -297,16 +283,25 @@ class Stage:
 
     @primitive
     def compute_root(self) -> None:
-        """Compute this stage as a whole before the stages that read it."""
-        self._place(AttachType.ROOT)
+        """Compute this stage as a whole before the stages that read it: undo ``compute_at`` and ``compute_inline``.
 
-    def _place(self, how: AttachType, stage: Stage | None = None, axis: IterVar | None = None) -> None:
-        self.attach_type, self.attach_stage, self.attach_ivar = how, stage, axis
-        self.place_span = current_span()
+        ::
+
+            for i in range(8):                            for i in range(8):
+                B[i] = A[i] + 1.0                             B[i] = A[i] + 1.0
+                C[i] = B[i] * 2.0         →               for i in range(8):
+                                                              C[i] = B[i] * 2.0
+        """
+        self._place(AttachType.ROOT)
 
     @primitive
     def set_scope(self, scope: str) -> None:
-        """Store this stage in memory of a scope, e.g. ``local`` or ``shared``."""
+        """Store this stage in memory of a scope, e.g. ``local`` or ``shared``.
+
+        ::
+
+            B = T.Buffer((8,))            →               B = T.Buffer((8,), scope="local")
+        """
         if not isinstance(scope, str):
             raise ArgumentError(f"set_scope: scope must be a string, got {show(scope)} ({self})")
         self._must_be_computed("set_scope")
@@ -314,7 +309,13 @@ class Stage:
 
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
-        """Let the stride of a dimension be ``k * factor + offset`` elements, against conflicts in memory banks."""
+        """Let the stride of a dimension be ``k * factor + offset`` elements, against conflicts in memory banks.
+
+        ::
+
+            T.realize(B[0:4, 0:30])       →               T.attr(B, "buffer_dim_align", T.tvm_tuple(0, 32, 1))
+                                                          T.realize(B[0:4, 0:30])
+        """
         if position(list(self.op.axis), axis) < 0:
             raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
         for name, value, kind in (("factor", factor, "positive"), ("offset", offset, "non-negative")):
@@ -324,58 +325,16 @@ class Stage:
 
     @primitive
     def double_buffer(self) -> None:
-        """Keep two buffers of this stage, so that one is filled while the other one is read."""
+        """Keep two buffers of this stage, so that one is filled while the other one is read.
+
+        ::
+
+            for k in range(8):                            fill B with part 0
+                fill B with part k        →               for k in range(8):
+                use B                                         fill the other B with part k + 1
+                                                              use B, and turn to the other one
+        """
         self._must_be_computed("double_buffer")
         if self.is_output:
             raise ScheduleError(f"double_buffer: stage {self.op.name!r} is an output, which has one buffer")
         self.double_buffered = True
-
-    # checks
-
-    def require_leaf(self, primitive_name: str, axis: Any) -> int:
-        """Return the place of a loop in the nest, or say why it is none."""
-        if isinstance(axis, (Var, Tensor)) or not isinstance(axis, IterVar):
-            raise ArgumentError(f"{primitive_name}: expected an axis of stage {self.op.name!r}, got {show(axis)}")
-        at = position(self.leaf_iter_vars, axis)
-        if at >= 0:
-            return at
-        for relation in self.relations:
-            if position(list(parents(relation)), axis) >= 0:
-                past = {"Split": "split", "Fuse": "fused"}.get(type(relation).__name__, "replaced")
-                raise ScheduleError(f"{primitive_name}: {self._of(axis)} has already been {past} ({self._loops()})")
-        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is no axis of {self.op.name!r} ({self._loops()})")
-
-    def _must_be_parallel(self, primitive_name: str, axis: IterVar) -> None:
-        self.require_leaf(primitive_name, axis)
-        if axis.iter_type == IterVar.CommReduce:
-            raise ScheduleError(
-                f"{primitive_name}: {self._of(axis)} is a reduction axis, whose iterations write one element; "
-                "split it and use rfactor first"
-            )
-
-    def _must_be_computed(self, primitive_name: str) -> None:
-        if isinstance(self.op, PlaceholderOp):
-            raise ScheduleError(f"{primitive_name}: {self.op.name!r} is a placeholder, which is not computed")
-
-    def _factor(self, name: str, value: Any, axis: IterVar) -> PrimExpr:
-        if not isinstance(value, (bool, float, str)):
-            e = convert(value)
-            largest = dt.int_range(axis.var.dtype)[1]
-            if 0 < e.value <= largest if isinstance(e, IntImm) else dt.is_integral(e.dtype):
-                return e.astype(axis.var.dtype)
-        raise ArgumentError(f"split: {name} must be a positive int, got {show(value)} ({self._of(axis)})")
-
-    def _derived(self, parent: IterVar, name: str) -> IterVar:
-        return IterVar(None, Var(name, parent.var.dtype), parent.iter_type)
-
-    def _set_attr(self, axis: IterVar, **changes: Any) -> None:
-        old = self.iter_var_attrs.get(axis, IterVarAttr())
-        values = {f: getattr(old, f) for f in IterVarAttr.__slots__}
-        self.iter_var_attrs[axis] = IterVarAttr(**{**values, **changes, "span": old.span | current_span()})
-
-    def _of(self, axis: IterVar) -> str:
-        return f"axis {axis.var.name!r} of stage {self.op.name!r}"
-
-    def _loops(self) -> str:
-        loops = ", ".join(a.var.name for a in self.leaf_iter_vars)
-        return f"the loops of {self.op.name!r} are {loops}" if loops else f"{self.op.name!r} has no loops"

@@ -202,3 +202,15 @@ def test_normalizing_changes_a_copy_only() -> None:
     normal = s.normalize()
     assert [stage.op.name for stage in normal.stages if stage.op.name == "D"] == []
     assert [(stage.op, _names(stage.leaf_iter_vars)) for stage in s.stages] == before
+
+
+def _primitives() -> list[Any]:
+    from compiler.te.stage import Stage
+
+    return [m for cls in (te.Schedule, Stage) for m in vars(cls).values() if hasattr(m, "__wrapped__")]
+
+
+def test_every_primitive_shows_before_and_after() -> None:
+    methods = _primitives()
+    assert len(methods) == 18
+    assert [m.__name__ for m in methods if "→" not in (m.__doc__ or "")] == []

@@ -1,0 +1,152 @@
+"""What a stage is: the loops that its primitives have left so far, where it is computed, and where it is stored."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
+from compiler.ir.origin import NO_SPAN, Span, current_span
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, convert
+from compiler.te.operation import Operation, PlaceholderOp
+from compiler.te.primitives import Recorder
+from compiler.te.relations import IterVarAttr, IterVarRelation, parents, position
+from compiler.te.tensor import Tensor
+
+
+class AttachType(IntEnum):
+    """Where a stage is computed."""
+
+    ROOT = 1
+    INLINE = 2
+    SCOPE = 4
+
+
+class Owner(Recorder, Protocol):
+    """What a stage needs to know of its schedule."""
+
+    def reads(self, consumer: Any, producer: Any) -> bool:
+        """Return whether one stage reads another, directly or through others."""
+
+
+class StageState:
+    """What the schedule of one operation has come to.
+
+    Attributes
+    ----------
+    op : Operation
+        What is computed now; caches and inlining rewrite it.
+    origin_op : Operation
+        The operation that the stage was created for.
+    all_iter_vars, leaf_iter_vars : list of IterVar
+        Every axis that ever was, and the loops from the outermost to the innermost.
+    relations : list of IterVarRelation
+    attach_type, attach_stage, attach_ivar
+        Where the stage is computed.
+    place_span : Span
+        The line of the schedule that put it there.
+    scope : str
+        Storage scope, e.g. ``global`` or ``local``; empty for the scope that fits the place.
+    """
+
+    def __init__(self, schedule: Owner, op: Operation) -> None:
+        self.schedule = schedule
+        self.origin_op = op
+        self.op = op
+        self.scope = ""
+        self.is_output = False
+        self.double_buffered = False
+        self.attach_type = AttachType.ROOT
+        self.attach_stage: Self | None = None
+        self.attach_ivar: IterVar | None = None
+        self.place_span: Span = NO_SPAN
+        self.all_iter_vars: list[IterVar] = []
+        self.leaf_iter_vars: list[IterVar] = []
+        self.relations: list[IterVarRelation] = []
+        self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
+        self.set_op(op)
+
+    def set_op(self, op: Operation) -> None:
+        """Make the stage compute ``op`` by its plain loops."""
+        self.op = op
+        self.all_iter_vars = list(op.root_iter_vars)
+        self.leaf_iter_vars = list(op.root_iter_vars)
+        self.relations = []
+
+    def copy(self, schedule: Owner) -> Self:
+        """Return a copy for another schedule; the stage that it is attached to is still the old one."""
+        new = type(self)(schedule, self.origin_op)
+        new.take(self)
+        return new
+
+    def take(self, other: Self) -> None:
+        """Become what ``other`` is, in this schedule."""
+        self.op, self.origin_op = other.op, other.origin_op
+        self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
+        self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
+        self.place_span = other.place_span
+        self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
+        self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
+
+    def __repr__(self) -> str:
+        return f"stage({self.op.name})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name("stage", name, (n for n in dir(type(self)) if not n.startswith("_")))
+
+    def _place(self, how: AttachType, stage: Self | None = None, axis: IterVar | None = None) -> None:
+        self.attach_type, self.attach_stage, self.attach_ivar = how, stage, axis
+        self.place_span = current_span()
+
+    # checks
+
+    def require_leaf(self, primitive_name: str, axis: Any) -> int:
+        """Return the place of a loop in the nest, or say why it is none."""
+        if isinstance(axis, (Var, Tensor)) or not isinstance(axis, IterVar):
+            raise ArgumentError(f"{primitive_name}: expected an axis of stage {self.op.name!r}, got {show(axis)}")
+        at = position(self.leaf_iter_vars, axis)
+        if at >= 0:
+            return at
+        for relation in self.relations:
+            if position(list(parents(relation)), axis) >= 0:
+                past = {"Split": "split", "Fuse": "fused"}.get(type(relation).__name__, "replaced")
+                raise ScheduleError(f"{primitive_name}: {self._of(axis)} has already been {past} ({self._loops()})")
+        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is no axis of {self.op.name!r} ({self._loops()})")
+
+    def _must_be_parallel(self, primitive_name: str, axis: IterVar) -> None:
+        self.require_leaf(primitive_name, axis)
+        if axis.iter_type == IterVar.CommReduce:
+            raise ScheduleError(
+                f"{primitive_name}: {self._of(axis)} is a reduction axis, whose iterations write one element; "
+                "split it and use rfactor first"
+            )
+
+    def _must_be_computed(self, primitive_name: str) -> None:
+        if isinstance(self.op, PlaceholderOp):
+            raise ScheduleError(f"{primitive_name}: {self.op.name!r} is a placeholder, which is not computed")
+
+    def _factor(self, name: str, value: Any, axis: IterVar) -> PrimExpr:
+        if not isinstance(value, (bool, float, str)):
+            e = convert(value)
+            largest = dt.int_range(axis.var.dtype)[1]
+            if 0 < e.value <= largest if isinstance(e, IntImm) else dt.is_integral(e.dtype):
+                return e.astype(axis.var.dtype)
+        raise ArgumentError(f"split: {name} must be a positive int, got {show(value)} ({self._of(axis)})")
+
+    def _derived(self, parent: IterVar, name: str) -> IterVar:
+        return IterVar(None, Var(name, parent.var.dtype), parent.iter_type)
+
+    def _set_attr(self, axis: IterVar, **changes: Any) -> None:
+        old = self.iter_var_attrs.get(axis, IterVarAttr())
+        values = {f: getattr(old, f) for f in IterVarAttr.__slots__}
+        self.iter_var_attrs[axis] = IterVarAttr(**{**values, **changes, "span": old.span | current_span()})
+
+    def _of(self, axis: IterVar) -> str:
+        return f"axis {axis.var.name!r} of stage {self.op.name!r}"
+
+    def _loops(self) -> str:
+        loops = ", ".join(a.var.name for a in self.leaf_iter_vars)
+        return f"the loops of {self.op.name!r} are {loops}" if loops else f"{self.op.name!r} has no loops"
