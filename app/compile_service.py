@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -165,7 +165,7 @@ class Compiler:
             return known
 
         def work() -> Answer:
-            answer, size = self._work("compile", workspace, client, self._compiling, pending)
+            answer, size = self._compile(workspace, client, pending)
             if answer.status in CACHED:
                 self._cache.put(key, answer, size)
             return answer
@@ -191,7 +191,8 @@ class Compiler:
         Unavailable
             The sandbox does not work.
         """
-        return self._work("run", workspace, client, self._measuring, self._enrol(client, seq))[0]
+        [last] = deque(self.follow(workspace, client, seq), maxlen=1)
+        return last.answer or Answer()
 
     def follow(self, workspace: Workspace, client: Client, seq: int | None = None) -> Iterator[Standing]:
         """Run the script in full, telling how it stands as it goes on; the last one holds the whole answer.
@@ -208,7 +209,7 @@ class Compiler:
             The sandbox does not work.
         """
         pending = self._enrol(client, seq)
-        turn = self._measuring.enter(client.address)
+        turn = self._measuring.enter(client.address, client.tab)
         try:
             if pending is not None:
                 self._attach(client, pending, turn=turn)
@@ -226,17 +227,16 @@ class Compiler:
         finally:
             turn.end()
 
-    def _work(
-        self, mode: Mode, workspace: Workspace, client: Client, turns: Turns, pending: _Pending | None
-    ) -> tuple[Answer, int]:
-        turn = turns.enter(client.address, client.tab)
+    def _compile(self, workspace: Workspace, client: Client, pending: _Pending | None) -> tuple[Answer, int]:
+        """Return the answer and the bytes that it came in."""
+        turn = self._compiling.enter(client.address, client.tab)
         if pending is not None:
             self._attach(client, pending, turn=turn)
         with turn:
-            reader_job = self._starter.start(mode, workspace)
+            job = self._starter.start("compile", workspace)
             if pending is not None:
-                self._attach(client, pending, job=reader_job)
-            reader = AnswerReader(reader_job)
+                self._attach(client, pending, job=job)
+            reader = AnswerReader(job)
             return reader.answer(), reader.size
 
     def _enrol(self, client: Client, seq: int | None) -> _Pending | None:
