@@ -18,6 +18,7 @@ from compiler.ir.primexpr import IterVar, Let, PrimExpr, ProducerLoad, Reduce, V
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -33,9 +34,6 @@ from compiler.tir.stmt import (
     Stmt,
     While,
 )
-
-THREAD_KEYS = ("thread_extent", "virtual_thread")
-"""Attributes whose subject is an axis that begins to exist there."""
 
 
 class Names:

@@ -11,8 +11,9 @@ from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer
 from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text, string_text
-from compiler.tir.printer_scope import THREAD_KEYS, Definitions, Names
+from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AssertStmt,
     AttrStmt,

@@ -70,6 +70,10 @@ class AttrStmt(Stmt):
     body: Stmt
 
 
+THREAD_KEYS = ("thread_extent", "virtual_thread")
+"""Attributes whose subject is an axis that begins to exist there."""
+
+
 @node
 class AssertStmt(Stmt):
     """Fails with ``message`` unless ``condition`` holds; then ``body``."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import PrimExpr, Var
+from typing import Any
+
+from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars
+from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.tir.analysis.memory import calculate_allocated_bytes, calculate_workspace_bytes, used_buffers
 from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
-from compiler.tir.stmt import Stmt
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, Stmt
 
 __all__ = [
     "calculate_allocated_bytes",
@@ -26,13 +29,21 @@ def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:
     return lhs is rhs or structural_equal(lhs, rhs)
 
 
-def undefined_vars(node: PrimExpr | Stmt, defs: list[Var] | None = None) -> list[Var]:
+def undefined_vars(node: PrimExpr | Stmt | PrimFunc, defs: list[Var] | None = None) -> list[Var]:
     """Return the variables that are used but neither defined in ``node`` nor listed in ``defs``.
+
+    A thread axis is defined where it is launched.
 
     Returns
     -------
     list of Var
         In order of first use.
     """
-    known = defs or []
+    known = list(defs or [])
+
+    def launched(n: Any) -> None:
+        if isinstance(n, AttrStmt) and isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
+            known.append(n.node.var)
+
+    post_order_visit(node.body if isinstance(node, PrimFunc) else node, launched)
     return [v for v in free_vars(node) if not any(v is d for d in known)]
