@@ -219,7 +219,7 @@ class Sandbox:
         ValueError
             If a file's name is not plain, or the files are too large.
         SandboxError
-            If a zygote had died and does not start again, or the sandbox was closed.
+            If a zygote had died and does not start again, nothing more can be opened, or the sandbox was closed.
         """
         limits = limits or Limits()
         files = files or {}
@@ -227,14 +227,17 @@ class Sandbox:
         with self._lock:
             if self._closed:
                 raise SandboxError("sandbox: it was closed")
-            index = next(self._turns)
-            if not self._zygotes[index].alive:
-                self._restart(index)
             try:
+                return self._hand_over(next(self._turns), request, files, limits)
+            except OSError as error:
+                raise SandboxError(f"sandbox: the job could not be handed over: {error}") from error
+
+    def _hand_over(self, index: int, request: bytes, files: Mapping[str, bytes], limits: Limits) -> SandboxedJob:
+        if self._zygotes[index].alive:
+            with contextlib.suppress(ConnectionError, TimeoutError):
                 return self._zygotes[index].start(request, files, limits)
-            except ConnectionError:
-                self._restart(index)
-                return self._zygotes[index].start(request, files, limits)
+        self._restart(index)
+        return self._zygotes[index].start(request, files, limits)
 
     def _spawn(self, index: int) -> ZygoteProcess:
         return ZygoteProcess(self._handler, self._preload, self._readable, self.tier, index)

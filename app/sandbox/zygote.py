@@ -142,7 +142,7 @@ class Zygote:
             if Mechanism.PROCESSES in self._tier.mechanisms:
                 # A process namespace can only be left for a new one from where one lives oneself.
                 syscalls.call("setns", self._own_processes, syscalls.CLONE_NEWPID)
-        return _Job(pid, os.pidfd_open(pid), descriptors.status, slot, directory, deadline)
+        return _Job(pid, _watch(pid), descriptors.status, slot, directory, deadline)
 
     def _make_directory(self, slot: int) -> str:
         """A working directory on disk, where there is no private root to have it in memory."""
@@ -197,7 +197,17 @@ class Zygote:
         os.close(job.pidfd)
         os.close(job.status)
         if job.directory:
-            shutil.rmtree(job.directory)
+            shutil.rmtree(job.directory, ignore_errors=True)
+
+
+def _watch(pid: int) -> int:
+    """A descriptor that tells when a child ends; a child that cannot be watched is not let go on."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 def _kill(job: _Job) -> None:

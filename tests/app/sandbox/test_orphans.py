@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -111,3 +112,14 @@ def test_many_jobs_at_one_time() -> None:
         jobs = [sandbox.start(f"import time; time.sleep(0.5); emit(b'{n}')".encode()) for n in range(24)]
         assert [next(job.messages()) for job in jobs] == [str(n).encode() for n in range(24)]
         assert time.monotonic() - started < 6
+
+
+def test_a_server_without_descriptors_says_so_and_recovers(scripts: Sandbox) -> None:
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, usual[1]))
+    try:
+        with pytest.raises(SandboxError, match="Too many open files"):
+            scripts.start(b"emit(b'here')")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+    assert list(scripts.start(b"emit(b'well')").messages()) == [b"well"]
