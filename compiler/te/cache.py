@@ -67,6 +67,8 @@ def cache_write(schedule: Any, tensors: Any, scope: str) -> Any:
     Loops that were made before (by split, fuse, reorder) become the dimensions of the cache.
     """
     wanted = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    if not wanted:
+        raise ArgumentError("cache_write: tensors must not be empty")
     for t in wanted:
         if not isinstance(t, Tensor):
             raise ArgumentError(f"cache_write: expected a tensor, got {show(t)}")

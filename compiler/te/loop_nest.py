@@ -19,10 +19,7 @@ from compiler.te.operation import ComputeOp
 from compiler.te.relations import IterVarAttr
 from compiler.te.stage import Stage
 from compiler.tir.builtin import likely
-from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
-
-THREAD_KEYS = ("thread_extent", "virtual_thread")
-"""What a loop that is bound to a thread axis becomes an attribute of: real threads, or virtual ones."""
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
 Inside = Callable[[IterVar, Stmt], Stmt]
 """Wraps the body of a loop in the stages that are computed there."""

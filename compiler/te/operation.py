@@ -156,8 +156,9 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     -------
     Tensor
     """
-    kind = dtype or "float32"
+    kind = "float32" if dtype is None else dtype
     dt.parse(kind)
+    _check_name("placeholder", name)
     with derived_from(mint_source(f"{name} = placeholder")):
         return PlaceholderOp(name, "", {}, _shape("placeholder", shape, name), kind).output(0)
 
@@ -193,6 +194,7 @@ def compute(
     BoundError
         If an element outside of a tensor would certainly be read.
     """
+    _check_name("compute", name)
     span = mint_source(f"{name} = compute")
     with derived_from(span):
         dims = _shape("compute", shape, name)
@@ -209,9 +211,15 @@ def compute(
     return op.outputs if several and len(body) > 1 else op.output(0)
 
 
+def _check_name(operation: str, name: Any) -> None:
+    if not isinstance(name, str):
+        raise ArgumentError(f"{operation}: name must be a string, got {show(name)}")
+
+
 def _shape(operation: str, shape: Any, name: str) -> tuple[PrimExpr, ...]:
     values = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    dims = tuple(convert(v) for v in values)
+    # n / block is a float even where it is whole, and scripts write it.
+    dims = tuple(convert(int(v) if isinstance(v, float) and v.is_integer() else v) for v in values)
     for d in dims:
         if not dt.is_integral(d.dtype):
             raise DTypeError(f"{operation}: shape must be integers, got {d.dtype} {show(d)} (tensor {name!r})")
@@ -227,7 +235,11 @@ def _axis(dom: Range, name: str, kind: int) -> IterVar:
 def _axis_names(fcompute: Any, ndim: int, name: str, varargs_names: Sequence[str] | None) -> list[str]:
     if not callable(fcompute):
         raise ArgumentError(f"compute: fcompute must be callable, got {show(fcompute)} (tensor {name!r})")
-    spec = inspect.getfullargspec(fcompute)
+    try:
+        spec = inspect.getfullargspec(fcompute)
+    except TypeError:
+        message = f"compute: fcompute must be a function of the indices, got {show(fcompute)} (tensor {name!r})"
+        raise ArgumentError(message) from None
     names = list(spec.args)
     if inspect.ismethod(fcompute):
         names = names[1:]
@@ -286,6 +298,7 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object =
     ----------
     dom : (begin, end) or Range
     """
+    _check_name("reduce_axis", name)
     with derived_from(mint_source(f"{name} = reduce_axis")):
         return IterVar(dom := _range("reduce_axis", dom), Var(name, dom.extent.dtype), IterVar.CommReduce, thread_tag)
 
@@ -321,11 +334,13 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
 
 def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
     """Declare a variable, such as a symbolic extent."""
+    _check_name("var", name)
     with derived_from(mint_source(f"{name} = var")):
         return Var(name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> SizeVar:
     """Declare a variable that is at least zero."""
+    _check_name("size_var", name)
     with derived_from(mint_source(f"{name} = size_var")):
         return SizeVar(name, dtype)

@@ -14,7 +14,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import Bounds, attach_path, infer_bound
-from compiler.te.loop_nest import THREAD_KEYS, ComputeNest
+from compiler.te.loop_nest import ComputeNest
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.relations import Split
 from compiler.te.stage import AttachType, Stage
@@ -23,7 +23,7 @@ from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.builtin import tvm_tuple
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, Stmt, seq
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferRealize, BufferStore, Stmt, seq
 
 Binds = Mapping[Tensor, Buffer]
 

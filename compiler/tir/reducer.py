@@ -124,6 +124,8 @@ def _reduce(
     for a in axes:
         if a.iter_type != IterVar.CommReduce:
             raise ArgumentError(f"{name}: axis must be made by te.reduce_axis, got {show(a)}")
+    if len(set(axes)) < len(axes):
+        raise ArgumentError(f"{name}: each axis must be given once, got {', '.join(a.var.name for a in axes)}")
     several = isinstance(expr, (tuple, list))
     source = as_exprs(expr)
     if not source:

@@ -70,6 +70,10 @@ def test_the_same_names_combine_and_reduce() -> None:
     assert largest.op.reduce_axis == (k,)
 
 
+def test_a_shape_may_be_a_quotient() -> None:
+    assert [str(d) for d in te.placeholder((64 / 32, 3), name="T").shape] == ["2", "3"]
+
+
 def test_reduce_axis_takes_a_range() -> None:
     axis = te.reduce_axis(Range(2, 5), name="r")
     assert axis.iter_type == IterVar.CommReduce
@@ -123,6 +127,11 @@ def test_tensors_are_compared_as_objects_and_scalars_as_values() -> None:
             "compute: the outputs must be the 1 results of one reduction",
         ),
         (lambda: te.compute((4,), lambda i: A[i, 1.5]), DTypeError, "index 1 of 'A' must be an integer, got float32"),
+        (lambda: te.compute((4,), A), ArgumentError, "fcompute must be a function of the indices, got Tensor"),
+        (lambda: te.compute((4,), lambda i: i, name=5), ArgumentError, "compute: name must be a string, got 5"),
+        (lambda: te.placeholder((4,), "A"), DTypeError, "got 'A'"),
+        (lambda: te.placeholder((4,), name=A), ArgumentError, "placeholder: name must be a string, got Tensor"),
+        (lambda: te.sum(A[0, k], axis=[k, k]), ArgumentError, "sum: each axis must be given once, got k, k"),
         (lambda: te.reduce_axis(5), ArgumentError, "reduce_axis: dom must be (begin, end) or a Range, got 5"),
         (lambda: te.thread_axis(), ArgumentError, "thread_axis: tag must be given, such as 'threadIdx.x'"),
         (lambda: tir.if_then_else(A[1, 1], 1, 2), DTypeError, "cond must be of type bool, got float32"),
