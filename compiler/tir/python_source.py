@@ -21,6 +21,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.python_expression import PythonExpression
 from compiler.tir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -226,7 +227,7 @@ class PythonSource(PythonExpression):
         self.visit(n.body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        is_thread = n.attr_key in ("thread_extent", "virtual_thread") and isinstance(n.node, IterVar)
+        is_thread = n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar)
         if is_thread and n.node.var not in self._names:
             self._loop(n.node.var, f"range({self.visit(n.value)})", n.body)
             del self._names[n.node.var]

@@ -71,7 +71,7 @@ class AttrStmt(Stmt):
 
 
 THREAD_KEYS = ("thread_extent", "virtual_thread")
-"""Attributes whose subject is an axis that begins to exist there."""
+"""Attributes whose subject is an axis that begins to exist there: real threads, and virtual ones."""
 
 
 @node

@@ -25,7 +25,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, For, LetStmt, Stmt
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 
 
@@ -88,7 +88,7 @@ class _Wide(Visitor):
         self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if isinstance(n.node, IterVar) and n.attr_key in ("thread_extent", "virtual_thread"):
+        if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             self._analyzer.bind(n.node.var, Range.from_min_extent(const(0, n.value.dtype), n.value))
         self.visit_Node(n)
 

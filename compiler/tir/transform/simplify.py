@@ -11,6 +11,7 @@ from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import LIKELY
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
+    THREAD_KEYS,
     AssertStmt,
     AttrStmt,
     BufferStore,
@@ -77,7 +78,7 @@ class _Simplifier(Mutator):
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         value = self.visit(n.value)
-        if n.attr_key in ("thread_extent", "virtual_thread") and isinstance(n.node, IterVar):
+        if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
             self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(value.dtype, 0), value))
         body = self.visit(n.body)
         if value is n.value and body is n.body:

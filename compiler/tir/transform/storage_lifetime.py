@@ -10,6 +10,7 @@ from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.ir.substitute import free_vars
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AttrStmt,
     BufferStore,
@@ -162,7 +163,7 @@ class Lifetimes(Visitor):
         self._leaf_stmt(n, n.value)
         if isinstance(n.node, Var):
             self._touch(n.node)
-        if n.attr_key not in ("thread_extent", "virtual_thread") or not isinstance(n.node, IterVar):
+        if n.attr_key not in THREAD_KEYS or not isinstance(n.node, IterVar):
             self.visit(n.body)
         elif any(isinstance(region, AttrStmt) for region, _ in self._regions):
             self._regions[-1][1].add(n.node.var)

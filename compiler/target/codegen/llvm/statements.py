@@ -17,6 +17,7 @@ from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, memory_type, null
 from compiler.tir.stmt import (
+    THREAD_KEYS,
     Allocate,
     AssertStmt,
     AttrStmt,
@@ -76,7 +77,7 @@ class Statements(Functor):
         """A hint for memory that has no address yet: nothing to do."""
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key in ("thread_extent", "virtual_thread"):
+        if n.attr_key in THREAD_KEYS:
             axis = n.node.var.name if isinstance(n.node, IterVar) else str(n.node)
             raise BuildError(_THREADS.format(axis))
         self.visit(n.body)
