@@ -39,37 +39,54 @@ class Knowledge:
         self.symbolic: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
         """The smallest and largest value of each variable whose range is not constant, in order of binding."""
         self.truths: list[PrimExpr] = []
+        self.not_positive: list[PrimExpr] = []
+        """What is at most zero, from comparisons of two expressions."""
+        self._bindings = 0
         self.memos: dict[str, dict[PrimExpr, PrimExpr]] = {"rewrite": {}, "canonical": {}}
 
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether anything is known that is not an interval of constants."""
+        return bool(self.symbolic or self.not_positive)
+
     def bind_range(self, var: Var, low: PrimExpr, extent: PrimExpr) -> None:
-        """Let ``low <= var < low + extent`` hold."""
+        """Let ``low <= var < low + extent`` hold, and nothing that was known about ``var`` before."""
+        self._unbind(var)
         if not isinstance(low, IntImm) or not isinstance(extent, IntImm):
             self.symbolic[var] = (low, low + extent - 1)
         (a, b), (_, d) = self.bounds.visit(low), self.bounds.visit(extent)
         self.bounds.variables[var] = (a, max(a, b + d - 1))
-        self.forget()
 
     def bind_value(self, var: Var, value: PrimExpr) -> None:
         """Let ``var`` stand for ``value``."""
+        self._unbind(var)
         self.values[var] = value
         self.bounds.variables[var] = self.bounds.visit(value)
         self.modular.variables[var] = self.modular.visit(value)
-        self.forget()
 
     def bind_bound(self, var: Var, bound: Interval) -> None:
         """Let ``var`` lie in an interval."""
         self.bounds.variables[var] = bound
+        self._bound_anew()
+
+    def _bound_anew(self) -> None:
+        self._bindings += 1
         self.forget()
+
+    def _unbind(self, var: Var) -> None:
+        for facts in (self.values, self.symbolic, self.bounds.variables, self.modular.variables):
+            facts.pop(var, None)
+        self._bound_anew()
 
     def bind_modular(self, var: Var, values: ModularSet) -> None:
         """Let ``var`` be congruent to a constant."""
         self.modular.variables[var] = values
-        self.forget()
+        self._bound_anew()
 
     def assume_forever(self, condition: PrimExpr) -> None:
         """Let ``condition`` hold from now on."""
         self._assume(condition)
-        self.forget()
+        self._bound_anew()
 
     def forget(self) -> None:
         """Drop what was derived from older facts."""
@@ -80,15 +97,21 @@ class Knowledge:
     @contextmanager
     def assuming(self, condition: PrimExpr) -> Iterator[None]:
         """Let ``condition`` hold inside the block."""
+        bindings = self._bindings
         saved = (self.bounds.memo, self.modular.memo, self.memos)
-        counts = (len(self.bounds.extra), len(self.modular.extra), len(self.truths))
+        lists = (self.bounds.extra, self.modular.extra, self.truths, self.not_positive)
+        counts = [len(facts) for facts in lists]
         self._assume(condition)
         self.forget()
         try:
             yield
         finally:
-            del self.bounds.extra[counts[0] :], self.modular.extra[counts[1] :], self.truths[counts[2] :]
-            self.bounds.memo, self.modular.memo, self.memos = saved
+            for facts, count in zip(lists, counts, strict=True):
+                del facts[count:]  # type: ignore[attr-defined]
+            if self._bindings == bindings:
+                self.bounds.memo, self.modular.memo, self.memos = saved
+            else:
+                self.forget()  # what was remembered before the block may be about older bindings
 
     def _assume(self, condition: PrimExpr) -> None:
         if isinstance(condition, Call) and getattr(condition.op, "name", "") == "tir.likely":
@@ -122,30 +145,25 @@ class Knowledge:
             self.modular.extra.append((a.a, modular(a.b.value, b.value)))
         if kind is EQ and isinstance(b, IntImm):
             self.modular.extra.append((a, ModularSet(0, b.value)))
-        interval = _BELOW.get(kind)
-        if interval is not None:
-            shift_low, shift_high = interval
-            self.bounds.extra.append(
-                (
-                    a,
-                    (
-                        -UNBOUNDED if shift_low is None else low + shift_low,
-                        UNBOUNDED if shift_high is None else high + shift_high,
-                    ),
-                )
-            )
-            if not isinstance(b, IntImm):
-                other_low, other_high = self.bounds.visit(a)
-                back_low, back_high = _BELOW[_MIRROR[kind]]
-                self.bounds.extra.append(
-                    (
-                        b,
-                        (
-                            -UNBOUNDED if back_low is None else other_low + back_low,
-                            UNBOUNDED if back_high is None else other_high + back_high,
-                        ),
-                    )
-                )
+        if kind not in _BELOW:
+            return
+        self._narrow(a, kind, (low, high))
+        if not isinstance(b, IntImm):
+            self._narrow(b, _MIRROR[kind], self.bounds.visit(a))
+            self._relate(a, kind, b)
+
+    def _narrow(self, e: PrimExpr, kind: type[CmpOp], other: Interval) -> None:
+        """Note the interval of ``e`` where it compares like this with something in an interval."""
+        low, high = _BELOW[kind]
+        known = (-UNBOUNDED if low is None else other[0] + low, UNBOUNDED if high is None else other[1] + high)
+        self.bounds.extra.append((e, known))
+
+    def _relate(self, a: PrimExpr, kind: type[CmpOp], b: PrimExpr) -> None:
+        """Note a comparison of two expressions as differences that are not positive."""
+        if kind in (LT, LE, EQ):
+            self.not_positive.append(a - b + 1 if kind is LT else a - b)
+        if kind in (GT, GE, EQ):
+            self.not_positive.append(b - a + 1 if kind is GT else b - a)
 
 
 _MIRROR: dict[type[CmpOp], type[CmpOp]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}

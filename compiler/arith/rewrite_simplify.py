@@ -212,20 +212,28 @@ class RewriteSimplifier(Mutator):
         """Return the interval of ``a - b``."""
         (p, q), (r, s) = self.known.bounds.visit(a), self.known.bounds.visit(b)
         low, high = p - s, q - r
-        if (low > 0 or high < 0) or self._depth > _MOST_REWRITES or type(a) is IntImm or type(b) is IntImm:
+        if low > 0 or high < 0 or self._depth > _MOST_REWRITES:
             return low, high
+        if (type(a) is IntImm or type(b) is IntImm) and not self.known.is_symbolic:
+            return low, high  # nothing can cancel
         exact = self._again(Sub(a, b))
         for known_low, known_high in self._ends(exact):
             low, high = max(low, known_low), min(high, known_high)
         return low, high
 
     def _ends(self, e: PrimExpr) -> Iterator[Interval]:
-        """Yield what is known about ``e``: its interval, and ends from the symbolic ranges of its variables."""
+        """Yield what is known about ``e``: its interval, and ends from symbolic ranges and from assumed comparisons."""
         interval = self.known.bounds.visit(e)
         yield interval
-        if self.known.symbolic and interval[0] <= 0 <= interval[1]:
+        if interval[0] > 0 or interval[1] < 0:
+            return
+        if self.known.symbolic:
             yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
             yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
+        for less in self.known.not_positive:
+            if less.dtype == e.dtype:  # e + less <= e <= e - less
+                yield self.known.bounds.visit(self._again(Add(e, less)))[0], UNBOUNDED
+                yield -UNBOUNDED, self.known.bounds.visit(self._again(Sub(e, less)))[1]
 
     def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
         """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""

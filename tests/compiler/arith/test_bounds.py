@@ -29,16 +29,25 @@ from compiler.ir.primexpr import (
     GT,
     LE,
     LT,
+    Add,
     And,
     BinaryOp,
     Broadcast,
     Cast,
+    Div,
+    FloorDiv,
+    FloorMod,
     IntImm,
     Max,
     Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
     PrimExpr,
     Ramp,
     Range,
+    Sub,
     Var,
     const,
 )
@@ -65,6 +74,55 @@ def test_values_lie_in_the_interval_and_the_congruence(e: PrimExpr, points: list
             continue
         assert low <= value <= high, written(e)
         assert value == base if coeff == 0 else value % coeff == base, written(e)
+
+
+SMALL = [(a, b) for a in range(-3, 4) for b in range(a, 4)]
+
+
+@pytest.mark.parametrize("kind", [Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max])
+def test_intervals_of_operations_on_all_small_intervals(kind: type[BinaryOp]) -> None:
+    for (a, b), (c, d) in itertools.product(SMALL, SMALL):
+        analyzer = Analyzer()
+        analyzer.update(x, ConstIntBound(a, b))
+        analyzer.update(y, ConstIntBound(c, d))
+        low, high = analyzer.const_int_bound(kind(x, y))
+        pairs = itertools.product(range(a, b + 1), range(c, d + 1))
+        division = kind in (Div, Mod, FloorDiv, FloorMod)
+        values = [kind.evaluate(p, q) for p, q in pairs if q or not division]
+        if values:
+            assert low <= min(values), (kind, a, b, c, d)
+            assert max(values) <= high, (kind, a, b, c, d)
+            if kind not in (Mod, FloorMod):
+                assert (low, high) == (min(values), max(values)), (kind, a, b, c, d)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (x < 5, (-9, 4)),
+        (x <= 5, (-9, 5)),
+        (x > 5, (6, 9)),
+        (x >= 5, (5, 9)),
+        (x.equal(5), (5, 5)),
+        (const(5) > x, (-9, 4)),
+        (const(5) <= x, (5, 9)),
+        (x < y, (-9, 6)),
+        (x > y, (1, 9)),
+        (y < x, (1, 9)),
+        (y >= x, (-9, 7)),
+        (Not(x < 5), (5, 9)),
+        (Not(Or(x < 5, x > 7)), (5, 7)),
+        (And(x < 5, x >= 2), (2, 4)),
+        (likely(x < 5), (-9, 4)),
+    ],
+)
+def test_conditions_narrow_intervals(condition: PrimExpr, expected: tuple[int, int]) -> None:
+    analyzer = Analyzer()
+    analyzer.update(x, ConstIntBound(-9, 9))
+    analyzer.update(y, ConstIntBound(0, 7))
+    with analyzer.constraint(condition):
+        assert analyzer.const_int_bound(x) == expected
+    assert analyzer.const_int_bound(x) == (-9, 9)
 
 
 @settings(max_examples=300, deadline=None)

@@ -13,6 +13,7 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.ir.error import DTypeError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import (
+    NE,
     And,
     Broadcast,
     Call,
@@ -246,6 +247,28 @@ def test_facts_from_outside() -> None:
         analyzer.modular_set(const(1.0))
 
 
+def test_a_new_binding_replaces_the_old_one() -> None:
+    analyzer = Analyzer()
+    analyzer.bind(x, Range(3, 4))
+    assert isinstance(analyzer.simplify(x), IntImm)
+    analyzer.bind(x, Range(0, n))
+    assert analyzer.simplify(x) is x
+    analyzer.bind(x, Range(0, 8))
+    assert not analyzer.can_prove(x < n)
+    assert analyzer.can_prove(x < 8)
+
+
+def test_binding_under_a_condition_outlives_it() -> None:
+    analyzer = Analyzer()
+    analyzer.bind(x, Range(0, 8))
+    assert analyzer.simplify(x // 8).value == 0
+    e = x // 8
+    assert isinstance(analyzer.simplify(e), IntImm)
+    with analyzer.constraint(y > 3):
+        analyzer.bind(x, Range(0, 100))
+    assert analyzer.simplify(e) is e
+
+
 def test_what_binding_changes_is_not_remembered() -> None:
     analyzer = Analyzer()
     e = x // 8
@@ -272,6 +295,10 @@ def test_symbolic_ranges() -> None:
     assert analyzer.can_prove(i - 1 < n - 1)
     assert not analyzer.can_prove(i + 1 < n)
     assert not analyzer.can_prove(i < m)
+    assert analyzer.can_prove(n - i > 0)
+    assert analyzer.can_prove(n - i <= n)
+    assert not analyzer.can_prove(n - i > 1)
+    assert not analyzer.can_prove(n - i < n)
     assert analyzer.simplify((i * m + j) // m) is i
     assert analyzer.simplify((i * m + j) % m) is j
     assert deep_equal(analyzer.simplify(Min(i + 1, n)), i + 1)
@@ -288,3 +315,17 @@ def test_each_term_remembers_where_it_comes_from() -> None:
     outer, inner = result.a.a, result.a.b
     assert outer.span == inner.span == split | use
     assert result.span == use
+
+
+def test_comparisons_of_expressions_are_remembered() -> None:
+    analyzer = Analyzer()
+    m = Var("m")
+    with analyzer.constraint(all_of(i * 32 + j < n, n <= m)):
+        assert analyzer.can_prove(i * 32 + j < n)
+        assert analyzer.can_prove(i * 32 + j + 1 <= n)
+        assert analyzer.can_prove(i * 32 + j - 3 < n)
+        assert analyzer.can_prove(n - j > i * 32)
+        assert analyzer.can_prove(NE(i * 32 + j, n))
+        assert not analyzer.can_prove(i * 32 + j + 1 < n)
+        assert not analyzer.can_prove(i * 32 < n)
+    assert not analyzer.can_prove(i * 32 + j < n)
