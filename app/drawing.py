@@ -1,4 +1,4 @@
-"""Listings as the page shows them: kept by content hash, drawn in chunks, compared line by line.
+"""Listings as the page shows them: kept by content hash, drawn in chunks, with the map of their links.
 
 Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
 placeholders of known height, fetched by content hash when they come near the viewport.
@@ -6,10 +6,9 @@ placeholders of known height, fetched by content hash when they come near the vi
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -25,8 +24,7 @@ LISTINGS_KEPT_LINES = 2_000_000
 """How many lines of listings a process remembers; the oldest go first."""
 CHUNKS_KEPT = 1_000
 """How many highlighted chunks a process remembers."""
-DIFF_LIMIT = 6_000
-"""Lines a side that may differ; beyond, the middle is shown as replaced as a whole."""
+
 
 # Listings, by content hash
 
@@ -66,7 +64,7 @@ class Listings:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """A line as the template shows it; ``mark`` is ``+``, ``-`` or empty in a diff."""
+    """A line as the template shows it; in a difference ``mark`` is ``+``, ``-``, ``…`` for a fold, or empty."""
 
     number: int
     html: Markup
@@ -119,60 +117,3 @@ def line_links(lines: Iterable[Line]) -> dict[str, list[Any]]:
     numbers: dict[tuple[int, ...], int] = {(): 0}
     of_line = [numbers.setdefault(tuple(line.origins), len(numbers)) for line in lines]
     return {"sets": [list(origins) for origins in numbers], "lines": of_line}
-
-
-# Differences
-
-
-@dataclass(frozen=True)
-class Diff:
-    """Two listings merged into one, lines marked as added or removed; line numbers are those of their own side."""
-
-    before: Listing
-    after: Listing
-    lines: list[DrawnLine]
-    links: dict[str, list[Any]]
-    added: int
-    removed: int
-
-
-def diff(before: Listing, after: Listing) -> Diff:
-    """Return the merged lines of two listings, as ``difflib`` aligns them."""
-    old, new = [line.text for line in before.lines], [line.text for line in after.lines]
-    old_html, new_html = highlight(old, before.language), highlight(new, after.language)
-    drawn: list[DrawnLine] = []
-    origins: list[Line] = []
-
-    def take(side: Listing, html: list[Markup], span: range, mark: str) -> None:
-        for index in span:
-            drawn.append(DrawnLine(index + 1, html[index], mark))
-            origins.append(side.lines[index])
-
-    for tag, i1, i2, j1, j2 in _opcodes(old, new):
-        if tag == "equal":
-            take(after, new_html, range(j1, j2), "")
-        else:
-            take(before, old_html, range(i1, i2), "-")
-            take(after, new_html, range(j1, j2), "+")
-    added = sum(line.mark == "+" for line in drawn)
-    removed = sum(line.mark == "-" for line in drawn)
-    return Diff(before, after, drawn, line_links(origins), added, removed)
-
-
-def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Align two texts; what they share at both ends is cut off first, which makes huge listings cheap."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    yield "equal", 0, head, 0, head
-    if max(len(middle_old), len(middle_new)) > DIFF_LIMIT:
-        yield "replace", head, len(old) - tail, head, len(new) - tail
-    else:
-        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-            yield tag, i1 + head, i2 + head, j1 + head, j2 + head
-    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)

@@ -11,6 +11,8 @@ from pygments.lexers.asm import GasLexer, LlvmLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, String, _TokenType, is_token_subtype
 
+LINE_MOST = 4_000
+"""Letters of a line; texts with longer ones stay plain, as lexers may take their time over them."""
 LEXERS: Mapping[str, type[Lexer]] = {"python": PythonLexer, "loops": PythonLexer, "llvm": LlvmLexer, "gas": GasLexer}
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (
@@ -39,6 +41,8 @@ def _style(kind: _TokenType, gas: bool) -> str:
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
     """Return each line as escaped HTML with one-letter classes, always as many lines as came in."""
     texts = list(lines)
+    if any(len(text) > LINE_MOST for text in texts):
+        return [Markup(escape(text)) for text in texts]
     lexer = LEXERS[language](stripnl=False, ensurenl=False)
     gas = language == "gas"
     out: list[list[str]] = [[]]

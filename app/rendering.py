@@ -9,7 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from app.artifacts import Answer, Listing, Measurement, Step, Unit
-from app.drawing import Chunk, Diff, chunks, diff, line_links
+from app.differences import Diff, diff
+from app.drawing import Chunk, chunks, line_links
 from app.instructions import describe_instructions
 
 

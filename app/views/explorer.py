@@ -15,7 +15,8 @@ from app.artifacts import Answer, Listing, Measurement, Workspace
 from app.charts import ROOM, chart, number
 from app.clients import Client, present_client
 from app.completions import completions
-from app.drawing import CHUNK_LINES, Listings, diff, draw_chunk
+from app.differences import diff
+from app.drawing import CHUNK_LINES, Listings, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.rendering import PaneName, Text, View, describe, duration, how_measured, page
 from app.security import allow_embedding

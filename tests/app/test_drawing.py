@@ -1,15 +1,11 @@
-"""Listings in chunks, link maps, differences, and what is kept of them."""
+"""Listings in chunks, link maps, and what is kept of them."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.artifacts import Answer, Line
-from app.drawing import CHUNK_LINES, FIRST_CHUNKS, Listings, chunks, diff, draw_chunk, line_links
+from app.drawing import CHUNK_LINES, FIRST_CHUNKS, Listings, chunks, draw_chunk, line_links
 from tests.app.fixtures import listing
 
 
@@ -30,33 +26,6 @@ def test_chunks_cover_every_line_once(count: int) -> None:
 def test_link_map_names_each_set_once() -> None:
     links = line_links([Line("a", [1]), Line("b"), Line("c", [2, 3]), Line("d", [1])])
     assert links == {"sets": [[], [1], [2, 3]], "lines": [1, 0, 2, 1]}
-
-
-def sides(merged: object) -> tuple[list[str], list[str]]:
-    lines = [(line.mark, re.sub(r"<[^>]*>", "", line.html)) for line in merged.lines]  # type: ignore[attr-defined]
-    return [text for mark, text in lines if mark != "+"], [text for mark, text in lines if mark != "-"]
-
-
-LINES = st.lists(st.sampled_from(["for", "if", "x", "y", ""]), min_size=1, max_size=12)
-
-
-@given(before=LINES, after=LINES)
-def test_difference_holds_both_sides(before: list[str], after: list[str]) -> None:
-    merged = diff(listing("loop", "python", "\n".join(before), {}), listing("loop", "python", "\n".join(after), {}))
-    assert sides(merged) == (before, after)
-    assert (merged.added == merged.removed == 0) == (before == after)
-
-
-def test_difference_links_each_line_to_its_own_side() -> None:
-    before = listing("loop", "python", "a\nb", {1: [7], 2: [8]})
-    after = listing("loop", "python", "a\nc", {1: [9], 2: [10]})
-    merged = diff(before, after)
-    origins = [merged.links["sets"][number] for number in merged.links["lines"]]
-    assert [(line.mark, origin) for line, origin in zip(merged.lines, origins, strict=True)] == [
-        ("", [9]),
-        ("-", [8]),
-        ("+", [10]),
-    ]
 
 
 def answer_with(*texts: str) -> Answer:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.highlighting import LEXERS, highlight
+from app.highlighting import LEXERS, LINE_MOST, highlight
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=40)
 
@@ -50,3 +50,9 @@ def test_words_have_their_colour(language: str, line: str, word: str, style: str
 def test_a_string_over_several_lines_is_closed_on_each() -> None:
     html = highlight(['"""first', "second", '"""'], "python")
     assert all(line.count("<i") == line.count("</i>") for line in html)
+
+
+def test_endless_lines_stay_plain() -> None:
+    [line] = highlight(["x" * (LINE_MOST + 1) + "<"], "python")
+    assert line.endswith("x&lt;")
+    assert "<i" not in line
