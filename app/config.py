@@ -60,6 +60,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Answers that are kept, counted as they came from the child; in memory they take about six times as much."""
     rate_limit: int = 1200
     """Requests a minute that a client may send to be worked on; 0 means any number."""
+    stored_bytes: int = 256 * MIB
+    """Bytes a day that a client may store in links; 0 means any number."""
     compile_seconds: float = 8.0
     run_seconds: float = 120.0
     ladder_seconds: float = 600.0

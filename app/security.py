@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import time
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
 from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
 
 from app.clients import present_client
-from app.errors import Busy, Forbidden
+from app.errors import Forbidden
+from app.rates import Rate
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -68,26 +66,6 @@ def _refuse_other_sites() -> None:
         raise Forbidden("this request was sent by a page of another site", expected="a page of this site")
 
 
-class _RateLimit:
-    """Counts the requests of each client that make work."""
-
-    def __init__(self, per_minute: int) -> None:
-        self._limit = RateLimitItemPerMinute(per_minute)
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
-
-    def __call__(self) -> None:
-        if request.method in SAFE:
-            return
-        address = present_client().address
-        if not self._limiter.hit(self._limit, address):
-            reset = self._limiter.get_window_stats(self._limit, address).reset_time
-            raise Busy(
-                f"more than {self._limit.amount} requests a minute",
-                expected=f"at most {self._limit.amount} a minute",
-                retry_after=max(1, round(reset - time.time())),
-            )
-
-
 def _guard(response: Response) -> Response:
     ancestors = g.get("frame_ancestors", "'self'")
     policy = "; ".join(f"{directive} {sources}" for directive, sources in POLICY.items())
@@ -109,6 +87,12 @@ def install(app: Flask, per_minute: int) -> None:
     """
     app.before_request(_refuse_other_sites)
     if per_minute:
-        app.before_request(_RateLimit(per_minute))
+        rate = Rate(RateLimitItemPerMinute(per_minute), "requests")
+
+        def limit() -> None:
+            if request.method not in SAFE:
+                rate.charge(present_client().address)
+
+        app.before_request(limit)
     app.after_request(_guard)
     app.add_template_global(csp_nonce)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from flask import Flask, current_app
+from limits import RateLimitItemPerDay
 
 import compiler
 from app.cache import AnswerCache
@@ -14,6 +16,7 @@ from app.cores import Cores
 from app.gallery import Gallery, load_gallery
 from app.ladders import Ladders
 from app.queue import Turns
+from app.rates import Rate
 from app.sandbox import Runner
 from app.workspaces import Links
 
@@ -29,6 +32,8 @@ class Services:
     compiler: Compiler
     ladders: Ladders
     links: Links
+    storing: Rate
+    """Bytes that go into links."""
     gallery: Gallery
     compiling: Turns
     measuring: Turns
@@ -46,6 +51,7 @@ def build_services(config: Config, runner: Runner) -> Services:
         compiler=Compiler(starter, AnswerCache(config.cache_bytes), compiling, measuring),
         ladders=Ladders(starter, measuring),
         links=Links(config.database, compiler.__version__),
+        storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         gallery=load_gallery(),
         compiling=compiling,
         measuring=measuring,

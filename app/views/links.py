@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
+from app.clients import present_client
 from app.errors import Forbidden
 from app.openapi import json_of, operation
 from app.services import present_services
 from app.views.api import answer_json
 from app.views.requests import read_body
-from app.workspaces import OpenedLink, SavedLink, SharedState
+from app.workspaces import OpenedLink, SavedLink, SharedState, canonical
 
 bp = Blueprint("links", __name__, url_prefix="/api/links")
 TOKEN_HEADER = "X-Delete-Token"
@@ -19,7 +20,9 @@ TOKEN_HEADER = "X-Delete-Token"
 @operation(body=SharedState, answers={201: json_of(SavedLink)})
 def create() -> Response:
     """Store a workspace, and what of it was looked at, for ever; the same content always gets the same id."""
-    return answer_json(present_services().links.create(read_body(SharedState)), 201)
+    services, state = present_services(), read_body(SharedState)
+    services.storing.charge(present_client().address, len(canonical(state)))
+    return answer_json(services.links.create(state), 201)
 
 
 @bp.get("/<link>")

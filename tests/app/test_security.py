@@ -102,6 +102,21 @@ def test_each_client_has_its_own_rate(tmp_path: Path, runner: ScriptedRunner) ->
     assert client.get("/healthz").status_code == 200
 
 
+def test_what_a_client_may_store_is_limited(tmp_path: Path, runner: ScriptedRunner) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "STORED_BYTES": 1000}, runner).test_client()
+
+    def share(script: str, address: str) -> int:
+        body = {"workspace": {"script": script}}
+        return client.post("/api/links", json=body, environ_base={"REMOTE_ADDR": address}).status_code
+
+    assert [share("x" * 400, "192.0.2.1"), share("y" * 400, "192.0.2.1"), share("z" * 400, "192.0.2.1")] == [
+        201,
+        201,
+        429,
+    ]
+    assert share("z" * 400, "192.0.2.2") == 201
+
+
 @pytest.mark.parametrize(
     ("address", "network"),
     [
