@@ -84,8 +84,12 @@ class _Stream(io.TextIOBase):
 def time_budget(seconds: float, shielded: Callable[[], bool]) -> Iterator[None]:
     """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in.
 
-    While ``shielded`` says so, it is not raised, but somewhat later.
+    While ``shielded`` says so, it is not raised, but somewhat later.  Systems without interval timers have to do with
+    whoever ends the process.
     """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
 
     def ring(signum: int, frame: FrameType | None) -> None:
         if not shielded():

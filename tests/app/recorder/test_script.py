@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 
 import msgspec
@@ -120,3 +121,8 @@ def test_a_mistake_in_a_thread_is_told_like_any_other(monkeypatch: pytest.Monkey
     script = run("import threading\ndef work():\n    1 / 0\n" + start)
     assert [(problem.kind, problem.line) for problem in script.problems] == [("ZeroDivisionError", 3)]
     assert script.transcript.finished() == []
+
+
+def test_without_interval_timers_a_script_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "setitimer")
+    assert run("print(1)").transcript.finished()[0].text == "1\n"
