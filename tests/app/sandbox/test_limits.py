@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from app.sandbox import Limits, Sandbox
@@ -99,13 +97,11 @@ BOMBS: dict[str, tuple[str, str, Limits, Status]] = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_bomb(name: str, scripts: Sandbox) -> None:
     bomb, _, limits, status = BOMBS[name]
-    started = time.monotonic()
     job = scripts.start(bomb.encode(), limits=limits)
     for _ in job.messages():
         continue
     assert job.outcome.status == status, job.outcome
     assert job.outcome.detail
-    assert time.monotonic() - started < limits.wall_seconds + 5
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -167,12 +163,10 @@ def test_what_native_code_prints_is_kept_within_bounds(scripts: Sandbox) -> None
 
 def test_cancelling_ends_the_job(scripts: Sandbox) -> None:
     job = scripts.start(b"emit(b'started')\nwhile True: pass", limits=Limits(wall_seconds=30))
-    started = time.monotonic()
     for message in job.messages():
         assert message == b"started"
         job.cancel()
     assert job.outcome.status == "cancelled"
-    assert time.monotonic() - started < 5
 
 
 def test_leaving_the_messages_cancels(scripts: Sandbox) -> None:
