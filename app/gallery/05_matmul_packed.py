@@ -1,8 +1,8 @@
 """Matmul, packed and register-tiled
 
-What the fast libraries do. B is copied once into panels as wide as a register tile. A tile of C, six rows of sixty-four
-columns, stays in vector registers while k runs: with AVX-512 these are twenty-four accumulators. Rows are taken in
-blocks whose part of A fits the second cache. 1024 is no multiple of six, so the loop over tiles is partitioned: whole
+What the fast libraries do. B is copied into panels as wide as a register tile, each just before it is used, so that it
+waits in the second cache. A tile of C, six rows of sixty-four columns, stays in vector registers while k runs: with
+AVX-512 these are twenty-four accumulators. 1024 is no multiple of six, so the loop over tiles is partitioned: whole
 tiles first, then one that is smaller.
 """
 
@@ -12,7 +12,6 @@ from tvm import te
 
 M = N = K = 1024
 ROWS, COLUMNS = 6, 64
-BLOCK = 43 * ROWS
 
 A = te.placeholder((M, K), name="A")
 B = te.placeholder((K, N), name="B")
@@ -29,9 +28,8 @@ tile = s.cache_write(C, "local")
 
 i, j = s[C].op.axis
 panels, column = s[C].split(j, factor=COLUMNS)
-blocks, rows = s[C].split(i, factor=BLOCK)
-tiles, row = s[C].split(rows, factor=ROWS)
-s[C].reorder(blocks, panels, tiles, row, column)
+tiles, row = s[C].split(i, factor=ROWS)
+s[C].reorder(panels, tiles, row, column)
 s[C].vectorize(column)
 s[C].unroll(row)
 s[C].pragma(tiles, "loop_partition_hint")
@@ -39,15 +37,16 @@ s[C].pragma(tiles, "loop_partition_hint")
 s[tile].compute_at(s[C], tiles)
 y, x = s[tile].op.axis
 (z,) = s[tile].op.reduce_axis
-s[tile].reorder(z, y, x)
+steps, step = s[tile].split(z, factor=4)
+s[tile].reorder(steps, step, y, x)
 s[tile].vectorize(x)
 s[tile].unroll(y)
+s[tile].unroll(step)
 
 panel, depth, lane = s[packed].op.axis
-s[packed].reorder(depth, panel, lane)
+s[packed].compute_at(s[C], panels)
 s[packed].vectorize(lane)
-s[packed].parallel(depth)
-s[C].parallel(s[C].fuse(blocks, panels))
+s[C].parallel(panels)
 
 matmul = tvm.build(s, [A, B, C], target="llvm", name="matmul")
 
