@@ -4,12 +4,15 @@ import { editor } from "./editor.js";
 import { on, readJson, state, tell } from "./state.js";
 
 const DEBOUNCE = 250;
+const PATIENCE = 800;
 let timer;
+let slow;
 let asking = null; // aborts the request that is under way
 
 /** Newer requests take the place of older ones, whose answers are dropped even if they come. */
 function begin() {
   clearTimeout(timer);
+  clearTimeout(slow);
   asking?.abort();
   asking = new AbortController();
   state.seq += 1;
@@ -19,6 +22,7 @@ function begin() {
 export function compile() {
   begin();
   running(false);
+  slow = setTimeout(sayWhy, PATIENCE, state.seq);
   send(state.seq, "/panes", async (response) => {
     const html = await response.text();
     if (!current(response.seq)) return;
@@ -27,6 +31,15 @@ export function compile() {
     else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(response));
     else fail("something went wrong on the server");
   });
+}
+
+/** What takes so long: the queue, or the script itself. */
+async function sayWhy(seq) {
+  const response = await fetch(`/api/queue?tab=${state.tab}`).catch(() => null); // the request itself tells of a lost network
+  const { compiling: [place] = [] } = response?.ok ? await response.json() : {};
+  if (!current(seq) || !document.body.classList.contains("pending")) return;
+  $("#state").textContent = place ? `place ${place} in the queue …` : "compiling …";
+  slow = setTimeout(sayWhy, PATIENCE, seq);
 }
 
 /** Run the script in full; news come line by line. */
@@ -106,6 +119,7 @@ function running(active) {
 }
 
 function done() {
+  clearTimeout(slow);
   document.body.classList.remove("pending");
   running(false);
 }

@@ -162,6 +162,7 @@ def test_an_older_answer_never_overwrites_a_newer_one(
     page.keyboard.insert_text("raise slow")
     expect(page.locator("body")).to_have_class("pending")
     assert lines(page, "asm"), "the panes stay while the next answer is on its way"
+    expect(page.locator("#state")).to_have_text("compiling …")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text("quick")
     settled(page)
