@@ -13,7 +13,8 @@ from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, Var
 from compiler.ir.substitute import post_order_visit, substitute
 from compiler.te.body import reads_tensors
-from compiler.te.guards import bound_predicates
+from compiler.te.cross_thread import reduce_across_threads
+from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message import Domains, Values, comes_from, pass_up_index
 from compiler.te.operation import ComputeOp
 from compiler.te.relations import IterVarAttr
@@ -99,7 +100,9 @@ class ComputeNest:
 
     def _store(self, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:
         with derived_from(self.op.span | value.span):
-            return self.store(self.op, index, value, indices)
+            stored = self.store(self.op, index, value, indices)
+            predicate = self.stage.store_predicate
+            return stored if predicate is None else IfThenElse(predicate, stored)
 
     def _indices(self, values: Values) -> tuple[PrimExpr, ...]:
         return tuple(values[a] for a in self.op.axis)
@@ -110,10 +113,41 @@ class ComputeNest:
         """Loops over elements stay outside; where reduction loops begin, initial values are stored first."""
         leaves = self.stage.leaf_iter_vars
         reducing = comes_from(self.stage, set(self.op.reduce_axis))
+        if any(self._thread(a) is not None for a in leaves if a in reducing):
+            return self._across_threads(reduction, nest, predicates, reducing)
         begin = next((i for i, a in enumerate(leaves) if a in reducing), len(leaves))
         update = nest.around(guarded(self._update(reduction, nest.values), predicates), begin)
         init = self._init(reduction, nest, begin, reducing)
         return LoopNest(nest.wrappers[:begin]).around(seq([init, update]))
+
+    def _across_threads(
+        self, reduction: Reduce, nest: LoopNest, predicates: list[PrimExpr], reducing: Set[IterVar]
+    ) -> Stmt:
+        """Loops over elements and threads stay outside; each thread carries out the other loops by itself."""
+        replaced = _by_var(nest.values, self.op.root_iter_vars)
+        outer, serial = LoopNest(), LoopNest()
+        threads: list[Var] = []
+        for axis, wrap in zip(self.stage.leaf_iter_vars, nest.wrappers, strict=True):
+            thread = self._thread(axis)
+            if axis in reducing and thread is not None:
+                threads.append(thread.var)
+            (serial if axis in reducing and thread is None else outer).wrappers.append(wrap)
+        skip = reducing | set(self.op.reduce_axis)
+        own = bound_predicates(self.stage, self.domains, nest.values, self.analyzer, skip=skip)
+        indices = self._indices(nest.values)
+        body = reduce_across_threads(
+            reduction.combiner,
+            [substitute(e, replaced) for e in reduction.source],
+            guarded_condition(substitute(reduction.condition, replaced), predicates),
+            threads,
+            serial.around if serial.wrappers else None,
+            lambda results: guarded(seq([self._store(i, e, indices) for i, e in enumerate(results)]), own),
+        )
+        return outer.around(body)
+
+    def _thread(self, axis: IterVar) -> IterVar | None:
+        attr = self.stage.iter_var_attrs.get(axis)
+        return attr.bind_thread if attr is not None else None
 
     def _init(self, reduction: Reduce, nest: LoopNest, begin: int, reducing: Set[IterVar]) -> Stmt:
         outer, rest = self.stage.leaf_iter_vars[:begin], self.stage.leaf_iter_vars[begin:]
@@ -209,6 +243,11 @@ class ComputeNest:
     ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
         dom = self.domains[axis]
         self.analyzer.bind(thread.var, dom)
+        if thread.dom is not None and not self.analyzer.can_prove_equal(thread.dom.extent, dom.extent):
+            raise ScheduleError(
+                f"bind: axis {axis.var.name!r} of stage {self.op.name!r} must have the extent {thread.dom.extent} of "
+                f"thread axis {thread.var.name!r}, got {dom.extent}"
+            )
         key = THREAD_KEYS[thread.thread_tag.startswith("vthread")]
 
         def wrap(body: Stmt) -> Stmt:

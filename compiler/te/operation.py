@@ -157,6 +157,8 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     Tensor
     """
     kind = "float32" if dtype is None else dtype
+    if not isinstance(kind, str):
+        raise DTypeError(f"placeholder: dtype must be a string, got {show(kind)} (tensor {show(name)})")
     dt.parse(kind)
     _check_name("placeholder", name)
     with derived_from(mint_source(f"{name} = placeholder")):

@@ -324,6 +324,21 @@ class Stage(StageState):
         self._set_attr(axis, dim_align=(factor, offset))
 
     @primitive
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Store elements only where a condition on threads holds, e.g. in the first of them.
+
+        ::
+
+            B[i] = A[i]                   →               if threadIdx_x == 0:
+                                                              B[i] = A[i]
+        """
+        self._must_be_computed("set_store_predicate")
+        condition = convert(predicate)
+        if condition.dtype != "bool":
+            raise ArgumentError(f"set_store_predicate: predicate must be of type bool, got {show(condition)} ({self})")
+        self.store_predicate = condition
+
+    @primitive
     def double_buffer(self) -> None:
         """Keep two buffers of this stage, so that one is filled while the other one is read.
 

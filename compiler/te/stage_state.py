@@ -48,6 +48,8 @@ class StageState:
         The line of the schedule that put it there.
     scope : str
         Storage scope, e.g. ``global`` or ``local``; empty for the scope that fits the place.
+    store_predicate : PrimExpr, optional
+        Where elements are stored, if not everywhere.
     """
 
     def __init__(self, schedule: Owner, op: Operation) -> None:
@@ -57,6 +59,7 @@ class StageState:
         self.scope = ""
         self.is_output = False
         self.double_buffered = False
+        self.store_predicate: PrimExpr | None = None
         self.attach_type = AttachType.ROOT
         self.attach_stage: Self | None = None
         self.attach_ivar: IterVar | None = None
@@ -85,7 +88,7 @@ class StageState:
         self.op, self.origin_op = other.op, other.origin_op
         self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
         self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
-        self.place_span = other.place_span
+        self.place_span, self.store_predicate = other.place_span, other.store_predicate
         self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
 

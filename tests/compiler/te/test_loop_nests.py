@@ -315,3 +315,56 @@ def test_threads_fetch_together_what_all_of_them_read() -> None:
         B[threadIdx_x + blockIdx_x * 8] = A_shared[threadIdx_x + blockIdx_x * 8] + A_shared[threadIdx_x + blockIdx_x * 8 + 32]
         """,  # noqa: E501
     )
+
+
+def test_threads_reduce_together() -> None:
+    a = te.placeholder((16, 30), name="A")
+    k = te.reduce_axis((0, 30), name="k")
+    b = te.compute((16,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    thread = te.thread_axis("threadIdx.x")
+    s[b].bind(b.op.axis[0], te.thread_axis("blockIdx.x"))
+    _, inner = s[b].split(k, 8)
+    s[b].bind(inner, thread)
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:16])
+        blockIdx_x = T.launch_thread("blockIdx.x", 16)
+        threadIdx_x = T.launch_thread("threadIdx.x", 8)
+        normal_reduce_temp0 = T.Buffer((1,), scope="local")
+        T.realize(normal_reduce_temp0[0:1])
+        reduce_temp0 = T.Buffer((1,), scope="local")
+        T.realize(reduce_temp0[0:1])
+        normal_reduce_temp0[0] = T.float32(0.0)
+        for k_outer in range(4):
+            if threadIdx_x + k_outer * 8 < 30:
+                normal_reduce_temp0[0] = normal_reduce_temp0[0] + A[blockIdx_x, threadIdx_x + k_outer * 8]
+        with T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0.0)]), "reduce_scope", T.reinterpret("handle", T.uint64(0))):
+            T.tvm_thread_allreduce(T.uint32(1), normal_reduce_temp0[0], T.bool(True), reduce_temp0[0], threadIdx_x)
+        if threadIdx_x == 0:
+            B[blockIdx_x] = reduce_temp0[0]
+        """,  # noqa: E501
+    )
+
+
+def test_a_store_may_depend_on_the_thread() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    thread = te.thread_axis((0, 4), "threadIdx.x")
+    _, inner = s[b].split(b.op.axis[0], 4)
+    s[b].bind(inner, thread)
+    s[b].set_store_predicate(thread.var.equal(0))
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:8])
+        for i_outer in range(2):
+            threadIdx_x = T.launch_thread("threadIdx.x", 4)
+            if threadIdx_x == 0:
+                B[threadIdx_x + i_outer * 4] = A[threadIdx_x + i_outer * 4] + T.float32(1.0)
+        """,
+    )

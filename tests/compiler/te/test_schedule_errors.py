@@ -84,6 +84,19 @@ def _rfactor_with_init(x: Setting) -> None:
     te.create_schedule(e.op).rfactor(e, x.k)
 
 
+def _another_number_of_threads(x: Setting) -> None:
+    x.sd.bind(x.d.op.axis[0], te.thread_axis((0, 4), "threadIdx.x"))
+    x.lower()
+
+
+def _two_numbers_of_threads(x: Setting) -> None:
+    thread = te.thread_axis("threadIdx.x")
+    x.sd.bind(x.d.op.axis[1], thread)
+    x.sc.compute_at(x.sd, x.d.op.axis[1])
+    x.sc.bind(x.sc.split(x.k, 4)[1], thread)
+    x.lower()
+
+
 CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
     (
         lambda x: x.sc.split(x.i, factor=-4),
@@ -130,6 +143,21 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         _vectorize_symbolic,
         ScheduleError,
         "vectorize: axis 'i' of stage 'Z' must have a constant extent, got n",
+    ),
+    (
+        _another_number_of_threads,
+        ScheduleError,
+        "bind: axis 'i' of stage 'D' must have the extent 4 of thread axis 'threadIdx.x', got 20",
+    ),
+    (
+        _two_numbers_of_threads,
+        ScheduleError,
+        "bind: thread axis 'threadIdx.x' must have one extent, got 24 and 4 inside",
+    ),
+    (
+        lambda x: x.sd.set_store_predicate(x.d.op.axis[0]),
+        ArgumentError,
+        "set_store_predicate: predicate must be of type bool, got i",
     ),
     (lambda x: x.sc.bind(x.i, "threadIdx.x"), ArgumentError, "bind: thread_ivar must be made by te.thread_axis"),
     (lambda x: x.sd.compute_at(x.sc, x.i), ScheduleError, "compute_at: stage 'D' is an output"),

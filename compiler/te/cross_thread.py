@@ -1,0 +1,94 @@
+"""Reductions whose loops are threads: each thread reduces its part, then all of them reduce together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.ir.primexpr import Call, CommReducer, IntImm, PrimExpr, Range, Var, const
+from compiler.ir.substitute import substitute
+from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
+from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
+
+
+def reduce_across_threads(
+    combiner: CommReducer,
+    source: Sequence[PrimExpr],
+    condition: PrimExpr,
+    threads: Sequence[Var],
+    serial_loops: Callable[[Stmt], Stmt] | None,
+    finish: Callable[[Sequence[PrimExpr]], Stmt],
+) -> Stmt:
+    """Return the statement that reduces ``source`` over threads.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+        Where it does not hold, a thread contributes the identity.
+    threads : sequence of Var
+        The threads to reduce over.
+    serial_loops : callable, optional
+        Puts the reduction loops that each thread carries out by itself around a statement.
+    finish : callable
+        Stores the results; the first of the threads does so.
+    """
+    steps: list[Stmt] = []
+    buffers: list[Buffer] = []
+    if serial_loops is None:
+        values = [_where(condition, e, start) for e, start in zip(source, combiner.identity_element, strict=True)]
+    else:
+        partial = _temporaries("normal_reduce_temp", source)
+        values = [_only(b) for b in partial]
+        steps += [_store(b, start) for b, start in zip(partial, combiner.identity_element, strict=True)]
+        steps.append(serial_loops(_where_stmt(condition, _combine(combiner, partial, source))))
+        buffers += partial
+    results = _temporaries("reduce_temp", source)
+    buffers += results
+    arguments = (const(len(values), "uint32"), *values, const(True), *map(_only, results), *threads)
+    together = Evaluate(Call("handle", THREAD_ALLREDUCE, arguments))
+    steps.append(AttrStmt(combiner, "reduce_scope", reinterpret("handle", const(0, "uint64")), together))
+    last = finish([_only(b) for b in results])
+    for thread in reversed(threads):
+        last = IfThenElse(thread.equal(0), last)
+    body = seq([*steps, last])
+    for buffer in reversed(buffers):
+        body = BufferRealize(buffer, (Range(0, 1),), const(True), body)
+    return body
+
+
+def _temporaries(name: str, values: Sequence[PrimExpr]) -> list[Buffer]:
+    return [decl_buffer((1,), e.dtype, f"{name}{i}", scope="local") for i, e in enumerate(values)]
+
+
+def _only(buffer: Buffer) -> PrimExpr:
+    return BufferLoad(buffer, (const(0),))
+
+
+def _store(buffer: Buffer, value: PrimExpr) -> Stmt:
+    return BufferStore(buffer, value, (const(0),))
+
+
+def _combine(combiner: CommReducer, partial: Sequence[Buffer], source: Sequence[PrimExpr]) -> Stmt:
+    """Combine partial results with new values, all at once."""
+    operands: dict[Var, PrimExpr] = dict(zip(combiner.lhs, map(_only, partial), strict=True))
+    operands |= zip(combiner.rhs, source, strict=True)
+    results = [substitute(e, operands) for e in combiner.result]
+    if len(results) == 1:
+        return _store(partial[0], results[0])
+    held = [Var(f"{b.name}.next", e.dtype) for b, e in zip(partial, results, strict=True)]
+    body = seq([_store(b, v) for b, v in zip(partial, held, strict=True)])
+    for v, e in zip(reversed(held), reversed(results), strict=True):
+        body = LetStmt(v, e, body)
+    return body
+
+
+def _always(condition: PrimExpr) -> bool:
+    return isinstance(condition, IntImm) and bool(condition.value)
+
+
+def _where(condition: PrimExpr, value: PrimExpr, other: PrimExpr) -> PrimExpr:
+    return value if _always(condition) else if_then_else(condition, value, other)
+
+
+def _where_stmt(condition: PrimExpr, stmt: Stmt) -> Stmt:
+    return stmt if _always(condition) else IfThenElse(condition, stmt)
