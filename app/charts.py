@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 
 from app.artifacts import Measurement
 
-NARROWEST, WIDEST = 44, 92
+NARROWEST, WIDEST = 31, 92
 """Distance between the middles of two bars, depending on the room."""
+UPRIGHT = 62
+"""Least distance at which labels stand side by side; below it they are slanted, and hold the label alone."""
+SLANTED_BOTTOM = 62
+SLANTED_LETTERS = 13
 BAR_SHARE = 0.52
 """Width of a bar relative to that distance."""
 LETTER = 6.4
@@ -38,6 +42,7 @@ class Bar:
     value: str
     factor: str
     title: str
+    slanted: bool = False
     current: bool = False
     wrong: bool = False
 
@@ -112,7 +117,7 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
 
     return Chart(
         width=width,
-        height=base + BOTTOM,
+        height=base + (BOTTOM if pitch >= UPRIGHT else SLANTED_BOTTOM),
         left=LEFT,
         right=width - RIGHT,
         base=base,
@@ -129,6 +134,8 @@ def _bars(
 ) -> list[Bar]:
     bars: list[Bar] = []
     first = next((value for value in values if value), 0.0)
+    slanted = pitch < UPRIGHT
+    letters = SLANTED_LETTERS if slanted else int(pitch / LETTER)
     for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
         height = max(height_of(value), 1.5) if value else 0.0
         factor = f"{number(value / first)}×" if value and first else ""
@@ -138,10 +145,11 @@ def _bars(
                 y=base - height,
                 width=round(BAR_SHARE * pitch, 2),
                 height=height,
-                label=_short(m.name, int(pitch / LETTER)),
+                label=_short(m.name, letters),
                 value=number(value) if value else "✗",
-                factor=factor,
-                title=m.name,
+                factor="" if slanted else factor,
+                title=f"{m.name} {factor}".strip(),
+                slanted=slanted,
                 current=index == len(kernels) - 1,
                 wrong=m.checked == "wrong",
             )

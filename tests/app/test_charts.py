@@ -71,6 +71,14 @@ def test_room_is_kept_for_bars_to_come() -> None:
     assert many.width > few.width
 
 
+def test_many_bars_fit_into_the_room_with_slanted_labels() -> None:
+    drawn = chart([rung(f"C.reorder({n})", 10.0 + n) for n in range(16)], room=720)
+    assert drawn is not None
+    assert drawn.width <= 720
+    assert all(bar.slanted and bar.label == "reorder" and not bar.factor for bar in drawn.bars)
+    assert "×" in drawn.bars[-1].title
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0"), (0.314, "0.314"), (3.1, "3.1"), (48.64, "48.6"), (101.5, "102"), (1240, "1,240")]
 )
