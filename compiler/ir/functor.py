@@ -6,11 +6,15 @@ from node type to rule, resolved along the node's MRO once, so that a visit cost
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import ambient
+
+# A sum that a script spells out nests as deeply as it has terms, and a rule takes several frames for each.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 8_000))
 
 
 class Functor:
