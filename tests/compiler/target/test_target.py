@@ -10,7 +10,7 @@ from compiler.ir.error import BuildError, TargetError
 from compiler.ir.primexpr import PrimExpr
 from compiler.target import host_check
 from compiler.target.assembly_targets import assembly_targets
-from compiler.target.codegen.llvm import codegen, runtime_module
+from compiler.target.codegen.llvm import assembly_summary, codegen, runtime_module
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
 from tests.compiler.target.kernels import elementwise
@@ -75,6 +75,19 @@ def test_vectors_use_the_machine(key: str) -> None:
     module = elementwise(scaled, ["float32"] * 3, "float32", 1024, 16)
     assembly = codegen(module, assembly_targets()[key].target).assembly
     assert re.search(VECTOR_FMA[key], assembly)
+    summary = assembly_summary(assembly)
+    assert summary["vector bits"] == VECTOR_BITS[key]
+    assert (summary["fma"] != 0) == (key != "x86-64-sse2")
+
+
+VECTOR_BITS = {
+    "x86-64-sse2": 128,
+    "x86-64-avx2": 256,
+    "x86-64-avx512": 512,
+    "aarch64-neon": 128,
+    "riscv64-v": 256,
+    "wasm32-simd128": 128,
+}
 
 
 def test_every_selectable_target_is_tested() -> None:

@@ -27,7 +27,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
     Returns
     -------
     dict
-        ``instructions``, ``vector bits`` (of the widest vectors used, 0 for none), ``fma``, ``loads``, ``stores``,
+        ``instructions``, ``vector bits`` (of the widest registers used, 0 for none), ``fma``, ``loads``, ``stores``,
         ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
     """
     code = [match for line in text.splitlines() if (match := _INSTRUCTION.match(line.split("#")[0].rstrip()))]
@@ -47,7 +47,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
             spills += on_stack and re.search(_VECTOR[architecture], operands) is not None
     return {
         "instructions": len(code),
-        "vector bits": _vector_bits([m[0] for m in code], architecture),
+        "vector bits": _vector_bits(text, [m[0] for m in code], architecture),
         "fma": kinds["fma"],
         "loads": kinds["load"],
         "stores": kinds["store"],
@@ -65,21 +65,13 @@ def _memory_use(operands: str, architecture: str) -> str:
     return "write" if not last.lstrip().startswith(",") else "read"
 
 
-def _vector_bits(lines: list[str], architecture: str) -> int:
+def _vector_bits(text: str, lines: list[str], architecture: str) -> int:
     if architecture == "riscv64":
-        return _riscv_vector_bits(lines)
+        # Registers are as long as the machine likes, and at least as long as the code was told.
+        widths = [int(bits) for bits in re.findall(r"_zvl(\d+)b", text)]
+        return max(widths, default=128) if any("vset" in line for line in lines) else 0
     for pattern, bits in _WIDTHS.get(architecture, ()):
         search = re.compile(pattern)
         if any(search.search(line) for line in lines):
             return bits
     return 0
-
-
-def _riscv_vector_bits(lines: list[str]) -> int:
-    """Return the widest vector that fixed lengths ask for: elements times their width."""
-    widest = 0
-    for line in lines:
-        match = re.search(r"vsetivli\s+\w+, (\d+), e(\d+)", line)
-        if match:
-            widest = max(widest, int(match[1]) * int(match[2]))
-    return widest
