@@ -124,9 +124,13 @@ def wants_json() -> bool:
     return request.path.startswith("/api/") or request.path == "/healthz"
 
 
+def _json(status: int, detail: ErrorDetail) -> Response:
+    return Response(msgspec.json.encode(ErrorBody(error=detail)), status=status, mimetype="application/json")
+
+
 def _answer(status: int, title: str, detail: ErrorDetail, retry_after: int | None = None) -> Response:
     if wants_json():
-        response = Response(msgspec.json.encode(ErrorBody(error=detail)), status=status, mimetype="application/json")
+        response = _json(status, detail)
     else:
         page = render_template("error.html", status=status, title=title, message=detail.message)
         response = make_response(page, status)
@@ -149,8 +153,8 @@ def _http_error(error: HTTPException) -> Response:
     message, expected = error.description or error.name, None
     if isinstance(error, RequestEntityTooLarge):
         code, message = TooLarge.code, "the request is larger than this server accepts"
-    if isinstance(error, SecurityError):
-        code, message = "unknown_host", "this server does not answer to that host name"
+    if isinstance(error, SecurityError):  # Flask knows no addresses then, which the links of a page need
+        return _json(status, ErrorDetail(code="unknown_host", message="this server does not answer to that host name"))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         expected = ", ".join(sorted(error.valid_methods))
         message = f"{request.method} is not possible here"

@@ -83,8 +83,9 @@ def test_own_pages_and_programs_may(client: FlaskClient, headers: dict[str, str]
 
 
 def test_foreign_names_of_this_host_are_not_answered(client: FlaskClient) -> None:
-    response = client.get("/healthz", headers={"Host": "rebound.example"})
-    assert (response.status_code, response.get_json()["error"]["code"]) == (400, "unknown_host")
+    for path in ("/healthz", "/", "/nothing"):
+        response = client.get(path, headers={"Host": "rebound.example"})
+        assert (response.status_code, response.get_json()["error"]["code"]) == (400, "unknown_host")
 
 
 def test_each_client_has_its_own_rate(tmp_path: Path, runner: ScriptedRunner) -> None:

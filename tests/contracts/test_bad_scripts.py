@@ -46,7 +46,7 @@ BAD = [
     BadScript("indentation", "def f():\nreturn 1\n", "IndentationError|SyntaxError", "expected an indented block", 2),
     BadScript("null byte", "x = 1\0", "SyntaxError|ValueError", "null", None),
     BadScript("exception", "def f():\n    return 1 / 0\n\nf()\n", "ZeroDivisionError", "division", 2),
-    BadScript("unknown name", "import tvm\ntvm.te.tensor_product()\n", "AttributeError", "tensor_product", 2),
+    BadScript("unknown name", "import tvm\ntvm.te.tensor_product()\n", "UnknownNameError", "tensor_product", 2),
     BadScript("unknown module", "import tvm.nothing_like_this\n", "ModuleNotFoundError", "nothing_like_this", 1),
     BadScript("other package", "import torch\n", "ModuleNotFoundError", "torch", 1),
     BadScript(
@@ -59,7 +59,7 @@ BAD = [
     BadScript(
         "misspelt primitive",
         MATMUL + "s[D].vectorise(D.op.axis[1])\n",
-        "AttributeError",
+        "UnknownNameError",
         "did you mean 'vectorize'",
         10,
     ),
@@ -125,7 +125,7 @@ BAD = [
     BadScript(
         "part of TVM that is not here",
         "import tvm\ntvm.relay.var('x')\n",
-        "AttributeError",
+        "UnknownNameError",
         "not part of Strata yet",
         2,
     ),
