@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no reason to fail.
+settings.register_profile("strata", deadline=None)
+settings.load_profile("strata")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
