@@ -20,7 +20,7 @@ from app.highlighting import highlight
 
 CHUNK_LINES = 200
 FIRST_CHUNKS = 2
-LISTINGS_KEPT_LINES = 2_000_000
+LISTINGS_KEPT_LINES = 300_000
 """How many lines of listings a process remembers; the oldest go first."""
 CHUNKS_KEPT = 1_000
 """How many highlighted chunks a process remembers."""
