@@ -108,7 +108,7 @@ class Binder:
             raise self._fail(parameter, "must be C-contiguous; numpy.ascontiguousarray makes it so")
         if parameter.written and not memory.flags.writeable:
             raise self._fail(parameter, "is written by the function, but the array is read-only")
-        if memory.__array_interface__["data"][0] % parameter.alignment:
+        if memory.size and memory.__array_interface__["data"][0] % parameter.alignment:
             raise self._fail(parameter, f"must start at a multiple of {parameter.alignment} bytes; tvm.nd.array does")
         return memory
 
