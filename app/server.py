@@ -45,7 +45,10 @@ def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner 
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=config.proxies, x_proto=config.proxies, x_host=config.proxies
         )
-    config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"the data directory {config.data_dir} cannot be made: {error.strerror}") from error
     if runner is None:
         runner = start_runner(config)
         atexit.register(runner.close)
