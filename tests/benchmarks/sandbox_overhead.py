@@ -9,6 +9,7 @@ and ends.  The runs take turns, so that what else the machine does falls on all 
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import statistics
 import time
@@ -52,6 +53,7 @@ def main() -> None:
     offered = probe().mechanisms
     booted: dict[str, float] = {}
     sandboxes: dict[str, Sandbox] = {}
+    processor: dict[str, list[float]] = {name: [] for name in TIERS}
     for name, walls in TIERS.items():
         started = time.perf_counter()
         sandboxes[name] = Sandbox(HANDLER, preload=["app.recorder"], tier=Tier(mechanisms=walls & offered))
@@ -60,13 +62,14 @@ def main() -> None:
     def here() -> None:
         handle(request, lambda message: None)
 
-    def inside(sandbox: Sandbox) -> None:
+    def inside(name: str, sandbox: Sandbox) -> None:
         job = sandbox.start(request)
         assert len(list(job.messages())) >= 1, job.outcome
         assert job.outcome.status == "ok", job.outcome
+        processor[name].append(job.outcome.cpu_seconds * 1e3)
 
     work: dict[str, Callable[[], None]] = {"in this process": here}
-    work |= {name: lambda sandbox=sandbox: inside(sandbox) for name, sandbox in sandboxes.items()}  # type: ignore[misc]
+    work |= {name: lambda name=name, sandbox=sandbox: inside(name, sandbox) for name, sandbox in sandboxes.items()}  # type: ignore[misc]
     times: dict[str, list[float]] = {name: [] for name in work}
     for turn in range(runs + 5):
         for name, run in work.items():
@@ -79,8 +82,11 @@ def main() -> None:
     for name, values in times.items():
         print(row(name, values, base))
     print(f"\ngoal: at most {GOAL_MILLISECONDS:g} ms of overhead, median")
+    load = os.getloadavg()[0]
+    print(f"load of the machine: {load:.1f} on {os.cpu_count()} cores; what others use is in the figures above")
     for name, sandbox in sandboxes.items():
-        print(f"{name}: {sandbox.tier}; started in {booted[name]:.2f} s")
+        spent = statistics.median(processor[name])
+        print(f"{name}: {spent:.1f} ms of processor time a child; started in {booted[name]:.2f} s; {sandbox.tier}")
         sandbox.close()
 
 
