@@ -13,13 +13,15 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import errors, security, services
-from app.config import Config, ConfigurationError
+from app.config import MIB, Config, ConfigurationError
 from app.sandbox import Runner, SandboxError, UnsafeLocal
 from app.views import BLUEPRINTS
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 HANDLER = "app.recorder:handle"
+FORM_BYTES = 8 * MIB
+"""Of a form without its files: the longest script, in the widest characters, and some more."""
 
 
 def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner | None = None) -> Flask:
@@ -40,7 +42,11 @@ def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner 
     if not isinstance(config, Config):
         config = Config.read(config)
     app = Flask("app", root_path=str(ROOT), static_folder="static", template_folder="templates")
-    app.config.update(MAX_CONTENT_LENGTH=config.body_bytes, TRUSTED_HOSTS=config.trusted_hosts)
+    app.config.update(
+        MAX_CONTENT_LENGTH=config.body_bytes,
+        MAX_FORM_MEMORY_SIZE=min(config.body_bytes, FORM_BYTES),
+        TRUSTED_HOSTS=config.trusted_hosts,
+    )
     if config.proxies:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=config.proxies, x_proto=config.proxies, x_host=config.proxies

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
+
+from app import create_app
+from tests.app.runners import ScriptedRunner
 
 
 def is_page(response: TestResponse) -> bool:
@@ -66,3 +71,14 @@ def test_a_failure_of_the_server_tells_nothing_of_its_inside(app: Flask, caplog:
         assert "Traceback" not in response.text
         assert is_page(response) is (path == "/fails")
     assert caplog.text.count("/srv/secret.py, line 3") >= 2, "the log has it"
+
+
+def test_the_longest_script_fits_and_a_longer_one_is_told(tmp_path: Path, runner: ScriptedRunner) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner).test_client()
+    longest = "ж" * 1_000_000
+    assert client.post("/panes", data={"script": longest, "seq": "1"}).status_code == 200
+    assert client.post("/api/compile", json={"script": longest}).status_code == 200
+    response = client.post("/api/compile", json={"script": longest + "ж"})
+    assert response.status_code == 422
+    assert response.get_json()["error"]["field"] == "$.script"
+    assert client.post("/panes", data={"script": longest + "ж", "seq": "2"}).status_code == 422
