@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 import numpy as np
 from hypothesis import HealthCheck, given, note, reject, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.driver.build import build
 from compiler.ir.error import TVMError
+from compiler.ir.events import Observer, watching
 from compiler.runtime.ndarray import array
 from compiler.te.numpy_reference import evaluate
 from tests.properties.te_programs import programs
@@ -34,7 +36,9 @@ def test_scheduled_programs_run_as_numpy_does(data: st.DataObject) -> None:
     outputs = list(program.outputs)
     results = [array(np.full([int(d) for d in t.shape], 99, t.dtype)) for t in outputs]
     try:
-        function = build(schedule, [*program.inputs, *outputs], target="llvm")
+        # Watched, so that the code carries locations, which must neither change it nor break it.
+        with watching(Observer()) if data.draw(st.booleans()) else nullcontext():
+            function = build(schedule, [*program.inputs, *outputs], target="llvm")
     except TVMError as error:
         if "constant" in str(error):
             reject()  # an axis to vectorize or unroll turned out longer in some iterations than in others
