@@ -63,7 +63,7 @@ def infer_bound(schedule: Any) -> Bounds:
         with derived_from(stage.op.span | stage.place_span):
             _infer_root(stage, readers[stage.op], bounds)
             pass_down_domain(stage, bounds.domains, bounds.analyzer)
-        for axis in stage.all_iter_vars:
+        for axis in stage.leaf_iter_vars:
             bounds.analyzer.bind(axis.var, bounds.domains[axis])
     return bounds
 
