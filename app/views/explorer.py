@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
@@ -72,7 +74,8 @@ def open_link(link: str) -> str:
     """The page with what a permalink holds; it compiles when it has loaded, in a frame of another site too."""
     allow_embedding()
     opened = present_services().links.open(link)
-    return render_page(opened.state.workspace, compiled=None, link=opened.id, view=opened.state.view)
+    workspace, view = opened.state.workspace, opened.state.view
+    return render_page(workspace, compiled=None, title=title_of(workspace.script), link=opened.id, view=view)
 
 
 @bp.get("/z/<link>/code")
@@ -80,6 +83,25 @@ def open_code(link: str) -> Response:
     """A permalink's script alone."""
     script = present_services().links.open(link).state.workspace.script
     return Response(script, mimetype="text/plain")
+
+
+_DOCSTRING = re.compile(r'\s*(?:"""|\'\'\')\s*([^\n"\']{1,120})')
+
+
+def title_of(script: str) -> str:
+    """Return the first line of a script's docstring; empty where there is none."""
+    match = _DOCSTRING.match(script)
+    return match[1].strip() if match else ""
+
+
+def _modules() -> list[str]:
+    """Return the page's scripts, which browsers may fetch all at one time."""
+    folder = Path(current_app.static_folder or "")
+    return [
+        *(f"js/{path.name}" for path in sorted(folder.glob("js/*.js")) if path.name != "theme.js"),
+        "vendor/codemirror.js",
+        "vendor/split.js",
+    ]
 
 
 def _compiled(workspace: Workspace) -> Answer | None:
@@ -117,6 +139,7 @@ def render_page(
         "explorer.html",
         workspace=workspace,
         shared_view=dict(view or {}),
+        modules=_modules(),
         title=title,
         link=link,
         compiled=compiled is not None,

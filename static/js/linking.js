@@ -20,10 +20,10 @@ export function startLinking() {
   showHeart();
   const panes = $("#panes");
   panes.addEventListener("pointerover", hover);
-  panes.addEventListener("pointerleave", () => show(pinned));
+  panes.addEventListener("pointerleave", () => { hovered = null; show(pinned); });
   panes.addEventListener("click", click);
   panes.addEventListener("keydown", keys);
-  on("source-lines", (lines) => { if (!pinned) show(sourcePlace(lines)); });
+  on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
   on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: "source", footprint: EMPTY }));
   on("unpin", unpin);
   on("reveal", () => reveal(pinned?.pane));
@@ -92,9 +92,13 @@ function placeOf(target) {
   return null;
 }
 
-function hover(event) {
-  if (pinned || event.target.closest(".editor")) return;
-  show(placeOf(event.target));
+let hovered = null; // the line or axis under the pointer
+
+function hover({ target }) {
+  if (pinned || target.closest(".editor")) return;
+  const node = target.closest(".l, [data-origins]");
+  if (node !== hovered || !node) show(placeOf(target));
+  hovered = node;
 }
 
 function click(event) {
@@ -119,6 +123,7 @@ function pin(place) {
 
 function unpin() {
   pinned = null;
+  hovered = null;
   document.body.classList.remove("pinned");
   show(null);
 }

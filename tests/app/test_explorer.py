@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from html import escape
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from app.views.explorer import title_of
 from tests.app.fixtures import FixedRunner, full_answer
 
 HX = {"HX-Request": "true"}
@@ -43,6 +46,25 @@ def test_what_stands_in_the_editor_is_text(page_client: FlaskClient) -> None:
     html = page_client.get(f"/z/{link}").text
     assert "</textarea><script>alert" not in html
     assert page_client.get(f"/z/{link}/code").text == script
+
+
+@pytest.mark.parametrize(
+    ("script", "title"),
+    [('"""My matmul\n\nwords\n"""', "My matmul"), ("import tvm", ""), ('"""<b>"""', "<b>"), ("", ""), ('""""""', "")],
+)
+def test_a_links_page_is_called_what_its_script_says(page_client: FlaskClient, script: str, title: str) -> None:
+    assert title_of(script) == title
+    link = page_client.post("/api/links", json={"workspace": {"script": script}}).get_json()["id"]
+    page = page_client.get(f"/z/{link}").text
+    assert f"<title>{escape(title)} · Strata</title>" in page if title else "<title>Strata</title>" in page
+    assert "Compiling …" in page
+
+
+def test_every_script_is_announced_to_the_browser(page_client: FlaskClient) -> None:
+    html = page_client.get("/").text
+    for path in re.findall(r'<link rel="modulepreload" href="([^"]+)"', html):
+        assert page_client.get(path).status_code == 200
+    assert html.count("modulepreload") > 10
 
 
 def test_the_page_has_no_inline_script_or_style(page_client: FlaskClient) -> None:

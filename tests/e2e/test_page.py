@@ -139,6 +139,23 @@ def test_files_are_attached_by_name(fixed: str, open_page: Callable[..., Page]) 
     expect(other.locator(".file")).to_have_count(0)
 
 
+def test_files_can_be_dropped_on_the_page(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    drop = """(name, text) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], name));
+        const at = document.querySelector("#pane-asm");
+        for (const kind of ["dragenter", "dragover", "drop"]) {
+            at.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+        }
+    }"""
+    page.evaluate(f"([name, text]) => ({drop})(name, text)", ["weights.npz", "x"])
+    expect(page.locator(".file")).to_contain_text("weights.npz")
+    expect(page.locator("#drop")).to_be_hidden()
+    page.evaluate(f"([name, text]) => ({drop})(name, text)", ["other.py", '"""Dropped"""'])
+    expect(page.locator("#title")).to_have_text("Dropped")
+
+
 class SlowRunner(FixedRunner):
     """Holds back the answer to scripts that say ``slow``; each answer tells its script in the console."""
 
