@@ -20,7 +20,7 @@ from app.views import BLUEPRINTS
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 HANDLER = "app.recorder:handle"
-FORM_BYTES = 8 * MIB
+FORM_BYTES = 5 * MIB
 """Of a form without its files: the longest script, in the widest characters, and some more."""
 
 
