@@ -20,7 +20,13 @@ def _cpu_model() -> str:
     return platform.machine()
 
 
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 CPU = _cpu_model()
+CORES = _cores()
+"""Of the machine: a script may be confined to some of them."""
 
 
 def environment() -> dict[str, str]:
@@ -31,6 +37,6 @@ def environment() -> dict[str, str]:
         "strata": compiler.__version__,
         "llvm": ".".join(str(part) for part in binding.llvm_version_info),
         "cpu": CPU,
-        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "cores": str(CORES),
         "parallel": parallel_runtime() or "none: parallel loops run serially",
     }
