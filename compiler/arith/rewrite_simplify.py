@@ -62,6 +62,7 @@ class RewriteSimplifier(Mutator):
     def __init__(self, known: Knowledge) -> None:
         self.known = known
         self._depth = 0
+        self._assuming = False
 
     def __call__(self, e: PrimExpr) -> PrimExpr:
         """Return ``e`` simplified."""
@@ -230,10 +231,16 @@ class RewriteSimplifier(Mutator):
         if self.known.symbolic:
             yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
             yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
-        for less in self.known.not_positive:
-            if less.dtype == e.dtype:  # e + less <= e <= e - less
-                yield self.known.bounds.visit(self._again(Add(e, less)))[0], UNBOUNDED
-                yield -UNBOUNDED, self.known.bounds.visit(self._again(Sub(e, less)))[1]
+        if self._assuming:  # one assumption at a time: each sum would ask for all of them again, and so on
+            return
+        self._assuming = True
+        try:
+            for less in self.known.not_positive:
+                if less.dtype == e.dtype:  # e + less <= e <= e - less
+                    yield self.known.bounds.visit(self._again(Add(e, less)))[0], UNBOUNDED
+                    yield -UNBOUNDED, self.known.bounds.visit(self._again(Sub(e, less)))[1]
+        finally:
+            self._assuming = False
 
     def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
         """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""
