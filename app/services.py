@@ -17,6 +17,7 @@ from app.gallery import Gallery, load_gallery
 from app.ladders import Ladders
 from app.queue import Turns
 from app.rates import Rate
+from app.recorder.environment import CPU
 from app.sandbox import Runner
 from app.workspaces import Links
 
@@ -50,7 +51,7 @@ def build_services(config: Config, runner: Runner) -> Services:
         runner=runner,
         compiler=Compiler(starter, AnswerCache(config.cache_bytes), compiling, measuring),
         ladders=Ladders(starter, measuring),
-        links=Links(config.database, compiler.__version__),
+        links=Links(config.database, compiler.__version__, CPU),
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         gallery=load_gallery(),
         compiling=compiling,

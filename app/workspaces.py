@@ -32,11 +32,13 @@ from sqlalchemy import (
     delete,
     event,
     insert,
+    inspect,
     make_url,
     select,
+    text,
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from app.artifacts import FORMAT, Workspace
 from app.canonical import canonical_bytes
@@ -61,6 +63,7 @@ _links = Table(
     Column("content", LargeBinary, nullable=False),
     Column("created", Float, nullable=False),
     Column("compiler", String(64), nullable=False),
+    Column("cpu", String(128), nullable=False, server_default=""),
 )
 _tokens = Table(
     "tokens",
@@ -96,6 +99,8 @@ class OpenedLink(Struct, frozen=True, kw_only=True):
     """Seconds since 1970."""
     compiler: str
     """Version of the compiler that the link was made with."""
+    cpu: str
+    """Model of the processor that it was made on."""
 
 
 _decoders: dict[int, msgspec.msgpack.Decoder[SharedState]] = {1: msgspec.msgpack.Decoder(SharedState)}
@@ -130,6 +135,8 @@ class Links:
         SQLAlchemy URL of the database.
     compiler : str
         Version of the compiler, noted with each link.
+    cpu : str
+        Model of this machine's processor, likewise.
 
     Raises
     ------
@@ -137,8 +144,8 @@ class Links:
         If the database cannot be opened, or what speaks to it is not installed.
     """
 
-    def __init__(self, url: str, compiler: str) -> None:
-        self._compiler = compiler
+    def __init__(self, url: str, compiler: str, cpu: str) -> None:
+        self._made_with = {"compiler": compiler, "cpu": cpu[:128]}
         try:
             self._engine = open_database(url)
             self._create_tables()
@@ -153,6 +160,15 @@ class Links:
                 connection.execute(CreateTable(table, if_not_exists=True))
                 for index in table.indexes:
                     connection.execute(CreateIndex(index, if_not_exists=True))
+                self._add_columns(connection, table)
+
+    def _add_columns(self, connection: Connection, table: Table) -> None:
+        """Add what an older version of this program did not have; every column that came later has a default."""
+        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                written = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {written}"))
 
     def _read_key(self) -> bytes:
         """Return the database's own key; the first server that opens the database makes it."""
@@ -198,7 +214,7 @@ class Links:
                 return str(row.id)
         ids = {row.id for row in taken}
         link = next(prefix for prefix in prefixes if prefix not in ids)
-        row = {"id": link, "content": zlib.compress(content), "created": time.time(), "compiler": self._compiler}
+        row = {"id": link, "content": zlib.compress(content), "created": time.time(), **self._made_with}
         connection.execute(insert(_links).values(row))
         return link
 
@@ -223,7 +239,7 @@ class Links:
             state = decode(content)
         except (zlib.error, KeyError, IndexError, msgspec.DecodeError) as error:
             raise Damaged(f"what is stored under {link!r} cannot be read any more") from error
-        return OpenedLink(id=link, state=state, created=row.created, compiler=row.compiler)
+        return OpenedLink(id=link, state=state, created=row.created, compiler=row.compiler, cpu=row.cpu)
 
     def delete(self, link: str, token: str) -> None:
         """Take a link back; what others shared too stays for them.

@@ -29,14 +29,14 @@ def url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def links(url: str) -> Links:
-    return Links(url, "1.0")
+    return Links(url, "1.0", "Some CPU")
 
 
 def test_what_was_stored_comes_back(links: Links) -> None:
     saved = links.create(state(pane="asm"))
     opened = links.open(saved.id)
     assert opened.state == state(pane="asm")
-    assert (opened.id, opened.compiler) == (saved.id, "1.0")
+    assert (opened.id, opened.compiler, opened.cpu) == (saved.id, "1.0", "Some CPU")
     assert len(saved.id) == SHORTEST
     assert set(saved.id) <= set(ALPHABET)
 
@@ -44,14 +44,14 @@ def test_what_was_stored_comes_back(links: Links) -> None:
 def test_the_same_content_has_the_same_id(links: Links, url: str) -> None:
     first = links.create(state())
     reordered = Workspace(script="print(1)", files={"a": b"", "b": b"\0\xff"}, options=Options())
-    again = Links(url, "2.0").create(SharedState(workspace=reordered))
+    again = Links(url, "2.0", "Some CPU").create(SharedState(workspace=reordered))
     assert again.id == first.id
     assert again.delete_token != first.delete_token
     assert links.open(first.id).compiler == "1.0", "a link does not change"
 
 
 def test_other_databases_have_other_ids(links: Links, tmp_path: Path) -> None:
-    other = Links(f"sqlite:///{tmp_path / 'other.sqlite3'}", "1.0")
+    other = Links(f"sqlite:///{tmp_path / 'other.sqlite3'}", "1.0", "Some CPU")
     assert other.create(state()).id != links.create(state()).id
 
 
@@ -112,7 +112,7 @@ def test_many_at_once_lose_nothing(url: str) -> None:
     made: list[tuple[str, str]] = []
 
     def share(number: int) -> None:
-        mine = Links(url, "1.0")
+        mine = Links(url, "1.0", "Some CPU")
         for index in range(5):
             script = f"script {(number + index) % 4}"
             made.append((mine.create(state(script)).id, script))
@@ -122,7 +122,7 @@ def test_many_at_once_lose_nothing(url: str) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    links = Links(url, "1.0")
+    links = Links(url, "1.0", "Some CPU")
     assert len(made) == 20
     assert len({link for link, _ in made}) == 4
     assert all(links.open(link).state.workspace.script == script for link, script in made)
@@ -137,6 +137,15 @@ def test_links_of_the_first_format_open(links: Links) -> None:
     files, options = {"m": b"\1\2"}, Options(threads=2)
     workspace = Workspace(script="print(1)", files=files, options=options)
     assert opened == SharedState(workspace=workspace, view={"pane": "asm"})
+
+
+def test_a_database_of_an_older_version_is_kept(links: Links, url: str, tmp_path: Path) -> None:
+    old = links.create(state("old"))
+    with sqlite3.connect(tmp_path / "links.sqlite3") as database:
+        database.execute("ALTER TABLE links DROP COLUMN cpu")
+    newer = Links(url, "2.0", "Newer CPU")
+    assert (newer.open(old.id).state, newer.open(old.id).cpu) == (state("old"), "")
+    assert newer.open(newer.create(state("new")).id).cpu == "Newer CPU"
 
 
 @pytest.mark.parametrize("dialect", [postgresql.dialect(), sqlite.dialect()], ids=lambda dialect: dialect.name)
