@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.signature import Parameter, Signature, evaluate, show_size
 
 _C_TYPES: dict[tuple[str, int], Any] = {
@@ -38,12 +38,26 @@ def c_type(dtype: str) -> Any:
     return found
 
 
+class _ArrayParameter:
+    """What is asked of an array at every call, worked out once."""
+
+    __slots__ = ("dtype", "fixed_shape", "parameter")
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+        self.dtype = None if parameter.dtype == "handle" else numpy_dtype(parameter.dtype)
+        shape = parameter.shape or []
+        fixed = self.dtype is not None and not parameter.strides and all(isinstance(size, int) for size in shape)
+        self.fixed_shape = tuple(shape) if fixed else None
+
+
 class Binder:
     """Checks the arguments of one function and turns them into C values."""
 
     def __init__(self, signature: Signature) -> None:
         self._signature = signature
         self._name = signature.name
+        self._parameters = [_ArrayParameter(p) if p.shape is not None else p for p in signature.parameters]
         self._written = [i for i, p in enumerate(signature.parameters) if p.written]
         self.c_types = [ctypes.c_void_p if p.shape is not None else c_type(p.dtype) for p in signature.parameters]
         self.c_types += [c_type(t) for t in signature.sizes.values()]
@@ -56,27 +70,30 @@ class Binder:
         ArgumentError
             If they do not fit; the message names the argument.
         """
-        parameters = self._signature.parameters
-        if len(args) != len(parameters):
-            names = ", ".join(p.name for p in parameters)
-            raise ArgumentError(f"{self._name}: expected {len(parameters)} arguments ({names}), got {len(args)}")
+        if len(args) != len(self._parameters):
+            names = ", ".join(p.name for p in self._signature.parameters)
+            raise ArgumentError(f"{self._name}: expected {len(self._parameters)} arguments ({names}), got {len(args)}")
         values: list[Any] = []
         sizes: dict[str, int] = {}
         arrays: list[np.ndarray[Any, Any] | None] = []
-        for parameter, arg in zip(parameters, args, strict=True):
-            if parameter.shape is None:
-                scalar = self._scalar(parameter, arg)
-                sizes[parameter.name] = scalar
+        open_shapes: list[tuple[Parameter, np.ndarray[Any, Any]]] = []
+        for parameter, arg in zip(self._parameters, args, strict=True):
+            if isinstance(parameter, Parameter):
+                scalar = sizes[parameter.name] = self._scalar(parameter, arg)
                 values.append(scalar)
                 arrays.append(None)
-            else:
-                memory = self._array(parameter, arg)
-                arrays.append(memory)
-                values.append(memory.__array_interface__["data"][0])
-        self._check_shapes(arrays, sizes)
+                continue
+            memory, address = self._array(parameter, arg)
+            arrays.append(memory)
+            values.append(address)
+            if memory.shape != parameter.fixed_shape and parameter.dtype is not None:
+                open_shapes.append((parameter.parameter, memory))
+        if open_shapes:
+            self._check_shapes(open_shapes, sizes)
         if self._signature.noalias and self._written:
             self._check_aliasing(arrays)
-        return values + [sizes[name] for name in self._signature.sizes]
+        # What no shape tells is the offset of a first element, which callers never have.
+        return values + [sizes.get(name, 0) for name in self._signature.sizes]
 
     def _fail(self, parameter: Parameter, what: str) -> ArgumentError:
         return ArgumentError(f"{self._name}: argument {parameter.name!r} {what}")
@@ -95,47 +112,52 @@ class Binder:
             raise self._fail(parameter, f"must fit {parameter.dtype}, got {arg}")
         return arg
 
-    def _array(self, parameter: Parameter, arg: Any) -> np.ndarray[Any, Any]:
+    def _array(self, expected: _ArrayParameter, arg: Any) -> tuple[np.ndarray[Any, Any], int]:
+        parameter = expected.parameter
         if isinstance(arg, NDArray):
-            memory = arg.view()
+            memory, address = arg.view(), arg.address
         elif isinstance(arg, np.ndarray):
-            memory = arg
+            memory, address = arg, arg.__array_interface__["data"][0]
         else:
             raise self._fail(parameter, f"must be an array (tvm.nd.array or NumPy), got {type(arg).__name__}")
-        if parameter.dtype != "handle" and str(memory.dtype) != dt.element(parameter.dtype):
+        if memory.dtype != expected.dtype and expected.dtype is not None:
             raise self._fail(parameter, f"must have dtype {parameter.dtype}, got {memory.dtype}")
-        if not parameter.strides and not memory.flags.c_contiguous:
+        flags = memory.flags
+        if not flags.c_contiguous and not parameter.strides:
             raise self._fail(parameter, "must be C-contiguous; numpy.ascontiguousarray makes it so")
-        if parameter.written and not memory.flags.writeable:
+        if parameter.written and not flags.writeable:
             raise self._fail(parameter, "is written by the function, but the array is read-only")
-        if memory.size and memory.__array_interface__["data"][0] % parameter.alignment:
+        if address % parameter.alignment and memory.size:
             raise self._fail(parameter, f"must start at a multiple of {parameter.alignment} bytes; tvm.nd.array does")
-        return memory
+        return memory, address
 
-    def _check_shapes(self, arrays: list[Any], sizes: dict[str, int]) -> None:
+    def _check_shapes(self, arrays: list[tuple[Parameter, Any]], sizes: dict[str, int]) -> None:
         """Bind the sizes that stand alone in a shape or stride, then compare all of them."""
         wanted: list[tuple[Parameter, str, int, Any, int]] = []
-        for parameter, memory in zip(self._signature.parameters, arrays, strict=True):
-            if memory is None or parameter.dtype == "handle":
-                continue
+        for parameter, memory in arrays:
             expected = parameter.shape or []
             if memory.ndim != len(expected):
                 text = ", ".join(show_size(s) for s in expected)
                 raise self._fail(parameter, f"must have {len(expected)} dimensions ({text}), got shape {memory.shape}")
-            steps = [s // memory.itemsize for s in memory.strides] if parameter.strides else []
+            steps = self._steps(parameter, memory) if parameter.strides else []
             for what, sizes_of, actual in (("dimension", expected, memory.shape), ("stride", parameter.strides, steps)):
                 wanted += [(parameter, what, i, s, n) for i, (s, n) in enumerate(zip(sizes_of, actual, strict=True))]
         for _, _, _, size, actual in wanted:
             if isinstance(size, str):
                 sizes.setdefault(size, actual)
         for parameter, what, axis, size, actual in wanted:
-            value = size if isinstance(size, int) else evaluate(size, sizes)
+            value = evaluate(size, sizes)
+            if value is None:
+                raise self._fail(parameter, f"has {what} {axis} of {show_size(size)}, which no argument tells")
             if value != actual:
                 meaning = "" if isinstance(size, int) else f" ({show_size(size)})"
                 raise self._fail(parameter, f"must have {what} {axis} equal to {value}{meaning}, got {actual}")
-        for name in self._signature.sizes:
-            # What no shape tells is the offset of a first element, which callers never have.
-            sizes.setdefault(name, 0)
+
+    def _steps(self, parameter: Parameter, memory: np.ndarray[Any, Any]) -> list[int]:
+        """Return the strides of an array in elements."""
+        if any(stride % memory.itemsize for stride in memory.strides):
+            raise self._fail(parameter, f"must have strides of whole elements, got {memory.strides} bytes")
+        return [stride // memory.itemsize for stride in memory.strides]
 
     def _check_aliasing(self, arrays: list[Any]) -> None:
         parameters = self._signature.parameters

@@ -245,3 +245,20 @@ def test_texts_are_saved(add: Module, tmp_path: Path) -> None:
     for where in ("no/kernel.ll", "no/kernel.o", "no/kernel.so"):
         with pytest.raises(TVMError):
             add.save(str(tmp_path / where))
+
+
+def test_sizes_that_no_argument_tells() -> None:
+    n, step = Var("n"), Var("step")
+    for shape, strides, arg, message in (
+        ((n * 2,), (), floats(4), r"has dimension 0 of \(n \* 2\), which no argument tells"),
+        ((n,), (step,), unaligned_steps(), r"must have strides of whole elements"),
+    ):
+        out, handle = decl_buffer(shape, "float32", "out", strides=strides), Var("out", "handle")
+        func = PrimFunc((handle,), BufferStore(out, const(1.0), (const(0),)), {handle: out})
+        with pytest.raises(ArgumentError, match=message):
+            compile_module(IRModule({"put": func}))(arg)
+
+
+def unaligned_steps() -> np.ndarray[Any, Any]:
+    pairs = np.zeros(4, [("value", "float32"), ("odd", "uint16")])
+    return pairs["value"]
