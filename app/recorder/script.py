@@ -218,7 +218,7 @@ def _stopped(line: int | None, seconds: float) -> str:
 def _words(exc: BaseException, names: Mapping[str, Any]) -> str:
     """Return what an exception says; one of the script's own may fail even at that."""
     try:
-        return (str(exc) or type(exc).__name__) + suggestion(exc, names)
+        return (str(exc).strip() or type(exc).__name__) + suggestion(exc, names)
     except Exception as failure:
         return f"{type(exc).__name__}, which cannot be shown: {type(failure).__name__}"
 

@@ -75,7 +75,8 @@ class Session:
             self._script.run(self._request.budget_seconds, afterwards=self._complete)
         transform.watchers.remove(self._watcher)
         self._snapshot(None)
-        if self._request.mode == "ladder" and not self._script.problems:
+        measurable = self._last_schedule() is not None or not self._script.problems
+        if self._request.mode == "ladder" and measurable and not self._script.timed_out:
             self._ladder()
 
     def _snapshot(self, running_line: int | None, patience: float = PRINTING_SECONDS) -> None:

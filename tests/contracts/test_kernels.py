@@ -79,6 +79,14 @@ def test_a_ladder_measures_every_prefix_and_checks_it(explorer: FlaskClient) -> 
     assert all(row["gflops"] > 0 for row in rows)
 
 
+def test_a_ladder_measures_although_the_script_fails_later(explorer: FlaskClient) -> None:
+    started = explorer.post("/api/ladders", json={"script": MATMUL + "assert 1 > 2, 'never'\n"}).get_json()
+    stream = explorer.get(started["events"]).text
+    assert stream.count('"kind":"prefix"') == 3
+    assert '"message":"never"' in stream
+    assert '{"type":"ended","status":"ok","message":""}' in stream
+
+
 def test_a_ladder_needs_a_schedule(explorer: FlaskClient) -> None:
     started = explorer.post("/api/ladders", json={"script": "print(1)"}).get_json()
     stream = explorer.get(started["events"]).text
