@@ -30,9 +30,13 @@ export function startLinking() {
 }
 
 function readAnswer() {
-  const origins = readJson("answer").origins;
+  const { origins } = readJson("answer");
   if (origins.length) model.setOrigins(origins);
-  PANES.forEach(readPane);
+  for (const pane of PANES) {
+    // What stayed from an earlier answer does not know the origins of this one.
+    if (origins.length && $(`#pane-${pane}`).classList.contains("stale")) forget(pane);
+    else readPane(pane);
+  }
   colour();
   relight();
 }
@@ -40,6 +44,11 @@ function readAnswer() {
 function readPane(pane) {
   const block = $(`#links-${pane}`);
   if (block) model.setPane(pane, JSON.parse(block.textContent));
+  collect(pane);
+}
+
+function forget(pane) {
+  model.panes.delete(pane);
   collect(pane);
 }
 
