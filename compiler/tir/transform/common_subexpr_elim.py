@@ -11,6 +11,7 @@ from compiler.ir.primexpr import (
     PrimExpr,
     Var,
 )
+from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
@@ -44,10 +45,15 @@ def CommonSubexprElimTIR(enable_cse_tir: bool = True, identify_equiv_terms: bool
         if not enable_cse_tir or ctx.config.get("tir.disable_cse_tir"):
             return func
         equivalent = identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
-        known = list(func.params)
+        known = [*func.params, *_vars_of_buffers(func)]
         return func.with_body(_Eliminator(Numbering(equivalent), known).region(func.body))
 
     return PrimFuncPass(transform, PassInfo(0, "tir.CommonSubexprElimTIR"))
+
+
+def _vars_of_buffers(func: PrimFunc) -> list[Var]:
+    """Return the variables that the parameters' buffers bring with them: symbolic shapes and strides."""
+    return [v for b in func.buffer_map.values() for v in free_vars((*b.shape, *b.strides, b.elem_offset))]
 
 
 class _Entry:
