@@ -1,9 +1,9 @@
 """Matmul, packed and register-tiled
 
 What the fast libraries do. B is copied into panels as wide as a register tile, each just before it is used, so that it
-waits in the second cache. A tile of C, six rows of sixty-four columns, stays in vector registers while k runs: with
-AVX-512 these are twenty-four accumulators. 1024 is no multiple of six, so the loop over tiles is partitioned: whole
-tiles first, then one that is smaller.
+waits in the second cache. A tile of C stays in vector registers while k runs: AVX-512 has thirty-two of sixteen floats,
+and six rows of sixty-four columns take twenty-four of them; older machines have room for sixteen columns. 1024 is no
+multiple of six, so the loop over tiles is partitioned: whole tiles first, then one that is smaller.
 """
 
 import numpy as np
@@ -11,7 +11,8 @@ import tvm
 from tvm import te
 
 M = N = K = 1024
-ROWS, COLUMNS = 6, 64
+ROWS = 6
+COLUMNS = 64 if tvm.target.codegen.llvm_get_vector_width("llvm") == 512 else 16
 
 A = te.placeholder((M, K), name="A")
 B = te.placeholder((K, N), name="B")

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import guard_names
+from compiler.target import codegen
 from compiler.target.target import Target
 
-__all__ = ["Target"]
+__all__ = ["Target", "codegen"]
 
 if not TYPE_CHECKING:
     __getattr__ = guard_names("tvm.target", __all__)

@@ -14,6 +14,7 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.native_code import ObjectCode
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, register_type
+from compiler.target.codegen.llvm.vector_width import vector_bits
 from compiler.target.target import Target
 
 _BITS = {"float32": 32, "float64": 64}
@@ -23,19 +24,11 @@ _SECONDS = 0.03
 _REPEATS = 5
 
 
-def vector_bits(target: Target) -> int:
-    """Return the width of the vectors that code for a target uses."""
-    features = target.features.split(",")
-    if "+avx512f" in features and "+prefer-256-bit" not in features:
-        return 512
-    return 256 if "+avx" in features or "+avx2" in features else 128
-
-
 @cache
 def _kernel(dtype: str) -> tuple[ObjectCode, Any, int]:
     """Return code that runs ``n`` rounds of independent fused multiply-adds, and its operations a round."""
     target = Target("llvm")
-    lanes = vector_bits(target) // _BITS[dtype]
+    lanes = max(vector_bits(target), 128) // _BITS[dtype]
     module = ir.Module("peak")
     module.triple = target.triple
     function = ir.Function(module, ir.FunctionType(VOID, [POINTER, I64]), "strata_peak")

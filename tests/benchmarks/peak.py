@@ -10,8 +10,8 @@ import statistics
 
 from compiler.runtime.device import cpu
 from compiler.runtime.native_code import host_cpu
-from compiler.target.peak import measure_peak, vector_bits
-from compiler.target.target import Target
+from compiler.target.codegen import llvm_get_vector_width
+from compiler.target.peak import measure_peak
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, cpu(0).multi_processor_count])
     threads = sorted(set(parser.parse_args().threads))
-    print(f"{host_cpu()}, vectors of {vector_bits(Target('llvm'))} bits, fused multiply-adds from registers")
+    print(f"{host_cpu()}, vectors of {llvm_get_vector_width()} bits, fused multiply-adds from registers")
     print(f"{'GFLOP/s':12}" + "".join(f"{f'{n} thread' + 's' * (n > 1):>12}" for n in threads))
     for dtype in ("float32", "float64"):
         rates = [statistics.median(measure_peak(dtype, n) for _ in range(5)) for n in threads]

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from compiler.ir.error import BuildError, TargetError
+from compiler.ir.error import ArgumentError, BuildError, TargetError
 from compiler.ir.primexpr import PrimExpr
 from compiler.target import host_check
 from compiler.target.assembly_targets import assembly_targets
+from compiler.target.codegen import llvm_get_vector_width
 from compiler.target.codegen.llvm import assembly_summary, codegen, runtime_module
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
@@ -90,6 +91,13 @@ VECTOR_BITS = {
 }
 
 
+@pytest.mark.parametrize("key", VECTOR_BITS)
+def test_widths_of_vectors(key: str) -> None:
+    assert llvm_get_vector_width(assembly_targets()[key].target) == VECTOR_BITS[key]
+    with assembly_targets()[key].target:
+        assert llvm_get_vector_width() == VECTOR_BITS[key]
+
+
 def test_every_selectable_target_is_tested() -> None:
     assert set(assembly_targets()) == {"host", *VECTOR_FMA}
 
@@ -129,5 +137,9 @@ def test_what_llvm_does_not_know(target: str, error: type[Exception], message: s
 
 
 def test_peak_is_a_rate() -> None:
-    single, double = measure_peak("float32"), measure_peak("float64")
-    assert single > double > 0.1
+    for dtype in ("float32", "float64"):
+        assert 0 < measure_peak(dtype) < 1e5
+    with pytest.raises(ArgumentError, match="dtype must be one of float32, float64, got 'int8'"):
+        measure_peak("int8")
+    with pytest.raises(ArgumentError, match="threads must be positive"):
+        measure_peak("float32", 0)
