@@ -130,7 +130,8 @@ class CanonicalSimplifier(RewriteSimplifier):
         same = deep_equal(left, n.a) and deep_equal(right, n.b)
         e = n if same else type(n)(left, right)
         rewritten = self.visit_BinaryOp(e)
-        if isinstance(rewritten, (Add, Sub, IntImm)):
+        known = isinstance(rewritten, (Mul, FloorDiv, FloorMod)) and isinstance(rewritten.b, IntImm)
+        if isinstance(rewritten, (Add, Sub, IntImm)) or (known and rewritten is not e):
             self._collect(rewritten, factor, into, span)
         else:
             into.add_term(Split(rewritten, factor, 1, NO_UPPER, span))

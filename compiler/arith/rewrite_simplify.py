@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from compiler.arith.const_int_bound import UNBOUNDED, Interval
@@ -231,16 +232,25 @@ class RewriteSimplifier(Mutator):
         if self.known.symbolic:
             yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
             yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
-        if self._assuming:  # one assumption at a time: each sum would ask for all of them again, and so on
-            return
-        self._assuming = True
+        if self.known.not_positive and not self._assuming:
+            with self._one_assumption():
+                for less in self.known.not_positive:
+                    if less.dtype == e.dtype:  # e + less <= e <= e - less
+                        yield self.known.bounds.visit(self._again(Add(e, less)))[0], UNBOUNDED
+                        yield -UNBOUNDED, self.known.bounds.visit(self._again(Sub(e, less)))[1]
+
+    @contextmanager
+    def _one_assumption(self) -> Iterator[None]:
+        """Weigh assumed comparisons one at a time: each sum would ask for all of them again, and so on.
+
+        What is simplified inside is not remembered outside, where more can be known.
+        """
+        memo, self._assuming = self.known.memos[self.memo_name], True
+        self.known.memos[self.memo_name] = {}
         try:
-            for less in self.known.not_positive:
-                if less.dtype == e.dtype:  # e + less <= e <= e - less
-                    yield self.known.bounds.visit(self._again(Add(e, less)))[0], UNBOUNDED
-                    yield -UNBOUNDED, self.known.bounds.visit(self._again(Sub(e, less)))[1]
+            yield
         finally:
-            self._assuming = False
+            self.known.memos[self.memo_name], self._assuming = memo, False
 
     def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
         """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from compiler.ir.primexpr import (
@@ -31,6 +33,14 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+
+_EXAMPLES = os.environ.get("STRATA_EXAMPLES")
+
+
+def examples(count: int) -> settings:
+    """Return how many examples a property is tried on: the same few in every run, or STRATA_EXAMPLES new ones."""
+    return settings(max_examples=int(_EXAMPLES or count), derandomize=_EXAMPLES is None, deadline=None)
+
 
 VARIABLES = [Var(name) for name in "xyzw"]
 RANGES = {"x": (0, 15), "y": (0, 7), "z": (-9, 9), "w": (3, 3)}

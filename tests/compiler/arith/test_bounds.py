@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from compiler.arith import (
@@ -53,13 +53,13 @@ from compiler.ir.primexpr import (
 )
 from compiler.tir.op import all as all_of
 from compiler.tir.op import likely
-from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, written
+from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, examples, written
 
 x, y, z, w = VARIABLES
 i, j, n, m = (Var(name) for name in ("i", "j", "n", "m"))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_values_lie_in_the_interval_and_the_congruence(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = Analyzer()
@@ -125,7 +125,7 @@ def test_conditions_narrow_intervals(condition: PrimExpr, expected: tuple[int, i
     assert analyzer.const_int_bound(x) == (-9, 9)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(INTEGERS, ASSIGNMENTS)
 def test_the_set_of_an_expression_holds_its_values(e: PrimExpr, outer: dict[str, int]) -> None:
     """Relax x and y, and compare the ends, which may depend on z and w, with all values."""
@@ -246,7 +246,7 @@ def test_nothing_can_be_deduced() -> None:
     assert deduce_bound(i, i % 4 < 3, {}, {}).is_nothing()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.sampled_from([LT, LE, GT, GE, EQ]),
     st.sampled_from([-4, -3, -1, 1, 2, 5]),
@@ -283,7 +283,7 @@ BOUNDS_ON_X = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(BOUNDS_ON_X, min_size=1, max_size=3), ASSIGNMENTS)
 def test_clip_bounds_are_the_condition(conditions: list[PrimExpr], values: dict[str, int]) -> None:
     condition = all_of(*conditions)

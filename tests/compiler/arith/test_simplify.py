@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.arith import Analyzer, ConstIntBound, ModularSet
@@ -40,6 +40,7 @@ from tests.compiler.arith.expressions import (
     RANGES,
     VARIABLES,
     evaluate,
+    examples,
     written,
 )
 
@@ -60,7 +61,7 @@ def same_value(before: PrimExpr, after: PrimExpr, values: dict[str, int]) -> Non
     assert evaluate(after, values) == expected, f"{written(before)} became {written(after)} at {values}"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = bounded()
@@ -69,7 +70,7 @@ def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) 
             same_value(e, simplified, values)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(CONDITIONS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_simplified_conditions_keep_truth(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = bounded()
@@ -78,7 +79,7 @@ def test_simplified_conditions_keep_truth(e: PrimExpr, points: list[dict[str, in
             same_value(e, simplified, values)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(CONDITIONS, INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_simplification_under_a_condition_keeps_values_where_it_holds(
     condition: PrimExpr, e: PrimExpr, points: list[dict[str, int]]
@@ -98,7 +99,7 @@ def test_simplification_under_a_condition_keeps_values_where_it_holds(
         same_value(e, simplified, values)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(INTEGERS)
 def test_simplification_settles(e: PrimExpr) -> None:
     analyzer = bounded()

@@ -260,13 +260,13 @@ def test_expressions_and_loops_of_any_depth() -> None:
     left: PrimExpr = a[const(1)]
     right: PrimExpr = a[const(1)]
     chosen: PrimExpr = a[const(1)]
-    for k in range(70):
+    for k in range(300):
         left = left + a[const(k % 4)] * 2
         right = a[const(k % 4)] - (right * 1 + k)
         chosen = op.if_then_else(a[const(0)] > k, const(k), Max(chosen, a[const(2)]))
     values = np.array([5, -3, 7, 11], np.int32)
     expected_left, expected_right, expected_chosen = -3, -3, -3
-    for k in range(70):
+    for k in range(300):
         expected_left += int(values[k % 4]) * 2
         expected_right = int(values[k % 4]) - (expected_right + k)
         expected_chosen = k if values[0] > k else max(expected_chosen, 7)
