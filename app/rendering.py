@@ -1,146 +1,23 @@
-"""From an answer to what the templates draw: the timeline, the panes and their titles, the origin table."""
+"""From an answer to what the templates draw: the panes, their titles, the origin table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
 
-from app.artifacts import Answer, Listing, Measurement, Step, Unit
+from app.artifacts import Answer, Listing, Measurement, Unit
 from app.differences import Diff, diff
 from app.drawing import Chunk, chunks, line_links
 from app.instructions import describe_instructions
+from app.timeline import Row, Stop, describe, stops, timeline
 
 
 def origin_rows(answer: Answer) -> list[list[Any]]:
     """Return the origin table as ``[id, level, line or 0, parents]``, which is all that linking needs."""
     return [[row.id, row.level, row.line or 0, row.parents] for row in answer.origins]
-
-
-# The timeline
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A step that can be chosen; ``id`` survives a recompilation that keeps the step."""
-
-    id: str
-    step: Step
-    position: int
-
-    @property
-    def name(self) -> str:
-        """The step's name; that lowering passes work on TIR goes without saying."""
-        return self.step.name.removeprefix("tir.")
-
-    @property
-    def size(self) -> str:
-        """What the step did to the program's size: lines, or instructions."""
-        delta = self.step.delta
-        if self.step.group in ("llvm", "assembly"):
-            return f"{delta['instructions']:,}" if "instructions" in delta else ""
-        if not self.step.changed:
-            return "="
-        lines = delta.get("lines", 0)
-        return signed(lines) if lines else "±0"
-
-
-@dataclass(frozen=True)
-class Chip:
-    """One button of the strip: a step, or several steps folded together (a phase, a run of one primitive)."""
-
-    label: str
-    stop: Stop
-    small: str
-    dim: bool = False
-    members: list[Stop] = field(default_factory=list)
-    """Steps inside, shown when the chip is opened."""
-
-    @property
-    def hidden(self) -> int:
-        """How many of the steps inside changed nothing."""
-        return sum(not stop.step.changed for stop in self.members)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A named group of the strip."""
-
-    key: str
-    title: str
-    chips: list[Chip]
-
-
-def signed(number: int) -> str:
-    """Return ``+24`` or, with a true minus sign, ``−6``."""
-    return f"+{number:,}" if number > 0 else f"−{-number:,}" if number < 0 else "0"
-
-
-def stops(unit: Unit) -> list[Stop]:
-    """Return the steps of a unit with ids made of group, name and how often the name came before."""
-    seen: dict[tuple[str, str], int] = {}
-    out = []
-    for position, step in enumerate(unit.steps):
-        nth = seen[step.group, step.name] = seen.get((step.group, step.name), -1) + 1
-        out.append(Stop(f"{step.group}:{step.name}:{nth}", step, position))
-    return out
-
-
-def _schedule_chips(steps: list[Stop]) -> list[Chip]:
-    runs: list[list[Stop]] = []
-    for stop in steps:
-        if runs and runs[-1][0].step.name == stop.step.name:
-            runs[-1].append(stop)
-        else:
-            runs.append([stop])
-    chips = []
-    for run in runs:
-        name = run[0].step.name
-        lines = sorted({stop.step.line for stop in run if stop.step.line})
-        small = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]}–{lines[-1]}" if lines else "definition"
-        label = f"{name} ×{len(run)}" if len(run) > 1 else name
-        chips.append(Chip(label, run[-1], small, dim=not run[-1].step.applied, members=run))
-    return chips
-
-
-def _phase_chips(steps: list[Stop]) -> list[Chip]:
-    phases: dict[int | None, list[Stop]] = {}
-    for stop in steps:
-        phases.setdefault(stop.step.phase, []).append(stop)
-    chips = []
-    for phase, members in phases.items():
-        lines = sum(stop.step.delta.get("lines", 0) for stop in members)
-        changed = any(stop.step.changed for stop in members)
-        small = "=" if not changed else signed(lines) if lines else "±0"
-        label = f"Phase {phase}" if phase is not None else members[0].step.name
-        chips.append(Chip(label, members[-1], small, dim=not changed, members=members))
-    return chips
-
-
-def _single_chips(steps: list[Stop]) -> list[Chip]:
-    return [Chip(stop.step.name, stop, stop.size, dim=not stop.step.changed) for stop in steps]
-
-
-ROWS: tuple[tuple[str, str, Callable[[list[Stop]], list[Chip]]], ...] = (
-    ("schedule", "Schedule", _schedule_chips),
-    ("lowering", "Lowering", _phase_chips),
-    ("llvm", "LLVM", _single_chips),
-)
-
-
-def timeline(unit: Unit | None) -> list[Row]:
-    """Return the strip of a unit; empty rows are left out."""
-    if unit is None:
-        return []
-    every = stops(unit)
-    rows = []
-    for key, title, fold in ROWS:
-        mine = [stop for stop in every if stop.step.group == key]
-        if mine:
-            rows.append(Row(key, title, fold(mine)))
-    return rows
 
 
 # Panes
@@ -225,11 +102,6 @@ class Text:
             facts.append(_count(len(self.listing.lines), "line"))
         facts.append(f"{self.listing.linked:.0%} linked".replace("%", "\u202f%"))
         return facts
-
-
-def describe(stop: Stop) -> str:
-    """Return how a title names a step: ``phase 3 · MakePackedAPI``, ``optimised``."""
-    return f"phase {stop.step.phase} · {stop.name}" if stop.step.phase is not None else stop.name
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,9 +20,10 @@ from app.completions import completions
 from app.differences import diff
 from app.drawing import CHUNK_LINES, Listings, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
-from app.rendering import PaneName, Text, View, describe, duration, how_measured, page
+from app.rendering import PaneName, Text, View, duration, how_measured, page
 from app.security import allow_embedding
 from app.services import present_services
+from app.timeline import describe
 from compiler.target.assembly_targets import assembly_targets
 
 bp = Blueprint("explorer", __name__)

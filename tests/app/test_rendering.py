@@ -1,43 +1,13 @@
-"""From an answer to panes: which step each shows, the timeline's chips, the words of the titles."""
+"""From an answer to panes: which step each shows, the words of the titles."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Measurement, Step, Unit
-from app.rendering import PREVIOUS, View, duration, how_measured, page, signed, stops, timeline
+from app.artifacts import Answer, Measurement, Unit
+from app.rendering import PREVIOUS, View, duration, how_measured, page
 from tests.app.fixtures import full_answer
-
-
-def chips(answer: Answer) -> dict[str, list[tuple[str, str]]]:
-    rows = timeline(answer.units[0])
-    return {row.key: [(chip.label, chip.small) for chip in row.chips] for row in rows}
-
-
-def test_the_strip_goes_from_the_first_primitive_to_llvm() -> None:
-    assert chips(full_answer()) == {
-        "schedule": [("default", "line 2"), ("split", "line 3"), ("parallel", "line 4")],
-        "lowering": [("Phase 0", "+8"), ("Phase 2", "="), ("Phase 3", "±0")],
-        "llvm": [("as emitted", "5"), ("optimised", "4")],
-    }
-
-
-def test_a_run_of_one_primitive_is_one_chip_that_leads_to_its_end() -> None:
-    names = ["default", "split", "split", "split", "reorder"]
-    steps = [Step(group="schedule", name=name, line=number) for number, name in enumerate(names, 10)]
-    [row] = timeline(Unit(name="main", steps=steps))
-    assert [(chip.label, chip.small, chip.stop.position) for chip in row.chips] == [
-        ("default", "line 10", 0),
-        ("split ×3", "lines 11–13", 3),
-        ("reorder", "line 14", 4),
-    ]
-
-
-def test_primitives_left_out_are_dim() -> None:
-    steps = [Step(group="schedule", name="split"), Step(group="schedule", name="vectorize", applied=False)]
-    [row] = timeline(Unit(name="main", steps=steps))
-    assert [chip.dim for chip in row.chips] == [False, True]
 
 
 def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
@@ -86,11 +56,6 @@ def test_an_empty_answer_has_empty_panes() -> None:
     assert all(text.listing is None and text.facts == [] for text in empty.texts.values())
 
 
-def test_step_ids_tell_passes_of_one_name_apart() -> None:
-    steps = [Step(group="lowering", name="Simplify"), Step(group="lowering", name="Simplify")]
-    assert [stop.id for stop in stops(Unit(name="f", steps=steps))] == ["lowering:Simplify:0", "lowering:Simplify:1"]
-
-
 @pytest.mark.parametrize("raw", ["", "[]", "{", '{"unit": "x"}', '{"loops": 3}'])
 def test_a_view_that_makes_no_sense_is_the_default(raw: str) -> None:
     assert View.read(raw) == View()
@@ -106,11 +71,6 @@ def test_data_for_the_scripts_is_plain() -> None:
 )
 def test_durations_have_three_digits(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(("number", "text"), [(24, "+24"), (-6, "−6"), (0, "0"), (1200, "+1,200")])
-def test_signs(number: int, text: str) -> None:
-    assert signed(number) == text
 
 
 def test_a_measurement_says_how_it_was_taken() -> None:
