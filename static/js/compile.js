@@ -29,6 +29,7 @@ export function compile() {
     done();
     if (response.ok) swap(html, arrived);
     else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(response));
+    else if (response.status === 429) tooMany(response);
     else fail("something went wrong on the server");
   });
 }
@@ -124,6 +125,12 @@ function done() {
   running(false);
 }
 
+function tooMany(response) {
+  const seconds = Number(response.headers.get("Retry-After")) || 5;
+  fail(`too many requests; next try in ${seconds} s`);
+  timer = setTimeout(compile, seconds * 1000);
+}
+
 /** Busy servers say when to come back. */
 function refused(response) {
   const seconds = Number(response.headers.get("Retry-After"));
@@ -145,7 +152,8 @@ function arrived() {
   tell("answered", answer);
 }
 
-export function markStale(names) {
-  for (const pane of $$("[data-pane].pane")) pane.classList.toggle("stale", names.includes(pane.dataset.pane) && pane.dataset.pane !== "bench");
+function markStale(names) {
+  // The benchmark is as old as its measurements, whatever was compiled since.
+  for (const pane of $$(".pane:not(#pane-bench)")) pane.classList.toggle("stale", names.includes(pane.dataset.pane));
   $("#strip").classList.toggle("stale", names.includes("strip"));
 }

@@ -15,7 +15,10 @@ export const ladder = {
 export function startLadder() {
   $("#ladder-button").addEventListener("click", toggleLadder);
   document.addEventListener("click", ({ target }) => { if (target.id === "ladder-stop") stop(); });
-  on("answered", labelSteps);
+  on("answered", ({ measurements }) => {
+    if (measurements.length && !shown) $("#pane-bench").classList.remove("stale");
+    labelSteps();
+  });
   on("edited", () => { if ($("#bench table")) $("#pane-bench").classList.add("stale"); });
 }
 

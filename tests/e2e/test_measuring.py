@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -33,6 +34,8 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     expect(page.locator("#bench .rule.numpy")).to_have_count(1)
     expect(page.locator("#bench .rule.peak")).to_have_count(1)
     assert page.locator("#bench g.bar").count() == len(kernels)
+    write(page, MATMUL.replace("factor=16", "factor=8"))
+    expect(page.locator("#pane-bench")).to_have_class(re.compile("stale"))
 
 
 def test_a_ladder_can_be_stopped(explorer: str, open_page: Callable[..., Page]) -> None:
