@@ -20,6 +20,7 @@ from app.completions import completions
 from app.differences import diff
 from app.drawing import CHUNK_LINES, Listings, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
+from app.openapi import Content, json_of, operation
 from app.rendering import PaneName, Text, View, duration, how_measured, page
 from app.security import allow_embedding
 from app.services import present_services
@@ -80,6 +81,7 @@ def open_link(link: str) -> str:
 
 
 @bp.get("/z/<link>/code")
+@operation(answers={200: Content("text/plain")})
 def open_code(link: str) -> Response:
     """A permalink's script alone."""
     script = present_services().links.open(link).state.workspace.script
@@ -182,6 +184,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @bp.post("/run")
+@operation(answers={200: Content("application/x-ndjson", Piece)})
 def run() -> Response:
     """Run what the editor holds in full: a line of JSON whenever there is news, the last with every pane."""
     response = Response(stream_with_context(_run_pieces()), mimetype="application/x-ndjson")
@@ -242,6 +245,7 @@ def _read_options() -> Any:
 
 
 @bp.get("/completions")
+@operation(answers={200: json_of(dict[str, list[dict[str, str]]])})
 def names() -> Response:
     """The names that the editor completes and explains."""
     response = Response(msgspec.json.encode(completions()), mimetype="application/json")
