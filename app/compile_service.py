@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from app.errors import InvalidBody, Superseded, TooLarge, Unavailable
 from app.flights import Flights
 from app.queue import Turn, Turns
 from app.sandbox import Job, Limits, Runner, SandboxError
+from compiler.runtime.threads import available_cores
 
 WALL_MARGIN_SECONDS = 4.0
 """Time beyond a script's budget for what cannot be interrupted, and for the last snapshot."""
@@ -107,7 +107,7 @@ class Starter:
             wall_seconds=budget + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
-            memory_bytes=Limits().memory_bytes + 2 * min(threads, os.cpu_count() or 1) * THREAD_BYTES,
+            memory_bytes=Limits().memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES,
         )
         try:
             return self._runner.start(msgspec.json.encode(request), workspace.files, limits)

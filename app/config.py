@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from compiler.runtime.threads import available_cores
+
 MIB = 1 << 20
 PREFIX = "STRATA_"
 """``STRATA_DATA_DIR`` in the environment is the setting ``data_dir``, and so on for every setting."""
@@ -23,10 +25,6 @@ def default_data_dir() -> Path:
     """Where data is kept when nobody says: the user's data directory, by the XDG rules."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "strata"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,7 +45,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Host names the server answers to, with commas; empty means any, or this machine's own names on loopback."""
     pool: int = 2
     """Zygotes that wait for scripts."""
-    compiling: int = msgspec.field(default_factory=lambda: max(2, _cores()))
+    compiling: int = msgspec.field(default_factory=lambda: max(2, available_cores()))
     """Scripts that are compiled at one time."""
     waiting: int = 128
     """Requests that may wait for their turn, all clients together."""

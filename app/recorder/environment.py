@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
 
 import compiler
-from compiler.runtime.threads import parallel_runtime
+from compiler.runtime.threads import available_cores, parallel_runtime
 
 
 def _cpu_model() -> str:
@@ -20,12 +19,8 @@ def _cpu_model() -> str:
     return platform.machine()
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 CPU = _cpu_model()
-CORES = _cores()
+CORES = available_cores()
 """Of the machine: a script may be confined to some of them."""
 
 
