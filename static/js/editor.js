@@ -7,7 +7,8 @@ import {
 } from "../vendor/codemirror.js";
 import { complete, explain } from "./completion.js";
 import { $ } from "./dom.js";
-import { tell } from "./state.js";
+import { keepDraft, readDraft } from "./draft.js";
+import { state, tell } from "./state.js";
 
 const style = HighlightStyle.define([
   { tag: tags.comment, class: "c" },
@@ -67,8 +68,6 @@ function decorate(doc, { tints, related, failed, running }) {
   return Decoration.set(marks);
 }
 
-const TYPED = new Set(["input", "delete", "undo", "redo", "move"]);
-
 function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce),
@@ -82,7 +81,10 @@ function makeView() {
       ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab,
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) tell("edited", update.transactions.some((t) => [...TYPED].some((kind) => t.isUserEvent(kind))));
+      if (update.docChanged) {
+        keepDraft(update.state.doc.toString());
+        tell("edited");
+      }
       if (update.selectionSet && update.view.hasFocus && !update.docChanged) {
         tell("source-lines", linesAt(update.view, update.state.selection.main.head));
       }
@@ -93,7 +95,9 @@ function makeView() {
       pointerleave: () => { hovered = 0; tell("source-lines", []); },
     }),
   ];
-  const doc = $("#script").value;
+  const draft = readDraft();
+  if (draft !== null && draft !== $("#script").value) state.compiled = false;
+  const doc = draft ?? $("#script").value;
   return new EditorView({ state: EditorState.create({ doc, extensions }), parent: $("#editor") });
 }
 

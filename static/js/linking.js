@@ -1,9 +1,15 @@
 // Lights up, in every pane, what the line under the pointer or the cursor came from and what became of it.
-import { $, $$, announce } from "./dom.js";
+import { $, $$, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty } from "./links.js";
 import { on, readJson, tell } from "./state.js";
 
+/** Why a line of a pane may map to nothing. */
+const REASONS = {
+  loops: "No line of the script made this one: it frames the function, or a pass put it there",
+  llvm: "No line of the loop IR made this one: LLVM declares things with it, or keeps its blocks apart",
+  asm: "No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds a constant",
+};
 const TINTS = 8;
 const PANES = ["loops", "llvm", "asm"];
 const model = new LinkModel();
@@ -121,7 +127,7 @@ function pin(place) {
   if (isEmpty(place.footprint)) {
     pinned = null;
     show(null);
-    announce("This line maps to nothing");
+    toast(REASONS[place.pane] ?? "Nothing was made from this line");
     return;
   }
   pinned = place;

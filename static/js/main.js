@@ -48,4 +48,5 @@ startFiles();
 startShare();
 startKeys();
 startCompiling();
+retitle();
 document.documentElement.dataset.ready = "true";

@@ -103,6 +103,13 @@ def test_a_pane_can_have_the_whole_room(fixed: str, open_page: Callable[..., Pag
     expect(page.locator(".pane:visible")).to_have_count(7)
 
 
+def test_a_line_that_maps_to_nothing_says_why(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.locator("#body-asm .l", has_text="retq").click()
+    expect(page.locator("#toast")).to_contain_text("leaves the function")
+    expect(page.locator(".related")).to_have_count(0)
+
+
 def test_panes_keep_their_sizes_and_the_theme(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed, color_scheme="light")
     bar = page.locator(".gutter[data-split='columns']")
@@ -154,6 +161,17 @@ def test_files_can_be_dropped_on_the_page(fixed: str, open_page: Callable[..., P
     expect(page.locator("#drop")).to_be_hidden()
     page.evaluate(f"([name, text]) => ({drop})(name, text)", ["other.py", '"""Dropped"""'])
     expect(page.locator("#title")).to_have_text("Dropped")
+
+
+def test_what_was_typed_survives_a_reload(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, '"""My own"""\nraise X')
+    page.reload()
+    expect(page.locator(".cm-content")).to_contain_text("My own")
+    expect(page.locator("#title")).to_have_text("My own")
+    expect(page.locator("#state")).to_contain_text("ValueError")
+    page.goto(fixed)
+    expect(page.locator(".cm-content")).not_to_contain_text("My own")
 
 
 class SlowRunner(FixedRunner):
