@@ -29,6 +29,7 @@ DOMAINS: dict[str, tuple[float, float]] = {
     "atanh": (-0.95, 0.95),
     "acosh": (1, 50),
     "pow": (0.1, 5),
+    "exp10": (-4, 4),
 }
 UNARY = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
