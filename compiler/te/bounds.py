@@ -231,7 +231,7 @@ def _pass_up(stage: Stage, bounds: Bounds, sets: Sets) -> None:
             if _whole(sets[r.rebased], domains[r.rebased]):
                 sets[r.parent] = IntSet.from_range(domains[r.parent])
             else:
-                value = r.rebased.var + domains[r.parent].min
+                value = domains[r.parent].min + r.rebased.var
                 sets[r.parent] = eval_set(value, {r.rebased.var: sets[r.rebased]}, analyzer)
 
 
