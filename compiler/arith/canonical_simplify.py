@@ -211,7 +211,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         smaller = self._reduced(left, right)
         if smaller is None:
             smaller = self._moved(left, right)
-        return result if smaller is None or deep_equal(smaller, result) else self._again(smaller)
+        return result if smaller is None or deep_equal(smaller, result) else self.again(smaller)
 
     def _reduced(self, left: Sum, right: Sum) -> PrimExpr | None:
         """Divide both sides by what all of their terms share, up to a rest that cannot matter."""

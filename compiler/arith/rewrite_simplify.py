@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from compiler.arith.const_int_bound import UNBOUNDED, Interval
 from compiler.arith.deep_equal import deep_equal
-from compiler.arith.knowledge import NEGATION, Knowledge
+from compiler.arith.proving import Prover, negation
 from compiler.arith.rules import SCALAR, VECTOR
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.origin import ambient
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -47,85 +43,15 @@ from compiler.ir.primexpr import (
     const,
     fold,
 )
-from compiler.ir.substitute import substitute, uses_var
-
-_MOST_REWRITES = 64
-"""How deep rewritten results are rewritten again; real expressions need a few."""
+from compiler.ir.substitute import substitute
 
 _CONSTANT_RIGHT = (Add, Mul, EQ, NE, And, Or)
 
 
-class RewriteSimplifier(Mutator):
-    """Simplifies expressions by rules.  Results are remembered until the facts change."""
+class RewriteSimplifier(Prover):
+    """Simplifies expressions by rules."""
 
     memo_name = "rewrite"
-
-    def __init__(self, known: Knowledge) -> None:
-        self.known = known
-        self._depth = 0
-        self._assuming = False
-
-    def __call__(self, e: PrimExpr) -> PrimExpr:
-        """Return ``e`` simplified."""
-        return self.visit(e)  # type: ignore[no-any-return]
-
-    def visit(self, n: Any, *args: Any) -> Any:
-        """Return ``n`` simplified; the very same object where nothing changed."""
-        kind = type(n)
-        if kind is IntImm:
-            return n
-        memo = self.known.memos[self.memo_name]
-        found = memo.get(n)
-        if found is not None:
-            return found
-        outer = ambient.span
-        ambient.span = n.span
-        try:
-            rule = self._table.get(kind) or self._resolve(kind)
-            result = rule(self, n)
-        finally:
-            ambient.span = outer
-        if result is not n:
-            memo[result] = result
-            if ambient.listener is not None:
-                ambient.listener(n, result)
-        memo[n] = result
-        return result
-
-    # Questions that rules ask
-
-    def low(self, e: PrimExpr) -> int:
-        """Return the smallest value of ``e``."""
-        return self.known.bounds.visit(e)[0]
-
-    def high(self, e: PrimExpr) -> int:
-        """Return the largest value of ``e``."""
-        return self.known.bounds.visit(e)[1]
-
-    def divisible(self, e: PrimExpr, divisor: int) -> bool:
-        """Return whether ``divisor`` always divides ``e``."""
-        coeff, base = self.known.modular.visit(e)
-        return coeff % divisor == 0 and base % divisor == 0
-
-    def within_block(self, e: PrimExpr, distance: int, size: int) -> bool:
-        """Return whether ``e`` and ``e + distance`` always have the same quotient by ``size``."""
-        low, high = self.known.bounds.visit(e)
-        if low // size == (high + distance) // size and (low + distance) // size == high // size:
-            return True
-        coeff, base = self.known.modular.visit(e)
-        return coeff % size == 0 and 0 <= base % size + distance < size
-
-    def prove(self, condition: PrimExpr) -> bool:
-        """Return whether ``condition`` is known to hold."""
-        if self._depth > _MOST_REWRITES:
-            return False
-        result = self.visit(condition)
-        return isinstance(result, IntImm) and result.value == 1
-
-    def equal(self, a: PrimExpr, b: PrimExpr) -> bool:
-        """Return whether two expressions are known to be equal."""
-        difference = self.visit(Sub(a, b))
-        return isinstance(difference, IntImm) and difference.value == 0
 
     # Arithmetic
 
@@ -156,20 +82,13 @@ class RewriteSimplifier(Mutator):
 
     def _apply(self, rules: Any, e: BinaryOp) -> PrimExpr:
         matcher = rules.matcher(type(e.a), type(e.b))
-        if matcher is None or self._depth > _MOST_REWRITES:
+        if matcher is None or self.is_too_deep:
             return e
         try:
             result = matcher(e, self)
         except ArgumentError:  # a constant of the replacement does not fit the type
             return e
-        return e if result is None else self._again(result)
-
-    def _again(self, e: PrimExpr) -> PrimExpr:
-        self._depth += 1
-        try:
-            return self.visit(e)  # type: ignore[no-any-return]
-        finally:
-            self._depth -= 1
+        return e if result is None else self.again(result)
 
     def _floor_div(self, e: BinaryOp) -> PrimExpr | None:
         if type(e.b) is not IntImm or e.b.value == 0:
@@ -187,7 +106,7 @@ class RewriteSimplifier(Mutator):
         c = e.b.value
         if low // c == high // c:
             quotient = low // c
-            return e.a if quotient == 0 else self._again(Sub(e.a, const(quotient * c, e.dtype)))
+            return e.a if quotient == 0 else self.again(Sub(e.a, const(quotient * c, e.dtype)))
         coeff, base = self.known.modular.visit(e.a)
         return const(base % c, e.dtype) if coeff % c == 0 else None
 
@@ -201,65 +120,6 @@ class RewriteSimplifier(Mutator):
 
     # Comparisons and logic
 
-    def compare(self, a: PrimExpr, b: PrimExpr) -> int | None:
-        """Return -1 if ``a <= b`` always holds, 1 if ``a >= b`` does, 0 if both do, None if neither is known."""
-        low, high = self.difference(a, b)
-        if low == high == 0:
-            return 0
-        if high <= 0:
-            return -1
-        return 1 if low >= 0 else None
-
-    def difference(self, a: PrimExpr, b: PrimExpr) -> Interval:
-        """Return the interval of ``a - b``."""
-        (p, q), (r, s) = self.known.bounds.visit(a), self.known.bounds.visit(b)
-        low, high = p - s, q - r
-        if low > 0 or high < 0 or self._depth > _MOST_REWRITES:
-            return low, high
-        if (type(a) is IntImm or type(b) is IntImm) and not self.known.is_symbolic:
-            return low, high  # nothing can cancel
-        exact = self._again(Sub(a, b))
-        for known_low, known_high in self._ends(exact):
-            low, high = max(low, known_low), min(high, known_high)
-        return low, high
-
-    def _ends(self, e: PrimExpr) -> Iterator[Interval]:
-        """Yield what is known about ``e``: its interval, and ends from symbolic ranges and from assumed comparisons."""
-        interval = self.known.bounds.visit(e)
-        yield interval
-        if interval[0] > 0 or interval[1] < 0:
-            return
-        if self.known.symbolic:
-            yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
-            yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
-        if self.known.not_positive and not self._assuming:
-            with self._one_assumption():
-                for less in self.known.not_positive:
-                    if less.dtype == e.dtype:  # e + less <= e <= e - less
-                        yield self.known.bounds.visit(self._again(Add(e, less)))[0], UNBOUNDED
-                        yield -UNBOUNDED, self.known.bounds.visit(self._again(Sub(e, less)))[1]
-
-    @contextmanager
-    def _one_assumption(self) -> Iterator[None]:
-        """Weigh assumed comparisons one at a time: each sum would ask for all of them again, and so on.
-
-        What is simplified inside is not remembered outside, where more can be known.
-        """
-        memo, self._assuming = self.known.memos[self.memo_name], True
-        self.known.memos[self.memo_name] = {}
-        try:
-            yield
-        finally:
-            self.known.memos[self.memo_name], self._assuming = memo, False
-
-    def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
-        """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""
-        for var, ends in reversed(self.known.symbolic.items()):
-            factor = _factor(e, var)
-            if factor:
-                e = self._again(substitute(e, {var: ends[end if factor > 0 else 1 - end]}))
-        return e
-
     def visit_LT(self, n: LT) -> PrimExpr:
         e = self._operands(n)
         if isinstance(e, IntImm):
@@ -267,7 +127,7 @@ class RewriteSimplifier(Mutator):
         a, b = e.a, e.b  # type: ignore[attr-defined]
         if a.dtype != "int32" and a.dtype != "int64":
             return self._vector(e)
-        known = self._known_truth(e)
+        known = self.known_truth(e)
         if known is not None:
             return known
         low, high = self.difference(a, b)
@@ -284,7 +144,7 @@ class RewriteSimplifier(Mutator):
         return self._swapped(LE, n)
 
     def _swapped(self, kind: type[BinaryOp], n: BinaryOp) -> PrimExpr:
-        return self._again(kind(n.b, n.a)) if dt.is_integral(n.a.dtype) else self._operands(n)
+        return self.again(kind(n.b, n.a)) if dt.is_integral(n.a.dtype) else self._operands(n)
 
     def visit_LE(self, n: LE) -> PrimExpr:
         e = self._operands(n)
@@ -293,14 +153,14 @@ class RewriteSimplifier(Mutator):
         a, b = e.a, e.b  # type: ignore[attr-defined]
         if a.dtype != "int32" and a.dtype != "int64":
             return e
-        known = self._known_truth(e)
+        known = self.known_truth(e)
         if known is not None:
             return known
         opposite = LT(b, a)
-        result = self._again(opposite)
+        result = self.again(opposite)
         if isinstance(result, LT) and result.a is b and result.b is a:
             return e
-        return self._negation(result)
+        return negation(result)
 
     def visit_EQ(self, n: EQ) -> PrimExpr:
         e = self._operands(n)
@@ -309,7 +169,7 @@ class RewriteSimplifier(Mutator):
         a, b = e.a, e.b  # type: ignore[attr-defined]
         if a.dtype != "int32" and a.dtype != "int64":
             return self._vector(e)
-        known = self._known_truth(e)
+        known = self.known_truth(e)
         if known is not None:
             return known
         low, high = self.difference(a, b)
@@ -327,44 +187,23 @@ class RewriteSimplifier(Mutator):
         e = self._operands(n)
         if isinstance(e, IntImm) or not dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
             return e
-        known = self._known_truth(e)
+        known = self.known_truth(e)
         if known is not None:
             return known
         a, b = e.a, e.b  # type: ignore[attr-defined]
         equality = EQ(a, b)
-        result = self._again(equality)
+        result = self.again(equality)
         if isinstance(result, EQ) and result.a is a and result.b is b:
             return e
-        return self._negation(result)
+        return negation(result)
 
     def visit_Not(self, n: Not) -> PrimExpr:
         a = self.visit(n.a)
-        known = self._known_truth(n)
+        known = self.known_truth(n)
         if known is not None:
             return known
-        result = self._negation(a)
+        result = negation(a)
         return n if isinstance(result, Not) and result.a is n.a else result
-
-    def _negation(self, e: PrimExpr) -> PrimExpr:
-        """Return the negation of a simplified condition, moved inwards."""
-        kind = type(e)
-        if isinstance(e, IntImm):
-            return IntImm(e.dtype, 1 - e.value)
-        if isinstance(e, Not):
-            return e.a
-        if isinstance(e, Broadcast):
-            return Broadcast(self._negation(e.value), e.lanes)
-        if isinstance(e, And):
-            return Or(self._negation(e.a), self._negation(e.b))
-        if isinstance(e, Or):
-            return And(self._negation(e.a), self._negation(e.b))
-        if kind in (EQ, NE):
-            return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
-        if kind in NEGATION and dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
-            if kind in (GE, GT):
-                return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
-            return (LE if kind is LT else LT)(e.b, e.a)  # type: ignore[attr-defined]
-        return Not(e)
 
     def visit_And(self, n: And) -> PrimExpr:
         return self._logic(n, absorbing=0)
@@ -379,7 +218,7 @@ class RewriteSimplifier(Mutator):
             if isinstance(x, IntImm):
                 return x if x.value == absorbing else y
         e = n if a is n.a and b is n.b else kind(a, b)
-        known = self._known_truth(e)
+        known = self.known_truth(e)
         if known is not None:
             return known
         rules = SCALAR if dt.lanes(e.dtype) == 1 else VECTOR
@@ -401,15 +240,6 @@ class RewriteSimplifier(Mutator):
     def _vector(self, e: PrimExpr) -> PrimExpr:
         rules = VECTOR.get(type(e))
         return e if rules is None or dt.lanes(e.dtype) == 1 else self._apply(rules, e)  # type: ignore[arg-type]
-
-    def _known_truth(self, e: PrimExpr) -> PrimExpr | None:
-        """Return true or false for a condition that was assumed, or whose negation was."""
-        for truth in self.known.truths:
-            if deep_equal(truth, e):
-                return const(True)
-            if deep_equal(truth, self._negation(e)):
-                return const(False)
-        return None
 
     # Everything else
 
@@ -449,7 +279,7 @@ class RewriteSimplifier(Mutator):
             return self.visit(a), self.visit(b)
         with self.known.assuming(condition):
             true_value = self.visit(a)
-        with self.known.assuming(self._negation(condition)):
+        with self.known.assuming(negation(condition)):
             false_value = self.visit(b)
         return true_value, false_value
 
@@ -470,7 +300,7 @@ class RewriteSimplifier(Mutator):
         if name == "tir.likely" and isinstance(args[0], IntImm):
             return args[0]
         e = n if args is n.args else rebuild(n, {"args": args})
-        known = self._known_truth(e) if n.dtype == "bool" and self.known.truths else None
+        known = self.known_truth(e) if n.dtype == "bool" and self.known.truths else None
         return e if known is None else known
 
     def _if_then_else(self, n: Call) -> PrimExpr:
@@ -498,19 +328,6 @@ def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
     if kind in (Min, Max) and deep_equal(e.a, e.b):
         return e.a
     return e
-
-
-def _factor(e: PrimExpr, var: Var) -> int | None:
-    """Return the constant that a variable is multiplied by in a sum, None if it occurs in any other way."""
-    if e is var:
-        return 1
-    if isinstance(e, (Add, Sub)):
-        a, b = _factor(e.a, var), _factor(e.b, var)
-        return None if a is None or b is None else a + (b if isinstance(e, Add) else -b)
-    if isinstance(e, Mul) and isinstance(e.b, IntImm):
-        a = _factor(e.a, var)
-        return None if a is None else a * e.b.value
-    return None if uses_var(e, var) else 0
 
 
 _BOUNDED: dict[type[BinaryOp], Callable[[RewriteSimplifier, BinaryOp], PrimExpr | None]] = {

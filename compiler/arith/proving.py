@@ -1,0 +1,224 @@
+"""Questions about expressions, answered by simplifying: what rules and comparisons need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from compiler.arith.const_int_bound import UNBOUNDED, Interval
+from compiler.arith.deep_equal import deep_equal
+from compiler.arith.knowledge import NEGATION, Knowledge
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator
+from compiler.ir.origin import ambient
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    IntImm,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Sub,
+    Var,
+    const,
+)
+from compiler.ir.substitute import substitute, uses_var
+
+_MOST_REWRITES = 64
+"""How deep rewritten results are rewritten again; real expressions need a few."""
+
+
+class Prover(Mutator):
+    """A simplifier, whatever its rules are, that can tell what holds.  Results are remembered until facts change."""
+
+    memo_name: ClassVar[str]
+
+    def __init__(self, known: Knowledge) -> None:
+        self.known = known
+        self._depth = 0
+        self._assuming = False
+
+    def __call__(self, e: PrimExpr) -> PrimExpr:
+        """Return ``e`` simplified."""
+        return self.visit(e)  # type: ignore[no-any-return]
+
+    def visit(self, n: Any, *args: Any) -> Any:
+        """Return ``n`` simplified; the very same object where nothing changed."""
+        kind = type(n)
+        if kind is IntImm:
+            return n
+        memo = self.known.memos[self.memo_name]
+        found = memo.get(n)
+        if found is not None:
+            return found
+        outer = ambient.span
+        ambient.span = n.span
+        try:
+            rule = self._table.get(kind) or self._resolve(kind)
+            result = rule(self, n)
+        finally:
+            ambient.span = outer
+        if result is not n:
+            memo[result] = result
+            if ambient.listener is not None:
+                ambient.listener(n, result)
+        memo[n] = result
+        return result
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether no more results should be rewritten again."""
+        return self._depth > _MOST_REWRITES
+
+    def again(self, e: PrimExpr) -> PrimExpr:
+        """Simplify a result of simplification."""
+        self._depth += 1
+        try:
+            return self.visit(e)  # type: ignore[no-any-return]
+        finally:
+            self._depth -= 1
+
+    def low(self, e: PrimExpr) -> int:
+        """Return the smallest value of ``e``."""
+        return self.known.bounds.visit(e)[0]
+
+    def high(self, e: PrimExpr) -> int:
+        """Return the largest value of ``e``."""
+        return self.known.bounds.visit(e)[1]
+
+    def divisible(self, e: PrimExpr, divisor: int) -> bool:
+        """Return whether ``divisor`` always divides ``e``."""
+        coeff, base = self.known.modular.visit(e)
+        return coeff % divisor == 0 and base % divisor == 0
+
+    def within_block(self, e: PrimExpr, distance: int, size: int) -> bool:
+        """Return whether ``e`` and ``e + distance`` always have the same quotient by ``size``."""
+        low, high = self.known.bounds.visit(e)
+        if low // size == (high + distance) // size and (low + distance) // size == high // size:
+            return True
+        coeff, base = self.known.modular.visit(e)
+        return coeff % size == 0 and 0 <= base % size + distance < size
+
+    def prove(self, condition: PrimExpr) -> bool:
+        """Return whether ``condition`` is known to hold."""
+        if self.is_too_deep:
+            return False
+        result = self.visit(condition)
+        return isinstance(result, IntImm) and result.value == 1
+
+    def equal(self, a: PrimExpr, b: PrimExpr) -> bool:
+        """Return whether two expressions are known to be equal."""
+        difference = self.visit(Sub(a, b))
+        return isinstance(difference, IntImm) and difference.value == 0
+
+    def compare(self, a: PrimExpr, b: PrimExpr) -> int | None:
+        """Return -1 if ``a <= b`` always holds, 1 if ``a >= b`` does, 0 if both do, None if neither is known."""
+        low, high = self.difference(a, b)
+        if low == high == 0:
+            return 0
+        if high <= 0:
+            return -1
+        return 1 if low >= 0 else None
+
+    def difference(self, a: PrimExpr, b: PrimExpr) -> Interval:
+        """Return the interval of ``a - b``."""
+        (p, q), (r, s) = self.known.bounds.visit(a), self.known.bounds.visit(b)
+        low, high = p - s, q - r
+        if low > 0 or high < 0 or self.is_too_deep:
+            return low, high
+        if (type(a) is IntImm or type(b) is IntImm) and not self.known.is_symbolic:
+            return low, high  # nothing can cancel
+        exact = self.again(Sub(a, b))
+        for known_low, known_high in self._ends(exact):
+            low, high = max(low, known_low), min(high, known_high)
+        return low, high
+
+    def _ends(self, e: PrimExpr) -> Iterator[Interval]:
+        """Yield what is known about ``e``: its interval, and ends from symbolic ranges and from assumed comparisons."""
+        interval = self.known.bounds.visit(e)
+        yield interval
+        if interval[0] > 0 or interval[1] < 0:
+            return
+        if self.known.symbolic:
+            yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
+            yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
+        if self.known.not_positive and not self._assuming:
+            with self._one_assumption():
+                for less in self.known.not_positive:
+                    if less.dtype == e.dtype:  # e + less <= e <= e - less
+                        yield self.known.bounds.visit(self.again(Add(e, less)))[0], UNBOUNDED
+                        yield -UNBOUNDED, self.known.bounds.visit(self.again(Sub(e, less)))[1]
+
+    @contextmanager
+    def _one_assumption(self) -> Iterator[None]:
+        """Weigh assumed comparisons one at a time: each sum would ask for all of them again, and so on.
+
+        What is simplified inside is not remembered outside, where more can be known.
+        """
+        memo, self._assuming = self.known.memos[self.memo_name], True
+        self.known.memos[self.memo_name] = {}
+        try:
+            yield
+        finally:
+            self.known.memos[self.memo_name], self._assuming = memo, False
+
+    def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
+        """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""
+        for var, ends in reversed(self.known.symbolic.items()):
+            factor = _factor(e, var)
+            if factor:
+                e = self.again(substitute(e, {var: ends[end if factor > 0 else 1 - end]}))
+        return e
+
+    def known_truth(self, e: PrimExpr) -> PrimExpr | None:
+        """Return true or false for a condition that was assumed, or whose negation was."""
+        for truth in self.known.truths:
+            if deep_equal(truth, e):
+                return const(True)
+            if deep_equal(truth, negation(e)):
+                return const(False)
+        return None
+
+
+def negation(e: PrimExpr) -> PrimExpr:
+    """Return the negation of a simplified condition, moved inwards."""
+    kind = type(e)
+    if isinstance(e, IntImm):
+        return IntImm(e.dtype, 1 - e.value)
+    if isinstance(e, Not):
+        return e.a
+    if isinstance(e, Broadcast):
+        return Broadcast(negation(e.value), e.lanes)
+    if isinstance(e, And):
+        return Or(negation(e.a), negation(e.b))
+    if isinstance(e, Or):
+        return And(negation(e.a), negation(e.b))
+    if kind in (EQ, NE):
+        return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
+    if kind in NEGATION and dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
+        if kind in (GE, GT):
+            return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
+        return (LE if kind is LT else LT)(e.b, e.a)  # type: ignore[attr-defined]
+    return Not(e)
+
+
+def _factor(e: PrimExpr, var: Var) -> int | None:
+    """Return the constant that a variable is multiplied by in a sum, None if it occurs in any other way."""
+    if e is var:
+        return 1
+    if isinstance(e, (Add, Sub)):
+        a, b = _factor(e.a, var), _factor(e.b, var)
+        return None if a is None or b is None else a + (b if isinstance(e, Add) else -b)
+    if isinstance(e, Mul) and isinstance(e.b, IntImm):
+        a = _factor(e.a, var)
+        return None if a is None else a * e.b.value
+    return None if uses_var(e, var) else 0
