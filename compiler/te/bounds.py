@@ -231,7 +231,8 @@ def _pass_up(stage: Stage, bounds: Bounds, sets: Sets) -> None:
             if _whole(sets[r.rebased], domains[r.rebased]):
                 sets[r.parent] = IntSet.from_range(domains[r.parent])
             else:
-                value = domains[r.parent].min + r.rebased.var
+                begin, inner = domains[r.parent].min, r.rebased.var
+                value = inner + begin if isinstance(begin, IntImm) else begin + inner
                 sets[r.parent] = eval_set(value, {r.rebased.var: sets[r.rebased]}, analyzer)
 
 
