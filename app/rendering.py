@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -200,3 +200,14 @@ def how_measured(measurement: Measurement) -> str:
         return f"one measurement of {_count(measurement.number, 'call')}, {threads}"
     spread = measurement.spread / measurement.seconds if measurement.seconds else 0.0
     return f"median of {measurement.repeats}, ± {spread / 2:.1%}, {threads}".replace("%", "\u202f%")
+
+
+def conditions(measurements: Sequence[Measurement]) -> str:
+    """Return what all measurements of a benchmark have in common: threads, processor, and that they were checked."""
+    kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
+    if not kernels:
+        return ""
+    words = [_count(kernels[-1].threads, "thread"), kernels[-1].cpu]
+    if all(m.checked == "ok" for m in kernels):
+        words.append("checked ✓")
+    return " · ".join(word for word in words if word)

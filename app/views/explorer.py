@@ -21,7 +21,7 @@ from app.differences import diff
 from app.drawing import CHUNK_LINES, Listings, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.openapi import Content, json_of, operation
-from app.rendering import PaneName, Text, View, duration, how_measured, page
+from app.rendering import PaneName, Text, View, conditions, duration, how_measured, page
 from app.security import allow_embedding
 from app.services import present_services
 from app.timeline import describe
@@ -38,7 +38,7 @@ MEASUREMENTS_MOST = 400
 def _prepare(state: BlueprintSetupState) -> None:
     app = state.app
     app.extensions[LISTINGS] = Listings()
-    filters = (data_block, describe, duration, how_measured, number)
+    filters = (conditions, data_block, describe, duration, how_measured, number)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
 
 
@@ -317,7 +317,7 @@ def draw_chart() -> str:
     prefixes = sum(m.kind == "prefix" for m in asked.measurements)
     pending = max(0, asked.total - 2 - prefixes) if asked.running else 0
     return render_template(
-        "panes/_measurements.html",
+        "panes/_ladder.html",
         chart=chart(asked.measurements, min(pending, 40), asked.room),
         measurements=asked.measurements,
         ladder=asked,

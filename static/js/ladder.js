@@ -81,14 +81,20 @@ async function draw() {
     return;
   }
   drawing = true;
+  try {
+    await redraw();
+  } finally {
+    drawing = false;
+  }
+}
+
+async function redraw() {
   do {
     again = false;
-    facts();
     labelSteps();
-    shown.room = $("#bench").clientWidth - 28;
+    shown.room = Math.max(340, $("#bench").clientWidth - 28);
     await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify(shown) } });
   } while (again);
-  drawing = false;
 }
 
 /** Once measured, the strip tells what each step of the schedule reached. */
@@ -98,12 +104,4 @@ function labelSteps() {
     const chip = gflops && $(`#strip .chip[data-prefix="${step}"] small`);
     if (chip) chip.textContent = `${Number(gflops.toPrecision(3))} GFLOP/s`;
   }
-}
-
-function facts() {
-  const rungs = shown.measurements.filter(({ kind }) => kind === "prefix");
-  const words = [];
-  if (rungs.length) words.push(`${rungs[0].threads} thread${rungs[0].threads === 1 ? "" : "s"}`, rungs[0].cpu);
-  if (rungs.length && rungs.every(({ checked }) => checked === "ok")) words.push("checked ✓");
-  $("#bench-facts").textContent = words.filter(Boolean).join(" · ");
 }

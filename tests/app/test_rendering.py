@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Measurement, Unit
-from app.rendering import PREVIOUS, View, duration, how_measured, page
+from app.rendering import PREVIOUS, View, conditions, duration, how_measured, page
 from tests.app.fixtures import full_answer
 
 
@@ -78,3 +78,11 @@ def test_a_measurement_says_how_it_was_taken() -> None:
     assert how_measured(m) == "median of 20, ± 5.0\u202f%, 2 threads"
     once = Measurement(name="k", kind="kernel", seconds=0.01, number=3)
     assert how_measured(once) == "one measurement of 3 calls, 1 thread"
+
+
+def test_a_benchmark_says_what_its_measurements_share() -> None:
+    good = Measurement(name="k", kind="kernel", seconds=0.01, threads=2, cpu="Test CPU", checked="ok")
+    unchecked = Measurement(name="k", kind="kernel", seconds=0.01, threads=2, cpu="Test CPU")
+    assert conditions([good]) == "2 threads · Test CPU · checked ✓"
+    assert conditions([good, unchecked]) == "2 threads · Test CPU"
+    assert conditions([]) == ""

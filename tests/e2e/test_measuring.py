@@ -49,6 +49,17 @@ def test_a_ladder_can_be_stopped(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#bench progress")).to_have_count(0)
 
 
+def test_the_ladder_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, width=390, height=800)
+    write(page, MATMUL)
+    page.click("#ladder-button")
+    page.click("#tabs button:has-text('Benchmark')")
+    expect(page.locator("#bench g.bar").first).to_be_visible(timeout=30_000)
+    page.click("#ladder-stop")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_run_executes_the_script_in_full(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MEASURED)
