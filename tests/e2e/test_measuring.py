@@ -51,7 +51,7 @@ def test_a_ladder_can_be_stopped(explorer: str, open_page: Callable[..., Page]) 
 
 def test_the_ladder_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=800)
-    write(page, MATMUL)
+    write(page, MATMUL.replace("n = 64", "n = 768"))
     page.click("#ladder-button")
     page.click("#tabs button:has-text('Benchmark')")
     expect(page.locator("#bench g.bar").first).to_be_visible(timeout=30_000)
