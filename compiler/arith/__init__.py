@@ -7,7 +7,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.const_int_bound import ConstIntBound
 from compiler.arith.deduce_bound import deduce_bound
 from compiler.arith.detect_linear_equation import detect_clip_bound, detect_linear_equation
-from compiler.arith.int_set import IntervalSet, IntSet, eval_set, intersect, neg_inf, pos_inf, union
+from compiler.arith.int_set import IntervalSet, IntSet, intersect, neg_inf, pos_inf, union
+from compiler.arith.interval_arithmetic import eval_set
 from compiler.arith.modular_set import ModularSet
 from compiler.ir.error import guard_names
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.arith.analyzer import Analyzer
-from compiler.arith.int_set import NEG_INF, POS_INF, IntervalSet, IntSet, eval_set
+from compiler.arith.int_set import NEG_INF, POS_INF, IntervalSet, IntSet
+from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.primexpr import (
     EQ,
     GE,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.arith.int_set import IntervalSet, eval_set, to_set, union
+from compiler.arith.int_set import IntervalSet, to_set, union
+from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr, Range, Var
