@@ -18,6 +18,7 @@ from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range,
 from compiler.ir.substitute import post_order_visit
 from compiler.te.message import Domains, pass_down_domain
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp, domain
+from compiler.te.primitives import asked_in
 from compiler.te.relations import Fuse, Rebase, Split, position
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import relaxed_by_scope
@@ -119,9 +120,10 @@ def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
         return
     assert stage.attach_stage is not None
     assert stage.attach_ivar is not None
+    asked = asked_in(stage.schedule.primitives, "compute_at", stage.op.name)
     raise ScheduleError(
         f"compute_at: stage {stage.op.name!r} is computed at axis {stage.attach_ivar.var.name!r} of stage "
-        f"{stage.attach_stage.op.name!r}, outside of its consumer {consumer.op.name!r}; "
+        f"{stage.attach_stage.op.name!r}, outside of its consumer {consumer.op.name!r}{asked}; "
         f"compute {consumer.op.name!r} inside of that loop as well, or {stage.op.name!r} at a place that encloses both"
     )
 

@@ -17,6 +17,7 @@ from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message import Domains, Values, comes_from, pass_up_index
 from compiler.te.operation import ComputeOp
+from compiler.te.primitives import asked_in
 from compiler.te.relations import IterVarAttr
 from compiler.te.stage import Stage
 from compiler.tir.builtin import likely
@@ -232,9 +233,10 @@ class ComputeNest:
     def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
         kind = ForKind.SERIAL if attr is None or attr.iter_type is None else _KIND[attr.iter_type]
         if kind is ForKind.VECTORIZED and not isinstance(self.domains[axis].extent, IntImm):
+            asked = asked_in(self.stage.schedule.primitives, "vectorize", self.op.name)
             raise ScheduleError(
                 f"vectorize: axis {axis.var.name!r} of stage {self.op.name!r} must have a constant extent, "
-                f"got {self.domains[axis].extent}; split it by a constant factor and vectorize the inner loop"
+                f"got {self.domains[axis].extent}{asked}; split it by a constant factor and vectorize the inner loop"
             )
         return kind
 

@@ -121,6 +121,12 @@ def primitive(method: F) -> F:
     return recorded  # type: ignore[return-value]
 
 
+def asked_in(primitives: list[Primitive], name: str, stage: str) -> str:
+    """Return ``, as line 12 asks`` for the last call of a primitive on a stage, which lowering finds wrong."""
+    lines = [p.line for p in primitives if p.name == name and p.stage == stage and p.line is not None]
+    return f", as line {lines[-1]} asks" if lines else ""
+
+
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], variadic: bool) -> str:
     parts = []
     for i, value in enumerate(args):

@@ -225,6 +225,12 @@ def test_the_message_says_what_is_wrong(apply: Callable[[Setting], Any], error: 
     assert message in str(caught.value)
 
 
+def test_what_lowering_finds_names_the_line_that_asked() -> None:
+    for apply in (_vectorize_symbolic, _outside_of_a_consumer):
+        with pytest.raises(ScheduleError, match=r", as line \d+ asks; "):
+            apply(Setting())
+
+
 def test_a_refused_primitive_leaves_no_trace() -> None:
     x = Setting()
     before = [list(s.leaf_iter_vars) for s in x.s.stages]
