@@ -186,3 +186,25 @@ def test_an_inlined_tensor_among_the_arguments_is_left_alone() -> None:
     run(s, [a, b, c], data, untouched, result)
     np.testing.assert_array_equal(result, (data + 1) * 2)
     assert (untouched == 7).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0), (1, 1)])
+@pytest.mark.parametrize("way", ["plain", "split", "rfactor", "cached"])
+def test_empty_tensors_are_computed(shape: tuple[int, int], way: str) -> None:
+    a = te.placeholder(shape, "int32", name="A")
+    k = te.reduce_axis((0, shape[1]), name="k")
+    b = te.compute(shape[:1], lambda i: te.sum(a[i, k], axis=k), name="B")
+    c = te.compute(shape[:1], lambda i: b[i] + 1, name="C")
+    s = te.create_schedule(c.op)
+    if way == "split":
+        outer, _ = s[c].split(c.op.axis[0], 4)
+        s[b].compute_at(s[c], outer)
+    elif way == "rfactor":
+        s.rfactor(b, s[b].split(k, 3)[1])
+    elif way == "cached":
+        s.cache_read(a, "local", [b])
+        s.cache_write(c, "local")
+    data = np.ones(shape, "int32")
+    result = np.full(shape[:1], 9, "int32")
+    run(s, [a, c], data, result)
+    np.testing.assert_array_equal(result, data.sum(axis=1) + 1)
