@@ -22,6 +22,15 @@ class Stop:
         return self.step.name.removeprefix("tir.")
 
     @property
+    def story(self) -> str:
+        """Name, what changed and how long it took: ``VectorizeLoop  −2 lines, 0.31 ms``."""
+        lines = self.step.delta.get("lines", 0)
+        noun = "line" if abs(lines) == 1 else "lines"
+        change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
+        took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
+        return f"{self.name}\u2003{change}{took}"
+
+    @property
     def size(self) -> str:
         """What the step did to the program's size: lines, or instructions."""
         delta = self.step.delta

@@ -47,3 +47,20 @@ def test_step_ids_tell_passes_of_one_name_apart() -> None:
 @pytest.mark.parametrize(("number", "text"), [(24, "+24"), (-6, "−6"), (0, "0"), (1200, "+1,200")])
 def test_signs(number: int, text: str) -> None:
     assert signed(number) == text
+
+
+@pytest.mark.parametrize(
+    ("step", "story"),
+    [
+        (
+            Step(group="lowering", name="tir.Simplify", changed=False, milliseconds=0.417),
+            "Simplify\u2003no change, 0.42 ms",
+        ),
+        (Step(group="lowering", name="tir.Unroll", delta={"lines": 24}), "Unroll\u2003+24 lines"),
+        (Step(group="lowering", name="mine", delta={"lines": -1}), "mine\u2003−1 line"),
+        (Step(group="lowering", name="mine", delta={"lines": 0}), "mine\u2003same length"),
+    ],
+)
+def test_a_step_tells_what_it_did(step: Step, story: str) -> None:
+    [stop] = stops(Unit(name="f", steps=[step]))
+    assert stop.story == story
