@@ -19,9 +19,11 @@ from app.recorder.watch import UnitRecord, Watcher, primitive_count
 from app.recorder.watchdog import Watchdog
 from compiler import alias
 from compiler.driver.build import build
+from compiler.driver.lower import lower
 from compiler.ir import transform
 from compiler.ir.error import TargetError, TVMError
 from compiler.ir.events import unwatched, watching
+from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
 from compiler.target.assembly_targets import HOST, assembly_targets
@@ -69,6 +71,7 @@ class Session:
         """Run the script in full, then send the last snapshot; a ladder follows it."""
         alias.install()
         set_num_threads(self._request.options.threads)
+        Target.default_opt_level = self._request.options.opt_level
         transform.watchers.append(self._watcher)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         with recording(self._table), watching(self._watcher), watching(self._policy), guard:
@@ -83,10 +86,12 @@ class Session:
         """Send what was seen; one thread at a time, and not broken off by the end of the script's time."""
         with self._speaking:
             self._script.shielded = True
-            self._builder.measurements = list(self._policy.measurements)
-            answer = self._builder.snapshot(self._request.mode, environment(), patience)
-            self._send(Snapshot(answer=answer, running_line=running_line))
-            self._script.shielded = False
+            try:
+                self._builder.measurements = list(self._policy.measurements)
+                answer = self._builder.snapshot(self._request.mode, environment(), patience)
+                self._send(Snapshot(answer=answer, running_line=running_line))
+            finally:
+                self._script.shielded = False
 
     def _before_native(self, line: int | None) -> None:
         """Send what was seen before native code runs, where there is something new."""
@@ -144,17 +149,15 @@ class Session:
             return
         done = any(u.source is schedule and u.primitives == primitive_count(schedule) for u in self._watcher.units)
         if not done:
-            args = schedule_arguments(schedule)
-            self._build_unasked(schedule, args, "main")
-            return
+            lower(schedule, schedule_arguments(schedule))
         unit = self._unit_of(schedule)
         if unit is not None and unit.built is None and unit.lowered is not None:
-            self._build_unasked(unit.lowered, None, unit.name)
+            self._build_unasked(unit.lowered, unit.name)
 
-    def _build_unasked(self, source: Any, args: list[Any] | None, name: str) -> None:
+    def _build_unasked(self, module: IRModule, name: str) -> None:
         """Build what the script does not; that there is no code for it is worth a note, but no mistake."""
         try:
-            build(source, args, target=Target(self._request.options.target), name=name)
+            build(module, target=Target(self._request.options.target), name=name)
         except TargetError as error:
             self._script.transcript.note(f"no machine code is shown: {error}")
 

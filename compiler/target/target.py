@@ -74,6 +74,8 @@ class Target:
         If the string names an unknown kind or option, or a CPU that LLVM does not know.
     """
 
+    default_opt_level = 3
+    """LLVM's optimisation level for targets that do not name one."""
     _stack: list[Target] = []
 
     def __init__(self, target: Any, host: Any = None) -> None:
@@ -97,7 +99,7 @@ class Target:
     @property
     def opt_level(self) -> int:
         """LLVM's optimisation level, 0 to 3."""
-        return int(self.attrs.get("opt-level", 3))
+        return int(self.attrs.get("opt-level", Target.default_opt_level))
 
     @property
     def is_host(self) -> bool:
