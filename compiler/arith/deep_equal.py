@@ -38,15 +38,3 @@ def _field_equal(a: Any, b: Any) -> bool:
     if isinstance(a, float):
         return repr(a) == repr(b)  # zero keeps its sign, and not-a-number is itself
     return a is b or (isinstance(a, (int, str)) and type(a) is type(b) and a == b)
-
-
-def contains(e: PrimExpr, part: PrimExpr) -> bool:
-    """Return whether ``part`` is written somewhere inside ``e``."""
-    if deep_equal(e, part):
-        return True
-    for name in e.children:
-        child = getattr(e, name)
-        for item in child if isinstance(child, tuple) else (child,):
-            if isinstance(item, PrimExpr) and contains(item, part):
-                return True
-    return False

@@ -32,8 +32,8 @@ ADD: list[Rule] = [
     ("(y + x * c1) + x", "y + x * (c1 + 1)"),
     ("x + y * c1", "x - y * (0 - c1)", "c1 < 0"),
     # a quotient and its remainder make a whole
-    ("(x // c1) * c1 + x % c1", "x"),
-    ("(y + (x // c1) * c1) + x % c1", "y + x"),
+    ("(x // y) * y + x % y", "x"),
+    ("(z + (x // y) * y) + x % y", "z + x"),
     ("truncdiv(x, c1) * c1 + truncmod(x, c1)", "x"),
 ]
 
@@ -76,7 +76,7 @@ SUB: list[Rule] = [
     ("(y + x * c1) - (z + x)", "(y - z) + x * (c1 - 1)"),
     ("x - y * c1", "x + y * (0 - c1)", "c1 < 0"),
     # quotients and remainders
-    ("x - (x // c1) * c1", "x % c1", "c1 != 0"),
+    ("x - (x // y) * y", "x % y"),
     ("(x // c1) * c1 - x", "0 - x % c1", "c1 != 0"),
     ("x - x % c1", "(x // c1) * c1", "c1 != 0"),
     ("((x + c1) // c2) * c2 - x", "c1 - (x + c1) % c2", "c2 != 0"),

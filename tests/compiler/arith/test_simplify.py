@@ -143,6 +143,8 @@ def written_any(e: PrimExpr) -> str:
         # a fused axis of symbolic extent
         case((i * n + j) // n, i + j // n),
         case((i * n + j) % n, j % n),
+        case(x // n * n + x % n, x),
+        case((x + y) // n * n + i + (x + y) % n, i + x + y),
         # like terms
         case((x * 4 + y) * 3 - x * 12, y * 3),
         case(y + x * 2 + z - y, x * 2 + z),
