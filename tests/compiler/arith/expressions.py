@@ -114,3 +114,18 @@ def written(e: PrimExpr) -> str:
         return f"select({written(e.condition)}, {written(e.true_value)}, {written(e.false_value)})"
     assert isinstance(e, BinaryOp)
     return f"({written(e.a)} {e.symbol} {written(e.b)})"
+
+
+def well_typed(e: PrimExpr) -> bool:
+    """Return whether operands have the data types that their operation takes."""
+    if isinstance(e, (And, Or)):
+        fits = e.a.dtype == e.b.dtype == "bool"
+    elif isinstance(e, BinaryOp):
+        fits = e.a.dtype == e.b.dtype != "bool"
+    elif isinstance(e, Not):
+        fits = e.a.dtype == "bool"
+    elif isinstance(e, Select):
+        fits = e.condition.dtype == "bool" and e.true_value.dtype == e.false_value.dtype
+    else:
+        return True
+    return fits and all(well_typed(getattr(e, name)) for name in e.children)

@@ -31,6 +31,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.substitute import post_order_visit
 from compiler.tir.op import all as all_of
 from compiler.tir.op import if_then_else, likely, truncdiv, truncmod
 from tests.compiler.arith.expressions import (
@@ -41,6 +42,7 @@ from tests.compiler.arith.expressions import (
     VARIABLES,
     evaluate,
     examples,
+    well_typed,
     written,
 )
 
@@ -66,6 +68,8 @@ def same_value(before: PrimExpr, after: PrimExpr, values: dict[str, int]) -> Non
 def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = bounded()
     for simplified in (analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e), analyzer.simplify(e)):
+        assert simplified.dtype == e.dtype
+        assert well_typed(simplified), written(simplified)
         for values in points:
             same_value(e, simplified, values)
 
@@ -75,6 +79,8 @@ def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) 
 def test_simplified_conditions_keep_truth(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = bounded()
     for simplified in (analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e), analyzer.simplify(e)):
+        assert simplified.dtype == e.dtype
+        assert well_typed(simplified), written(simplified)
         for values in points:
             same_value(e, simplified, values)
 
@@ -198,6 +204,25 @@ def test_becomes(before: PrimExpr, after: PrimExpr) -> None:
         assert result.value == expected.value
     else:
         assert deep_equal(result, expected), f"{result!s} is not {expected!s}"
+
+
+def test_long_indices_stay_long() -> None:
+    outer, inner, size = Var("outer", "int64"), Var("inner", "int64"), Var("size", "int64")
+    analyzer = Analyzer()
+    analyzer.bind(inner, Range(const(0, "int64"), const(32, "int64")))
+    for e in (
+        (outer * 32 + inner) // 64 + 1 - inner * 2,
+        (outer * 32 + inner * 3) % 48,
+        Min(outer * 32 + inner, size * 4 - 3) - outer * 32,
+        And(outer * 32 + inner < size * 32, outer - 1 >= inner + 2),
+        Select(outer + 1 < inner, (outer - inner) * -2, Max(outer, inner) - inner),
+    ):
+        result = analyzer.simplify(e)
+        assert result.dtype == e.dtype
+        assert well_typed(result), written(result)
+        constants: list[str] = []
+        post_order_visit(result, lambda n, found=constants: found.append(n.dtype) if isinstance(n, IntImm) else None)
+        assert set(constants) <= {"int64"}
 
 
 def test_nothing_new_where_nothing_changed() -> None:
