@@ -46,6 +46,9 @@ from compiler.te.operation import ComputeOp, PlaceholderOp
 LARGEST_TEMPORARY = 1 << 26
 """Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
 
+LONGEST_FOLD = 1 << 14
+"""Steps of a reduction that is carried out step by step, because NumPy has no function for it."""
+
 Array = np.ndarray[Any, Any]
 
 
@@ -223,24 +226,41 @@ class _Evaluation(Functor):
 
     def visit_Reduce(self, n: Reduce) -> Any:
         inner = _Evaluation([*self.axes, *n.axis], self.known)
-        where = tuple(range(len(self.axes), len(inner.axes)))
         combine = _reducer(n)
-        source = n.source[n.value_index]
-        if combine is np.add and len(n.source) == 1 and isinstance(n.condition, IntImm):
-            product = inner.factors(source)
+        unconditional = isinstance(n.condition, IntImm)
+        if combine is np.add and unconditional and not n.init:
+            product = inner.factors(n.source[0])
             if product is not None:
                 return inner.contract(product, len(self.axes))
         if int(np.prod(inner.shape)) > LARGEST_TEMPORARY:
             raise NoNumPyProgram(f"the reduction needs a temporary of {inner.shape} elements")
-        values = inner.whole(source)
-        if not isinstance(n.condition, IntImm):
-            values = np.where(inner.whole(n.condition), values, inner.visit(n.combiner.identity_element[0]))
+        if combine is None:
+            return self._fold(n, inner)
+        start = inner.visit(n.combiner.identity_element[0])
+        values = inner.whole(n.source[0])
+        if not unconditional:
+            values = np.where(inner.whole(n.condition), values, start)
+        where = tuple(range(len(self.axes), len(inner.axes)))
         with np.errstate(all="ignore"):
-            return (
-                combine.reduce(values, axis=where, dtype=n.dtype)
-                if combine is np.add
-                else combine.reduce(values, axis=where)
-            )
+            result = combine.reduce(values, axis=where, dtype=n.dtype, initial=start)
+            return combine(self.whole(n.init[0]), result) if n.init else result
+
+    def _fold(self, n: Reduce, inner: _Evaluation) -> Array:
+        """Reduce by any combiner: one step a reduced element, all elements of the result at once."""
+        steps = int(np.prod(inner.shape[len(self.axes) :]))
+        if steps > LONGEST_FOLD:
+            raise NoNumPyProgram(f"the reduction has no NumPy counterpart, and {steps} steps")
+        shape = (*self.shape, steps)
+        sources = [inner.whole(e).reshape(shape) for e in n.source]
+        condition = inner.whole(n.condition).reshape(shape)
+        state = [self.whole(e) for e in n.init or n.combiner.identity_element]
+        step = _Evaluation(self.axes, self.known)
+        for p in range(steps):
+            step.bound = dict(zip(n.combiner.lhs, state, strict=True))
+            step.bound |= zip(n.combiner.rhs, (s[..., p] for s in sources), strict=True)
+            new = [step.whole(e) for e in n.combiner.result]
+            state = [np.where(condition[..., p], after, before) for after, before in zip(new, state, strict=True)]
+        return state[n.value_index]
 
     def factors(self, e: PrimExpr) -> list[Array] | None:
         """Return the factors of a product of views, or None if ``e`` is something else."""
@@ -283,11 +303,10 @@ _COMPARISONS = {
 
 
 def _reducer(n: Reduce) -> Any:
-    """Return the ufunc of a reduction whose combiner is one operation on its two arguments."""
+    """Return the ufunc of a reduction whose combiner is one operation on its two arguments, else None."""
     combiner = n.combiner
-    if len(combiner.result) == 1:
-        e = combiner.result[0]
-        direct = isinstance(e, BinaryOp) and e.a is combiner.lhs[0] and e.b is combiner.rhs[0]
-        if direct and type(e) in (Add, Mul, Min, Max):
-            return _UFUNCS[type(e)]
-    raise NoNumPyProgram("this reduction has no NumPy counterpart")
+    if len(combiner.result) > 1:
+        return None
+    e = combiner.result[0]
+    direct = isinstance(e, BinaryOp) and e.a is combiner.lhs[0] and e.b is combiner.rhs[0]
+    return _UFUNCS[type(e)] if direct and type(e) in (Add, Mul, Min, Max) else None
