@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from compiler import te
+from compiler.ir.primexpr import Select
 
 Draw = Callable[..., Any]
 T = TypeVar("T")
@@ -160,6 +161,27 @@ def _convolved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor |
     return te.compute((height, width), lambda i, j: te.sum(a[i + y, j + x] * a[height - i, j], axis=[y, x]), name=name)
 
 
+def _largest_place(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | None:
+    """One of the two results of a reduction of pairs."""
+    if a.ndim != 2:
+        return None
+    k = te.reduce_axis((0, _dims(a)[1]), name="k")
+    first = te.comm_reducer(
+        lambda x, y: (
+            Select(te.any(x[1] > y[1], te.all(x[1].equal(y[1]), x[0] < y[0])), x[0], y[0]),
+            te.max(x[1], y[1]),
+        ),
+        lambda i, v: (te.const(99, i), te.min_value(v)),
+        name="argmax",
+    )
+    both = te.compute((_dims(a)[0],), lambda i: first((k, a[i, k]), axis=k), name=name)
+    return pick(draw, both)
+
+
+def _twins(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor:
+    return pick(draw, te.compute(a.shape, lambda *i: (a(*i) + 1, a(*i) * 2), name=name))
+
+
 DEFINITIONS: list[Callable[[Draw, te.Tensor, te.Tensor, str], te.Tensor | None]] = [
     _elementwise,
     _padded,
@@ -170,4 +192,6 @@ DEFINITIONS: list[Callable[[Draw, te.Tensor, te.Tensor, str], te.Tensor | None]]
     _moved,
     _gathered,
     _convolved,
+    _largest_place,
+    _twins,
 ]

@@ -125,7 +125,9 @@ def _cache_read(draw: Draw, schedule: Schedule) -> None:
         stage = pick(draw, readable)
         consumers = _consumers(schedule, stage)
         some = consumers[: draw(st.integers(1, len(consumers)))]
-        schedule.cache_read(stage.op.output(0), "local", [s.op for s in some])
+        read = next(t for t in some[0].op.input_tensors if t.op is stage.op)
+        readers = [s.op for s in some if read in s.op.input_tensors]
+        schedule.cache_read(read, "local", readers)
 
 
 def _cache_write(draw: Draw, schedule: Schedule) -> None:
@@ -133,7 +135,7 @@ def _cache_write(draw: Draw, schedule: Schedule) -> None:
     if all(s.op.name != f"{stage.op.name}.local" for s in schedule.stages):
         if draw(st.booleans()):
             split(draw, stage)
-        schedule.cache_write(stage.op.output(0), "local")
+        schedule.cache_write(list(stage.op.outputs), "local")
 
 
 def _rfactor(draw: Draw, schedule: Schedule) -> None:
