@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from compiler.arith.const_int_bound import UNBOUNDED, ConstIntBoundAnalyzer, Interval, is_index_type
 from compiler.arith.modular_set import ModularSet, ModularSetAnalyzer, modular
+from compiler.ir.op import CallEffect
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -15,15 +16,26 @@ from compiler.ir.primexpr import (
     LT,
     NE,
     And,
+    BinaryOp,
+    Broadcast,
     Call,
+    Cast,
     CmpOp,
+    FloatImm,
     FloorMod,
     IntImm,
+    Let,
     Mod,
     Not,
     Or,
     PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Select,
+    Shuffle,
+    StringImm,
     Var,
+    as_exprs,
 )
 
 NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
@@ -129,7 +141,7 @@ class Knowledge:
             if type(inner) in NEGATION and is_index_type(inner.a.dtype):  # type: ignore[attr-defined]
                 self._assume(NEGATION[type(inner)](inner.a, inner.b))  # type: ignore[index, attr-defined]
                 return
-        if isinstance(condition, IntImm):
+        if isinstance(condition, IntImm) or not is_stable(condition):
             return
         self.truths.append(condition)
         if isinstance(condition, CmpOp) and is_index_type(condition.a.dtype):
@@ -165,6 +177,18 @@ class Knowledge:
         if kind in (GT, GE, EQ):
             self.not_positive.append(b - a + 1 if kind is GT else b - a)
 
+
+def is_stable(e: PrimExpr) -> bool:
+    """Return whether ``e`` stays what it is whatever is stored: whether it reads nothing but variables."""
+    if isinstance(e, Call):
+        effect = getattr(e.op, "effect", CallEffect.UPDATE_STATE)
+        return effect.value <= CallEffect.PURE.value and all(is_stable(arg) for arg in e.args)
+    if not isinstance(e, _STABLE):
+        return False
+    return all(is_stable(part) for name in e.children for part in as_exprs(getattr(e, name)))
+
+
+_STABLE = (Var, IntImm, FloatImm, StringImm, BinaryOp, Not, Select, Cast, Ramp, Broadcast, Shuffle, Let, ProducerLoad)
 
 _MIRROR: dict[type[CmpOp], type[CmpOp]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
 _BELOW: dict[type[CmpOp], tuple[int | None, int | None]] = {

@@ -32,6 +32,7 @@ from compiler.ir.primexpr import (
     const,
 )
 from compiler.ir.substitute import post_order_visit
+from compiler.tir.buffer import decl_buffer
 from compiler.tir.op import all as all_of
 from compiler.tir.op import if_then_else, likely, truncdiv, truncmod
 from tests.compiler.arith.expressions import (
@@ -357,3 +358,15 @@ def test_comparisons_of_expressions_are_remembered() -> None:
         assert not analyzer.can_prove(i * 32 + j + 1 < n)
         assert not analyzer.can_prove(i * 32 < n)
     assert not analyzer.can_prove(i * 32 + j < n)
+
+
+def test_what_memory_holds_is_not_remembered() -> None:
+    """A store may change it while the condition is said to hold."""
+    analyzer = Analyzer()
+    buffer = decl_buffer((4,), "int32", "A")
+    condition = buffer[const(0)] < 5
+    with analyzer.constraint(condition):
+        assert not analyzer.can_prove(buffer[const(0)] < 5)
+        assert not analyzer.can_prove(buffer[const(0)] < 6)
+    with analyzer.constraint(And(condition, x < 5)):
+        assert analyzer.can_prove(x < 6)
