@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 import msgspec
 
@@ -29,6 +30,7 @@ FREE_THREADS = 32
 THREAD_BYTES = 24 << 20
 """Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
 only for as many threads as there are cores, since the script can use it for anything."""
+HEARTBEAT_SECONDS = 3.0
 TABS_KEPT = 4096
 CACHED = frozenset({"ok", "error"})
 """How an answer must have ended to be kept: another try may get further than one that was stopped."""
@@ -117,6 +119,26 @@ class Starter:
             raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error
 
 
+def _standings(reader: AnswerReader) -> Iterator[Standing]:
+    """Yield how a run stands at each snapshot, and again when there is none for a while."""
+    news: SimpleQueue[Standing | None] = SimpleQueue()
+
+    def read() -> None:
+        try:
+            for event in reader.events():
+                if isinstance(event, Answer):
+                    news.put(Standing(answer=event, line=reader.running_line))
+        finally:
+            news.put(None)
+
+    threading.Thread(target=read, name="run", daemon=True).start()
+    standing: Standing | None = Standing()
+    while standing is not None:
+        yield standing
+        with suppress(Empty):
+            standing = news.get(timeout=HEARTBEAT_SECONDS)
+
+
 class Compiler:
     """Answers workspaces.
 
@@ -194,9 +216,10 @@ class Compiler:
         [last] = deque(self.follow(workspace, client, seq), maxlen=1)
         return last.answer or Answer()
 
-    def follow(self, workspace: Workspace, client: Client, seq: int | None = None) -> Iterator[Standing]:
+    def follow(self, workspace: Workspace, client: Client, seq: int | None = None) -> Generator[Standing]:
         """Run the script in full, telling how it stands as it goes on; the last one holds the whole answer.
 
+        Without news, the same is told again after a while: a server notices only when it writes that nobody is there.
         A newer request of the same tab ends it, and so does closing the iterator.
 
         Raises
@@ -213,16 +236,17 @@ class Compiler:
         try:
             if pending is not None:
                 self._attach(client, pending, turn=turn)
-            for place in turn.places():
+            for place in turn.places(HEARTBEAT_SECONDS):
                 yield Standing(place=place)
             job = self._starter.start("run", workspace)
             if pending is not None:
                 self._attach(client, pending, job=job)
             reader = AnswerReader(job)
-            with closing(reader.events()) as events:  # whoever leaves early cancels the job
-                for event in events:
-                    if isinstance(event, Answer):
-                        yield Standing(answer=event, line=reader.running_line)
+            try:
+                yield from _standings(reader)
+            except GeneratorExit:  # nobody follows any more
+                job.cancel()
+                raise
             yield Standing(answer=reader.finished(), finished=True)
         finally:
             turn.end()

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from flask import Flask
 
+from app import compile_service
 from app.artifacts import Answer, Console, Options, Problem, Workspace
 from app.clients import Client
 from app.errors import InvalidBody, Superseded, Unavailable
@@ -165,6 +166,20 @@ def test_who_edits_on_does_not_wait_for_a_run(services: Services, runner: Script
         compile_(services, "edited too", 2)
         with pytest.raises(Superseded):
             running.result(10)
+    assert services.measuring.held == 0
+
+
+def test_a_run_that_nobody_follows_any_more_ends(
+    services: Services, runner: ScriptedRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compile_service, "HEARTBEAT_SECONDS", 0.01)
+    runner.scripts["long"] = Script([snapshot(3, listing())], until=threading.Event())
+    run = services.compiler.follow(Workspace(script="long"), ME, 1)
+    standings = [next(run) for _ in range(6)]
+    assert standings[-1] == standings[-2], "the same is told again"
+    assert (standings[-1].line, standings[-1].finished) == (3, False)
+    run.close()
+    assert runner.jobs[0].cancelled.is_set()
     assert services.measuring.held == 0
 
 
