@@ -1,13 +1,16 @@
 // What was typed survives a reload of the page; opening an example or a link anew starts afresh.
+import { forget, recall, remember } from "./memory.js";
+
 const RELOADED = new Set(["reload", "back_forward"]);
-const key = () => `strata.draft:${location.pathname}${location.search}`;
+const tab = () => sessionStorage;
+const key = () => `draft:${location.pathname}${location.search}`;
 
 export function readDraft() {
   const [navigation] = performance.getEntriesByType("navigation");
-  if (!RELOADED.has(navigation?.type)) sessionStorage.removeItem(key());
-  return sessionStorage.getItem(key());
+  if (!RELOADED.has(navigation?.type)) forget(key(), tab);
+  return recall(key(), tab);
 }
 
 export function keepDraft(script) {
-  sessionStorage.setItem(key(), script);
+  remember(key(), script, tab);
 }

@@ -3,6 +3,7 @@ import { compile, run } from "./compile.js";
 import { $, $$ } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { ORDER, enlarge, focusPane } from "./layout.js";
+import { remember } from "./memory.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
 import { setOption, stepBy, toggleDiff } from "./steps.js";
@@ -56,7 +57,7 @@ export function describeOptions() {
 function changeTheme() {
   const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
-  localStorage.setItem("strata.theme", theme);
+  remember("theme", theme);
 }
 
 function pressed(event) {

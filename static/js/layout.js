@@ -1,7 +1,7 @@
 // Panes that can be resized, and shown one at a time where there is little room.
 import Split from "../vendor/split.js";
 import { $, $$, element, narrow } from "./dom.js";
-import { recall, remember } from "./state.js";
+import { recall, remember } from "./memory.js";
 
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
@@ -22,14 +22,15 @@ export function startLayout() {
 }
 
 function split({ name, parts, direction, sizes, least }) {
-  const kept = recall(`layout.${name}`, sizes);
+  const keep = (now) => remember(`layout.${name}`, now.map((size) => size.toFixed(2)).join(" "));
+  const kept = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
   const made = Split(parts, {
     direction, minSize: least, gutterSize: 1, snapOffset: 0,
     sizes: kept.length === parts.length ? kept : sizes,
     elementStyle: (dimension, size) => ({ "flex-basis": "0px", "flex-grow": size, "flex-shrink": 1 }),
     gutterStyle: () => ({ "flex-basis": "1px" }),
     gutter: (index) => gutter(name, direction, parts[index - 1], parts[index]),
-    onDragEnd: (now) => remember(`layout.${name}`, now),
+    onDragEnd: keep,
   });
   $$(`.gutter[data-split="${name}"]`).forEach((bar, index) => {
     const show = () => bar.setAttribute("aria-valuenow", String(Math.round(made.getSizes()[index])));
@@ -42,10 +43,10 @@ function split({ name, parts, direction, sizes, least }) {
       now[index] += change;
       now[index + 1] -= change;
       made.setSizes(now);
-      remember(`layout.${name}`, now);
+      keep(now);
       show();
     });
-    bar.addEventListener("dblclick", () => { made.setSizes(sizes); remember(`layout.${name}`, sizes); show(); });
+    bar.addEventListener("dblclick", () => { made.setSizes(sizes); keep(sizes); show(); });
     show();
   });
 }
@@ -91,5 +92,5 @@ function tabs() {
     button.addEventListener("click", () => showPane(pane));
     $("#tabs").append(button);
   }
-  showPane(narrow.matches ? recall("tab", "source") : "source");
+  showPane(narrow.matches && ORDER.includes(recall("tab")) ? recall("tab") : "source");
 }

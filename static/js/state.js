@@ -37,15 +37,3 @@ export async function workspaceJson(script) {
   }
   return { script, files, options: state.options };
 }
-
-export function remember(key, value) {
-  localStorage.setItem(`strata.${key}`, JSON.stringify(value));
-}
-
-export function recall(key, otherwise) {
-  try {
-    return JSON.parse(localStorage.getItem(`strata.${key}`)) ?? otherwise;
-  } catch {
-    return otherwise; // somebody else's value under our key
-  }
-}

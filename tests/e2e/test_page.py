@@ -174,6 +174,17 @@ def test_what_was_typed_survives_a_reload(fixed: str, open_page: Callable[..., P
     expect(page.locator(".cm-content")).not_to_contain_text("My own")
 
 
+def test_a_browser_that_remembers_nothing_is_enough(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    refuse = "Object.defineProperty(window, '{}', {{ get() {{ throw new DOMException('no', 'SecurityError'); }} }});"
+    page.add_init_script(refuse.format("localStorage") + refuse.format("sessionStorage"))
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.click("#theme-button")
+    write(page, "raise X")
+    expect(page.locator("#state")).to_contain_text("ValueError")
+
+
 class SlowRunner(FixedRunner):
     """Holds back the answer to scripts that say ``slow``; each answer tells its script in the console."""
 

@@ -1,0 +1,24 @@
+// What this browser remembers for us.  In a frame of another site it may refuse to; then nothing is remembered.
+export function remember(key, text, storage = () => localStorage) {
+  try {
+    storage().setItem(`strata.${key}`, text);
+  } catch {
+    // refused, or full
+  }
+}
+
+export function recall(key, storage = () => localStorage) {
+  try {
+    return storage().getItem(`strata.${key}`);
+  } catch {
+    return null;
+  }
+}
+
+export function forget(key, storage = () => localStorage) {
+  try {
+    storage().removeItem(`strata.${key}`);
+  } catch {
+    // refused: there is nothing to forget
+  }
+}
