@@ -18,6 +18,7 @@ from compiler.ir.primexpr import (
     Add,
     And,
     BinaryOp,
+    Broadcast,
     Div,
     FloorDiv,
     FloorMod,
@@ -29,6 +30,7 @@ from compiler.ir.primexpr import (
     Not,
     Or,
     PrimExpr,
+    Ramp,
     Select,
     Sub,
     Var,
@@ -77,6 +79,28 @@ def conditions(operands: st.SearchStrategy[PrimExpr], depth: int = 2) -> st.Sear
 LEAVES = st.one_of(st.sampled_from(VARIABLES), st.sampled_from(VARIABLES), st.integers(-20, 20).map(imm))
 INTEGERS: st.SearchStrategy[PrimExpr] = st.recursive(LEAVES, _arithmetic, max_leaves=10)
 CONDITIONS = conditions(st.recursive(LEAVES, _arithmetic, max_leaves=5))
+LANES = 4
+_SHORT = st.recursive(LEAVES, _arithmetic, max_leaves=3)
+_BLOCKS = st.builds(lambda e, c: e * c, _SHORT, st.sampled_from([1, 4, 8, 32]))
+_STEPS = st.sampled_from([-4, -1, 0, 1, 2, 4, 8]).map(imm)
+
+
+def _vector_operations(inner: st.SearchStrategy[PrimExpr]) -> st.SearchStrategy[PrimExpr]:
+    divisors = st.sampled_from([1, 2, 4, 8, 32]).map(lambda c: Broadcast(imm(c), LANES))
+    divided = st.builds(lambda k, a, b: k(a, b), st.sampled_from([FloorDiv, FloorMod, Div, Mod]), inner, divisors)
+    combined = st.builds(lambda k, a, b: k(a, b), st.sampled_from([Add, Sub, Mul, Min, Max]), inner, inner)
+    return st.one_of(divided, combined)
+
+
+VECTORS: st.SearchStrategy[PrimExpr] = st.recursive(
+    st.one_of(
+        st.builds(lambda base, step: Ramp(base, step, LANES), _BLOCKS, _STEPS),
+        st.builds(lambda value: Broadcast(value, LANES), _SHORT),
+    ),
+    _vector_operations,
+    max_leaves=4,
+)
+VECTOR_CONDITIONS = st.builds(lambda k, a, b: k(a, b), st.sampled_from([LT, LE, GT, GE, EQ, NE]), VECTORS, VECTORS)
 ASSIGNMENTS = st.fixed_dictionaries({name: st.integers(*bounds) for name, bounds in RANGES.items()})
 
 
@@ -102,6 +126,17 @@ def evaluate(e: PrimExpr, values: dict[str, int]) -> int:
     return int(result)
 
 
+def evaluate_lane(e: PrimExpr, lane: int, values: dict[str, int]) -> int:
+    """Return the value of one lane of a vector."""
+    if isinstance(e, Broadcast):
+        return evaluate(e.value, values)
+    if isinstance(e, Ramp):
+        return evaluate(e.base, values) + evaluate(e.stride, values) * lane
+    assert isinstance(e, BinaryOp), type(e)
+    result: Any = type(e).evaluate(evaluate_lane(e.a, lane, values), evaluate_lane(e.b, lane, values))
+    return int(result)
+
+
 def written(e: PrimExpr) -> str:
     """Write an expression for the message of a failed test."""
     if isinstance(e, IntImm):
@@ -112,6 +147,10 @@ def written(e: PrimExpr) -> str:
         return f"not {written(e.a)}"
     if isinstance(e, Select):
         return f"select({written(e.condition)}, {written(e.true_value)}, {written(e.false_value)})"
+    if isinstance(e, Ramp):
+        return f"ramp({written(e.base)}, {written(e.stride)})"
+    if isinstance(e, Broadcast):
+        return f"broadcast({written(e.value)})"
     assert isinstance(e, BinaryOp)
     return f"({written(e.a)} {e.symbol} {written(e.b)})"
 

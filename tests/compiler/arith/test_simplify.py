@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -39,9 +40,13 @@ from tests.compiler.arith.expressions import (
     ASSIGNMENTS,
     CONDITIONS,
     INTEGERS,
+    LANES,
     RANGES,
     VARIABLES,
+    VECTOR_CONDITIONS,
+    VECTORS,
     evaluate,
+    evaluate_lane,
     examples,
     well_typed,
     written,
@@ -104,6 +109,19 @@ def test_simplification_under_a_condition_keeps_values_where_it_holds(
             continue
         assert bound.min_value <= value <= bound.max_value
         same_value(e, simplified, values)
+
+
+@examples(300)
+@given(st.one_of(VECTORS, VECTORS, VECTOR_CONDITIONS), st.lists(ASSIGNMENTS, min_size=4, max_size=4))
+def test_simplification_keeps_the_lanes_of_vectors(e: PrimExpr, points: list[dict[str, int]]) -> None:
+    simplified = bounded().simplify(e)
+    assert simplified.dtype == e.dtype
+    for values, lane in itertools.product(points, range(LANES)):
+        try:
+            expected = evaluate_lane(e, lane, values)
+        except ZeroDivisionError:
+            continue
+        assert evaluate_lane(simplified, lane, values) == expected, f"{written(e)} became {written(simplified)}"
 
 
 @examples(150)
