@@ -76,7 +76,11 @@ def _settle_attachment(stage: Stage) -> None:
                 stage.attach_ivar = r.fused
                 break
         else:
-            stage.attach_type = AttachType.ROOT
+            assert stage.attach_ivar is not None
+            raise ScheduleError(
+                f"compute_at: stage {stage.op.name!r} is computed at axis {stage.attach_ivar.var.name!r} of stage "
+                f"{stage.attach_stage.origin_op.name!r}, which a later cache_write or rfactor replaced; place it after"
+            )
 
 
 def _rebase(schedule: Any) -> None:

@@ -84,6 +84,14 @@ def _rfactor_with_init(x: Setting) -> None:
     te.create_schedule(e.op).rfactor(e, x.k)
 
 
+def _a_place_that_is_gone(x: Setting) -> None:
+    outer, inner = x.sc.split(x.k, 4)
+    cached = x.s.cache_read(x.a, "local", [x.c])
+    x.s[cached].compute_at(x.sc, outer)
+    x.s.rfactor(x.c, inner)
+    x.lower()
+
+
 def _another_number_of_threads(x: Setting) -> None:
     x.sd.bind(x.d.op.axis[0], te.thread_axis((0, 4), "threadIdx.x"))
     x.lower()
@@ -175,6 +183,11 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         _outside_of_a_consumer,
         ScheduleError,
         "compute_at: stage 'C' is computed at axis 'i' of stage 'E', outside of its consumer 'D'",
+    ),
+    (
+        _a_place_that_is_gone,
+        ScheduleError,
+        "at axis 'k.outer' of stage 'C', which a later cache_write or rfactor replaced; place it after",
     ),
     (_inside_an_inlined_stage, ScheduleError, "stage 'C' is computed in stage 'D', which is inlined"),
     (lambda x: x.sc.compute_inline(), ScheduleError, "compute_inline: stage 'C' is a reduction"),
