@@ -130,7 +130,7 @@ def detect_clip_bound(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr 
     -------
     bounds : list of PrimExpr or None
         ``[min_0, max_0, min_1, max_1, …]``, both ends included, None for an end that is not there.  Empty if a part
-        of ``expr`` is not a bound on one of the variables with a coefficient of 1 or -1.
+        of ``expr`` is not a bound on one of the variables.
     """
     bounds: list[list[PrimExpr | None]] = [[None, None] for _ in var_list]
     for condition in _conjuncts(expr):
@@ -163,12 +163,16 @@ def _clip(e: PrimExpr, var_list: Sequence[Var], bounds: list[list[PrimExpr | Non
     if found is None:
         return False
     coeff, base = Analyzer().simplify(found[0]), found[1]
-    if not isinstance(coeff, IntImm) or coeff.value not in (1, -1):
+    if not isinstance(coeff, IntImm) or coeff.value == 0:
+        return False
+    factor, is_lower = abs(coeff.value), coeff.value < 0
+    if isinstance(e, EQ) and factor != 1:
         return False
     pair = bounds[used[0]]
-    end = base if coeff.value == -1 else const(0, base.dtype) - base
-    if coeff.value == -1 or isinstance(e, EQ):
+    # factor * var >= base, or factor * var <= -base
+    end = (base + (factor - 1)) // factor if is_lower else (const(0, base.dtype) - base) // factor
+    if is_lower or isinstance(e, EQ):
         pair[0] = end if pair[0] is None else binary(Max, pair[0], end)
-    if coeff.value == 1 or isinstance(e, EQ):
+    if not is_lower or isinstance(e, EQ):
         pair[1] = end if pair[1] is None else binary(Min, pair[1], end)
     return True
