@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from sqlalchemy import URL
 
 from compiler.runtime.threads import available_cores
 
@@ -87,9 +88,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return ["localhost", "127.0.0.1", "[::1]", "::1", self.host] if self.loopback else None
 
     @property
-    def database(self) -> str:
+    def database(self) -> str | URL:
         """The SQLAlchemy URL of the permalinks."""
-        return self.database_url or f"sqlite:///{self.data_dir / 'strata.sqlite3'}"
+        return self.database_url or URL.create("sqlite", database=str(self.data_dir.absolute() / "strata.sqlite3"))
 
     @classmethod
     def read(cls, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Config:

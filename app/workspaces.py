@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 from sqlalchemy import (
+    URL,
     Column,
     Connection,
     Engine,
@@ -131,8 +132,8 @@ class Links:
 
     Parameters
     ----------
-    url : str
-        SQLAlchemy URL of the database.
+    url : str or URL
+        Where the database is, as SQLAlchemy takes it.
     compiler : str
         Version of the compiler, noted with each link.
     cpu : str
@@ -144,7 +145,7 @@ class Links:
         If the database cannot be opened, or what speaks to it is not installed.
     """
 
-    def __init__(self, url: str, compiler: str, cpu: str) -> None:
+    def __init__(self, url: str | URL, compiler: str, cpu: str) -> None:
         self._made_with = {"compiler": compiler, "cpu": cpu[:128]}
         try:
             self._engine = open_database(url)
@@ -270,15 +271,15 @@ class Links:
         self._engine.dispose()
 
 
-def _without_password(url: str) -> str:
-    return re.sub(r":[^:@/]*@", ":***@", url)
+def _without_password(url: str | URL) -> str:
+    return re.sub(r":[^:@/]*@", ":***@", str(url))
 
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def open_database(url: str) -> Engine:
+def open_database(url: str | URL) -> Engine:
     """Open a database; SQLite with a write-ahead log, so that readers and a writer do not wait for each other."""
     engine = create_engine(url, pool_pre_ping=True)
     if make_url(url).get_backend_name() == "sqlite":

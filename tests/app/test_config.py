@@ -12,7 +12,7 @@ from app.config import Config, ConfigurationError
 def test_what_is_said_comes_before_the_environment() -> None:
     config = Config.read({"PORT": 1}, {"STRATA_PORT": "2", "STRATA_POOL": "3", "OTHER": "4", "STRATA_DATA_DIR": "/x"})
     assert (config.port, config.pool, config.data_dir) == (1, 3, Path("/x"))
-    assert config.database == "sqlite:////x/strata.sqlite3"
+    assert str(config.database) == "sqlite:////x/strata.sqlite3"
     assert Config.read({"database_url": "postgresql://x/y"}, {}).database == "postgresql://x/y"
 
 

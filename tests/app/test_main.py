@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "app"]
 
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
 def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Signals) -> None:
-    command = [*COMMAND, "--port", "0", "--data", str(tmp_path / "new" / "folder")]
+    command = [*COMMAND, "--port", "0", "--data", str(tmp_path / "new" / "my folder? #1")]
     scratch = tmp_path / "scratch"
     scratch.mkdir(mode=0o755)
     environment = {**os.environ, "TMPDIR": str(scratch)}
@@ -42,8 +42,10 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Sign
             server.send_signal(ends)
         assert server.wait(20) == 0
     assert list(scratch.iterdir()) == [], "nothing is left behind"
-    assert (tmp_path / "new" / "folder" / "strata.sqlite3").exists()
-    assert (tmp_path / "new" / "folder").stat().st_mode & 0o077 == 0, "what people stored is nobody else's business"
+    assert (tmp_path / "new" / "my folder? #1" / "strata.sqlite3").exists()
+    assert (tmp_path / "new" / "my folder? #1").stat().st_mode & 0o077 == 0, (
+        "what people stored is nobody else's business"
+    )
 
 
 @pytest.mark.parametrize(
