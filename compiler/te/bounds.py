@@ -222,7 +222,7 @@ def _pass_up(stage: Stage, bounds: Bounds, sets: Sets) -> None:
     domains, analyzer = bounds.domains, bounds.analyzer
     for r in reversed(stage.relations):
         if isinstance(r, Split):
-            if _whole(sets[r.outer], domains[r.outer]) and _whole(sets[r.inner], domains[r.inner]):
+            if _whole(sets[r.outer], domains[r.outer], analyzer) and _whole(sets[r.inner], domains[r.inner], analyzer):
                 sets[r.parent] = IntSet.from_range(domains[r.parent])
             else:
                 value = r.outer.var * domains[r.inner].extent + r.inner.var + domains[r.parent].min
@@ -230,7 +230,7 @@ def _pass_up(stage: Stage, bounds: Bounds, sets: Sets) -> None:
         elif isinstance(r, Fuse):
             _pass_up_fuse(r, bounds, sets)
         elif isinstance(r, Rebase):
-            if _whole(sets[r.rebased], domains[r.rebased]):
+            if _whole(sets[r.rebased], domains[r.rebased], analyzer):
                 sets[r.parent] = IntSet.from_range(domains[r.parent])
             else:
                 begin, inner = domains[r.parent].min, r.rebased.var
@@ -243,7 +243,7 @@ def _pass_up_fuse(r: Fuse, bounds: Bounds, sets: Sets) -> None:
     domains, simplify = bounds.domains, bounds.analyzer.simplify
     fused, outer, inner = sets[r.fused], domains[r.outer], domains[r.inner]
     width = inner.extent
-    if _whole(fused, domains[r.fused]):
+    if _whole(fused, domains[r.fused], bounds.analyzer):
         sets[r.outer], sets[r.inner] = IntSet.from_range(outer), IntSet.from_range(inner)
         return
     low, high = fused.min_value, fused.max_value
@@ -264,16 +264,9 @@ def _zero(e: PrimExpr) -> bool:
     return isinstance(e, IntImm) and e.value == 0
 
 
-def _whole(found: IntervalSet, dom: Range) -> bool:
-    """Return whether a set is plainly all of a loop that starts at zero."""
-    if isinstance(found.min_value, IntImm) and isinstance(found.max_value, IntImm) and isinstance(dom.extent, IntImm):
-        return (
-            isinstance(dom.min, IntImm)
-            and found.min_value.value == dom.min.value
-            and found.max_value.value == dom.min.value + dom.extent.value - 1
-        )
-    whole = IntSet.from_range(dom)
-    same = Analyzer()
-    return same.can_prove_equal(found.min_value, whole.min_value) and same.can_prove_equal(
-        found.max_value, whole.max_value
-    )
+def _whole(found: IntervalSet, dom: Range, analyzer: Analyzer) -> bool:
+    """Return whether a set is all of a loop."""
+    if found.is_single_point():
+        return False
+    last = dom.min + dom.extent - 1
+    return analyzer.can_prove_equal(found.min_value, dom.min) and analyzer.can_prove_equal(found.max_value, last)
