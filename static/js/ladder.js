@@ -1,7 +1,7 @@
 // Measures every prefix of the schedule, and draws what comes as it comes.
 import { $, toast } from "./dom.js";
 import { editor } from "./editor.js";
-import { on, state, workspaceJson } from "./state.js";
+import { on, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
 let shown = null; // what the chart was drawn from
@@ -104,4 +104,5 @@ function labelSteps() {
     const chip = gflops && $(`#strip .chip[data-prefix="${step}"] small`);
     if (chip) chip.textContent = `${Number(gflops.toPrecision(3))} GFLOP/s`;
   }
+  tell("labelled");
 }

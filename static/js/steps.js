@@ -24,6 +24,7 @@ export function startSteps() {
   document.addEventListener("htmx:responseError", ({ target }) => { if (target.matches?.(".pane.listing")) tell("options"); });
   on("answered", mark);
   on("text", mark);
+  on("labelled", mark);
   mark();
 }
 
