@@ -14,6 +14,7 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.split_sum import NO_UPPER, Split, Sum
 from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
 from compiler.ir.origin import NO_SPAN, Span
 from compiler.ir.primexpr import (
     LE,
@@ -78,7 +79,10 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _normal(self, n: BinaryOp) -> PrimExpr:
         if not is_index_type(n.dtype):
             return self.visit_BinaryOp(n)
-        result = self._sum(n).expression(self.known.bounds)
+        try:
+            result = self._sum(n).expression(self.known.bounds)
+        except ArgumentError:  # a constant of the normal form does not fit the type
+            return self.visit_BinaryOp(n)
         return n if deep_equal(result, n) else result
 
     def _sum(self, n: PrimExpr) -> Sum:
@@ -207,11 +211,16 @@ class CanonicalSimplifier(RewriteSimplifier):
         result = super().visit_LT(n)
         if not isinstance(result, LT) or not is_index_type(result.a.dtype):
             return result
-        left, right = self._sum(result.a), self._sum(result.b)
-        smaller = self._reduced(left, right)
-        if smaller is None:
-            smaller = self._moved(left, right)
+        try:
+            smaller = self._shorter(result)
+        except ArgumentError:  # a constant does not fit the type
+            return result
         return result if smaller is None or deep_equal(smaller, result) else self.again(smaller)
+
+    def _shorter(self, n: LT) -> PrimExpr | None:
+        left, right = self._sum(n.a), self._sum(n.b)
+        smaller = self._reduced(left, right)
+        return self._moved(left, right) if smaller is None else smaller
 
     def _reduced(self, left: Sum, right: Sum) -> PrimExpr | None:
         """Divide both sides by what all of their terms share, up to a rest that cannot matter."""

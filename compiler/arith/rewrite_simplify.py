@@ -24,6 +24,7 @@ from compiler.ir.primexpr import (
     Broadcast,
     Call,
     Cast,
+    Div,
     FloatImm,
     FloorDiv,
     FloorMod,
@@ -31,6 +32,7 @@ from compiler.ir.primexpr import (
     Let,
     Max,
     Min,
+    Mod,
     Mul,
     Not,
     Or,
@@ -45,6 +47,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import substitute
 
+_DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 _CONSTANT_RIGHT = (Add, Mul, EQ, NE, And, Or)
 
 
@@ -66,6 +69,8 @@ class RewriteSimplifier(Prover):
             elif kind in _CONSTANT_RIGHT:
                 a, b = b, a
         e = n if a is n.a and b is n.b else kind(a, b)
+        if type(b) is IntImm and b.value == 0 and kind in _DIVISIONS:
+            return e  # it has no value, and no rule
         dtype = a.dtype
         if dtype == "int32" or dtype == "int64":
             bounded = _BOUNDED.get(kind)
@@ -91,21 +96,21 @@ class RewriteSimplifier(Prover):
         return e if result is None else self.again(result)
 
     def _floor_div(self, e: BinaryOp) -> PrimExpr | None:
-        if type(e.b) is not IntImm or e.b.value == 0:
+        if type(e.b) is not IntImm:
             return None
         low, high = self.known.bounds.visit(e.a)
         c = e.b.value
-        if low // c == high // c:
+        if low // c == high // c and _fits(low // c, e.dtype):
             return const(low // c, e.dtype)
         return None
 
     def _floor_mod(self, e: BinaryOp) -> PrimExpr | None:
-        if type(e.b) is not IntImm or e.b.value == 0:
+        if type(e.b) is not IntImm:
             return None
         low, high = self.known.bounds.visit(e.a)
         c = e.b.value
-        if low // c == high // c:
-            quotient = low // c
+        quotient = low // c
+        if quotient == high // c and _fits(quotient * c, e.dtype):
             return e.a if quotient == 0 else self.again(Sub(e.a, const(quotient * c, e.dtype)))
         coeff, base = self.known.modular.visit(e.a)
         return const(base % c, e.dtype) if coeff % c == 0 else None
@@ -313,6 +318,11 @@ class RewriteSimplifier(Prover):
         if condition is n.args[0] and a is n.args[1] and b is n.args[2]:
             return n
         return Call(n.dtype, n.op, (condition, a, b))
+
+
+def _fits(value: int, dtype: str) -> bool:
+    low, high = dt.int_range(dtype)
+    return low <= value <= high
 
 
 def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:

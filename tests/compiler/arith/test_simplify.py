@@ -16,13 +16,18 @@ from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import (
     NE,
     And,
+    BinaryOp,
     Broadcast,
     Call,
     Cast,
+    Div,
+    FloorDiv,
+    FloorMod,
     IntImm,
     Let,
     Max,
     Min,
+    Mod,
     Not,
     PrimExpr,
     Ramp,
@@ -388,3 +393,47 @@ def test_what_memory_holds_is_not_remembered() -> None:
         assert not analyzer.can_prove(buffer[const(0)] < 6)
     with analyzer.constraint(And(condition, x < 5)):
         assert analyzer.can_prove(x < 6)
+
+
+LARGEST = (1 << 31) - 1
+
+
+@pytest.mark.parametrize(
+    "e",
+    [
+        x * 65536 * 65536,
+        (x * 65536 + y) * 65536,
+        x + LARGEST + LARGEST,
+        x - LARGEST - LARGEST,
+        (x + LARGEST) + (y + LARGEST),
+        x + LARGEST < y - LARGEST,
+        x * 65536 * 65536 < y,
+        (x * 65536 * 65536 + y) // 7,
+        (x * 65536 * 65536 + LARGEST + LARGEST) % 9,
+        Min(x + LARGEST, y - LARGEST),
+        (x * 65536 * 65536).equal(y + LARGEST + LARGEST),
+        Select(x + LARGEST + LARGEST < 0, x * 65536 * 65536, y),
+        (x + LARGEST + LARGEST) % (y + LARGEST + LARGEST),
+        x * -65536 * 32768 - x * LARGEST,
+    ],
+    ids=written,
+)
+def test_constants_that_do_not_fit_are_not_made(e: PrimExpr) -> None:
+    analyzer = Analyzer()
+    analyzer.bind(y, Range(0, 4))
+    for simplified in (analyzer.simplify(e), analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e)):
+        assert well_typed(simplified)
+        for values in ({"x": -3, "y": 0}, {"x": 7, "y": 3}):
+            same_value(e, simplified, values)
+
+
+@pytest.mark.parametrize("kind", [FloorDiv, FloorMod, Div, Mod])
+def test_a_division_by_zero_stays(kind: type[BinaryOp]) -> None:
+    zero = Var("zero")
+    analyzer = Analyzer()
+    analyzer.bind(zero, const(0))
+    for dividend in (x * 4, x * 4 + y, x, const(3), x + 0 * y):
+        for e in (kind(dividend, zero), kind(dividend, const(0)), Let(y, const(0), kind(dividend, y))):
+            result = analyzer.simplify(e)
+            assert isinstance(result, kind)
+            assert analyzer.simplify(Select(x < 0, e, y) + result).dtype == "int32"
