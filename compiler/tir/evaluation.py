@@ -97,7 +97,7 @@ def leading_zeros(value: int, width: int) -> int:
 
 
 def operation(kind: type[BinaryOp], dtype: str) -> Callable[[Value, Value], Value]:
-    """Return the function for a division, a minimum or a maximum of operands of type ``dtype``."""
+    """Return the function for a division of operands of type ``dtype``, or for a minimum or maximum of vectors."""
     if kind is Min:
         return _min
     if kind is Max:
@@ -142,8 +142,8 @@ def _by_lane(function: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
 
 def _min(a: Value, b: Value) -> Value:
     """Return the minimum as it is compiled, ``a < b ? a : b``, so that not-a-number gives ``b``."""
-    return np.where(a < b, a, b) if isinstance(a, np.ndarray) else (a if a < b else b)
+    return np.where(a < b, a, b)
 
 
 def _max(a: Value, b: Value) -> Value:
-    return np.where(a > b, a, b) if isinstance(a, np.ndarray) else (a if a > b else b)
+    return np.where(a > b, a, b)

@@ -328,3 +328,59 @@ def test_arrays_are_changed_up_to_where_the_program_failed() -> None:
     with pytest.raises(OutOfBounds):
         interpret(function(loop(i, 9, BufferStore(a, const(1.0), (i * 2,))), a), [got])
     assert got.tolist() == [1, 0, 1, 0]
+
+
+def test_both_sides_of_a_conjunction_are_evaluated() -> None:
+    a = decl_buffer((4,), name="A")
+    i = Var("i")
+    for condition in (op.all(i < 4, a[i] > 0.0), op.any(i >= 4, a[i] > 0.0)):
+        guarded = LetStmt(i, const(4), IfThenElse(condition, Evaluate(const(0))))
+        with pytest.raises(OutOfBounds):
+            interpret(function(guarded, a), [np.zeros(4, np.float32)])
+
+
+def test_a_row_that_is_partly_written() -> None:
+    pointer = Var("t", "handle", PointerType(PrimType("float32")))
+    t, out = decl_buffer((8,), name="t", data=pointer), decl_buffer((4,), name="out")
+    row = Ramp(const(0), const(1), 4)
+    for first, fails in ((4, False), (1, True)):
+        write = BufferStore(t, Broadcast(const(1.0), 4), (Ramp(const(4), const(1), 4),))
+        read = BufferStore(out, BufferLoad(t, (Ramp(const(first), const(1), 4),)), (row,))
+        body = Allocate(pointer, "float32", (const(8),), const(True), seq([write, read]))
+        if fails:
+            with pytest.raises(UninitializedRead, match="element 1"):
+                interpret(function(body, out), [np.zeros(4, np.float32)])
+        else:
+            interpret(function(body, out), [np.zeros(4, np.float32)])
+
+
+def test_a_vector_is_a_value_and_not_the_memory_it_came_from() -> None:
+    a = decl_buffer((4,), name="A")
+    row = Ramp(const(0), const(1), 4)
+    old = Var("old", "float32x4")
+    swap = seq([BufferStore(a, Broadcast(const(0.0), 4), (row,)), BufferStore(a, old + old, (row,))])
+    got = np.arange(4, dtype=np.float32)
+    interpret(function(LetStmt(old, BufferLoad(a, (row,)), swap), a), [got])
+    assert got.tolist() == [0, 2, 4, 6]
+
+
+def test_a_lane_divided_by_zero() -> None:
+    a = decl_buffer((4,), "int32", "A")
+    lanes = BufferLoad(a, (Ramp(const(0), const(1), 4),))
+    for kind in (FloorDiv, FloorMod, Div, Mod):
+        with pytest.raises(DivisionByZero):
+            run_expression(kind(Broadcast(const(3), 4), lanes), a, arrays=(np.array([1, 2, 0, 4], np.int32),))
+
+
+def test_not_a_number() -> None:
+    a = decl_buffer((2,), "float32", "A")
+    values = np.array([np.nan, 1], np.float32)
+    nan, one = a[const(0)], a[const(1)]
+    assert run_expression(Min(nan, one), a, arrays=(values,))[0] == 1
+    assert np.isnan(run_expression(Min(one, nan), a, arrays=(values,))[0])
+    assert np.isnan(run_expression(Max(one, nan), a, arrays=(values,))[0])
+    row = BufferLoad(a, (Ramp(const(0), const(1), 2),))
+    lowest = run_expression(Min(row, Broadcast(const(0.5), 2)), a, arrays=(values,))
+    assert lowest.tolist() == [0.5, 0.5]
+    assert run_expression(Cast("int32", nan), a, arrays=(values,))[0] == 0
+    assert run_expression(Cast("int32x2", row), a, arrays=(values,)).tolist() == [0, 1]
