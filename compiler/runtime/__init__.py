@@ -4,13 +4,25 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.error import guard_names
 from compiler.runtime import ndarray
-from compiler.runtime.device import Device, cpu, cuda, device, opencl
+from compiler.runtime.device import Device, cpu, cuda, device, enabled, opencl
 from compiler.runtime.library import load_module
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.threads import num_threads
 
-__all__ = ["Device", "Module", "NDArray", "cpu", "cuda", "device", "load_module", "ndarray", "num_threads", "opencl"]
+__all__ = [
+    "Device",
+    "Module",
+    "NDArray",
+    "cpu",
+    "cuda",
+    "device",
+    "enabled",
+    "load_module",
+    "ndarray",
+    "num_threads",
+    "opencl",
+]
 
 if not TYPE_CHECKING:
     __getattr__ = guard_names("tvm.runtime", __all__)

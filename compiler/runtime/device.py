@@ -67,6 +67,17 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     return Device(number, dev_id)
 
 
+def enabled(target: str) -> bool:
+    """Return whether functions built for a kind of target can run here.
+
+    Raises
+    ------
+    ArgumentError
+        If no such kind is known.
+    """
+    return device(target).exist
+
+
 def cpu(dev_id: int = 0) -> Device:
     """Return the CPU."""
     return Device(1, dev_id)

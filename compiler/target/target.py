@@ -136,6 +136,11 @@ class Target:
         return {"kind": self.kind.name, "keys": self.keys, **self.attrs}
 
     @staticmethod
+    def list_kinds() -> list[str]:
+        """Return all names that a target string may begin with."""
+        return list(KINDS)
+
+    @staticmethod
     def current(allow_none: bool = True) -> Target | None:
         """Return the innermost target of the ``with`` blocks around.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.runtime.device import Device, cpu, cuda, device
+from compiler.runtime.device import Device, cpu, cuda, device, enabled
 from compiler.runtime.ndarray import ALIGNMENT, NDArray, array, empty, numpyasarray
 
 DTYPES = [
@@ -101,3 +101,5 @@ def test_devices() -> None:
     assert cpu(0).multi_processor_count >= 1
     assert Device.kDLCPU == cpu(0).device_type
     cpu(0).sync()
+    assert enabled("llvm")
+    assert not enabled("cuda")

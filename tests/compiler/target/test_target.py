@@ -48,6 +48,11 @@ def test_errors_name_what_is_wrong(text: object, message: str) -> None:
         Target(text)
 
 
+def test_kinds_are_listed() -> None:
+    assert Target.list_kinds()[0] == "llvm"
+    assert all(Target(kind).kind == kind for kind in Target.list_kinds())
+
+
 def test_scopes_nest() -> None:
     assert Target.current() is None
     with Target("llvm -mcpu=haswell") as outer, Target("llvm") as inner:
