@@ -11,13 +11,18 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from werkzeug.serving import make_server
 
 from app import create_app
 from app.sandbox import Runner
 from tests.app.fixtures import FixedRunner
 from tests.browser import ensure
+
+
+PATIENCE_MS = 20_000
+"""How long the page may take over anything; other tests use the cores at the same time."""
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @contextmanager
@@ -95,7 +100,7 @@ def open_page(browser: Browser, console: Console) -> Iterator[Callable[..., Page
         context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address.split("/?")[0])
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda message: console.said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: console.said.append(f"error: {error}"))
         page.goto(address)

@@ -36,7 +36,7 @@ def write(page: Page, script: str) -> None:
 def settled(page: Page) -> None:
     """Wait until the newest answer is there."""
     page.wait_for_timeout(320)  # longer than the pause that the page waits for more typing
-    page.wait_for_selector("body:not(.pending)")
+    page.wait_for_selector("body:not(.pending)", timeout=30_000)
 
 
 def lines(page: Page, pane: str) -> list[str]:
