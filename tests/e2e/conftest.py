@@ -19,7 +19,6 @@ from app.sandbox import Runner
 from tests.app.fixtures import FixedRunner
 from tests.browser import ensure
 
-
 PATIENCE_MS = 20_000
 """How long the page may take over anything; other tests use the cores at the same time."""
 expect.set_options(timeout=PATIENCE_MS)
