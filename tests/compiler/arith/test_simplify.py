@@ -350,6 +350,9 @@ def test_symbolic_ranges() -> None:
     assert analyzer.can_prove(n - i > 0)
     assert analyzer.can_prove(n - i <= n)
     assert not analyzer.can_prove(n - i > 1)
+    assert not analyzer.can_prove(n < i + 2)
+    assert not analyzer.can_prove(n - i * 2 < 3)
+    assert analyzer.can_prove(NE(n, i))
     assert not analyzer.can_prove(n - i < n)
     assert analyzer.simplify((i * m + j) // m) is i
     assert analyzer.simplify((i * m + j) % m) is j
