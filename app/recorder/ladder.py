@@ -77,8 +77,9 @@ class Ladder:
         self._emit(Progress(done=done, total=total, label=label))
         try:
             measurement = measure()
-        except TVMError as exc:
-            self._emit(Failed(label=label, problem=Problem(kind=type(exc).__name__, message=str(exc)), step=step))
+        except Exception as exc:  # one rung that fails, whatever the reason, is no reason not to climb on
+            message = str(exc) if isinstance(exc, TVMError) else f"the explorer itself failed here: {exc!r}"
+            self._emit(Failed(label=label, problem=Problem(kind=type(exc).__name__, message=message), step=step))
             return
         if measurement is not None:
             self._emit(Measured(measurement=measurement))

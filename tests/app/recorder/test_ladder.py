@@ -1,0 +1,56 @@
+"""A ladder: every rung is measured and checked, and one that fails does not end it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.artifacts import Event, Failed, Measured, Options, Progress
+from app.recorder import ladder as ladder_module
+from app.recorder.ladder import Ladder
+from compiler import te
+from compiler.runtime.threads import num_threads, set_num_threads
+from compiler.target.target import Target
+
+
+def climb() -> list[Event]:
+    """Return the events of a small ladder of three rungs."""
+    a = te.placeholder((32,), name="a")
+    b = te.compute((32,), lambda i: a[i] * 2.0, name="b")
+    schedule = te.create_schedule(b.op)
+    _, inner = schedule[b].split(b.op.axis[0], factor=8)
+    schedule[b].vectorize(inner)
+    events: list[Event] = []
+    threads = num_threads()
+    Ladder(schedule, [a, b], Target("llvm"), Options(), events.append).run()
+    set_num_threads(threads)
+    return events
+
+
+def test_every_rung_is_measured_and_checked() -> None:
+    events = climb()
+    rows = [event.measurement for event in events if isinstance(event, Measured)]
+    assert [row.kind for row in rows] == ["numpy", "peak", "prefix", "prefix", "prefix"]
+    assert [(row.step, row.checked, row.error) for row in rows[2:]] == [(0, "ok", 0.0), (1, "ok", 0.0), (2, "ok", 0.0)]
+    progress = [event for event in events if isinstance(event, Progress)]
+    assert [event.done for event in progress] == list(range(6))
+    assert {event.total for event in progress} == {5}
+
+
+def test_a_rung_that_fails_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, calls = ladder_module.lower, []
+
+    def lower(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyError("inside")
+        return honest(*args, **options)
+
+    monkeypatch.setattr(ladder_module, "lower", lower)
+    events = climb()
+    [failed] = [event for event in events if isinstance(event, Failed)]
+    assert (failed.step, failed.problem.kind) == (1, "KeyError")
+    assert "the explorer itself failed here: KeyError('inside')" in failed.problem.message
+    rows = [event.measurement for event in events if isinstance(event, Measured)]
+    assert [row.step for row in rows if row.kind == "prefix"] == [0, 2]
