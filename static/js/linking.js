@@ -102,6 +102,8 @@ function placeOf(target) {
     const pane = line.closest(".code").dataset.pane;
     return { pane, index: Number(line.dataset.i), footprint: model.of(pane, Number(line.dataset.i)) };
   }
+  const primitive = target.closest?.("[data-line]");
+  if (primitive) return sourcePlace([Number(primitive.dataset.line)]);
   const axis = target.closest?.("[data-origins]");
   if (axis) return { pane: "schedule", footprint: model.footprint(axis.dataset.origins.split(" ").filter(Boolean).map(Number)) };
   return null;
@@ -111,13 +113,13 @@ let hovered = null; // the line or axis under the pointer
 
 function hover({ target }) {
   if (pinned || target.closest(".editor")) return;
-  const node = target.closest(".l, [data-origins]");
+  const node = target.closest(".l, [data-line], [data-origins]");
   if (node !== hovered || !node) show(placeOf(target));
   hovered = node;
 }
 
 function click(event) {
-  const place = placeOf(event.target);
+  const place = event.target.closest("button") ? null : placeOf(event.target);
   if (!place || window.getSelection().toString()) return;
   if (place.pane !== "schedule") setCursor(place.pane, place.index, false);
   pin(place);

@@ -8,6 +8,12 @@ export function startListings() {
   for (const pane of ["loops", "llvm", "asm"]) watch(pane);
   on("answered", () => ["loops", "llvm", "asm"].forEach(watch));
   on("text", watch);
+  document.addEventListener("htmx:responseError", ({ target }) => {
+    // The server has forgotten this text: another answer brings it back, once.
+    if (!target.matches?.(".chunk.waiting") || target.dataset.asked) return;
+    target.dataset.asked = "again";
+    tell("options");
+  });
   document.addEventListener("htmx:afterSettle", ({ target }) => {
     const body = target.closest?.(".code");
     if (body && target.matches(".chunk")) tell("chunk", body.dataset.pane);

@@ -90,6 +90,13 @@ def test_a_step_of_the_schedule_shows_the_program_up_to_it(explorer: str, open_p
     expect(page.locator("#strip .chip:has-text('vectorize')")).to_have_class("chip dim")
     assert not any("T.Ramp" in line or ": 16]" in line for line in lines(page, "loops"))
     expect(page.locator("#pane-schedule .nest")).not_to_contain_text("vectorize")
+    page.click("#primitives summary")
+    page.hover(".primitive:has-text('split(')")
+    expect(page.locator(f".cm-line:nth-child({SPLIT_LINE})")).to_have_class(re.compile("related"))
+    page.click(".primitive:has-text('vectorize(')")
+    settled(page)
+    expect(page.locator("#primitives")).to_have_attribute("open", "")
+    expect(page.locator("#pane-schedule .nest")).to_contain_text("vectorize")
 
 
 def test_passes_can_be_walked_and_compared(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from app.artifacts import Answer, Request, Snapshot, Step, Unit
 from app.sandbox import Job, Limits, Runner
 from tests.app.fixtures import FixedRunner, full_answer, listing
+from tests.e2e.conftest import Console
 from tests.e2e.steps import lines, settled, violations, write
 
 
@@ -239,3 +240,15 @@ def test_a_long_text_arrives_where_one_looks(serve: Callable[[Runner], str], ope
     page.keyboard.press("Alt+Enter")
     expect(page.locator("#body-loops .l.related")).to_have_text("29990x = 29989")
     expect(page.locator("#body-loops .l.related")).to_be_in_viewport()
+
+
+def test_a_text_that_the_server_forgot_comes_back(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(serve(LongRunner()))
+    page.route("**/listings/**", lambda route: route.fulfill(status=404, body=""), times=1)
+    page.locator("#body-loops").evaluate("body => { body.scrollTop = body.scrollHeight / 2; }")
+    expect(page.locator("#body-loops .chunk.waiting[data-asked]")).to_have_count(0)
+    expect(page.locator("#body-loops .l", has_text="x = 15000").first).to_be_attached()
+    assert all("404" in said for said in console.said)
+    console.said.clear()
