@@ -2,6 +2,7 @@
 import Split from "../vendor/split.js";
 import { $, $$, element, narrow } from "./dom.js";
 import { recall, remember } from "./memory.js";
+import { tell } from "./state.js";
 
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
@@ -67,6 +68,7 @@ export function showPane(pane) {
   for (const section of $$(".pane")) section.classList.toggle("shown", section.dataset.pane === pane);
   for (const tab of $$("#tabs button")) tab.setAttribute("aria-current", String(tab.dataset.tab === pane));
   remember("tab", pane);
+  tell("shown");
 }
 
 /** Let a pane have the whole room, or go back to all of them. */

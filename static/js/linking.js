@@ -31,6 +31,8 @@ export function startLinking() {
   panes.addEventListener("keydown", keys);
   on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
   on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: "source", footprint: EMPTY }));
+  // A pane that was not on the page could not be scrolled.
+  on("shown", () => (pinned ? reveal(pinned.pane) : showHeart()));
   on("unpin", unpin);
   on("reveal", () => reveal(pinned?.pane));
 }
@@ -185,16 +187,22 @@ function reveal(from) {
   if (from !== "source" && footprint.sources.size) editor.reveal(model.primary(footprint));
 }
 
+const heartShown = new Set(); // panes that were scrolled there
+
 /** At first, show where the work is done: what became of the innermost statement of the loop nest. */
 function showHeart() {
+  const panes = ["llvm", "asm"].filter((pane) => !heartShown.has(pane) && $(`#body-${pane}`).clientHeight > 0);
+  if (!panes.length) return;
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
   const linked = $$("#body-loops .l").filter((line) => !isEmpty(model.of("loops", Number(line.dataset.i))));
   const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);
   if (!deepest) return;
   const footprint = model.of("loops", Number(deepest.dataset.i));
-  for (const pane of ["llvm", "asm"]) {
+  for (const pane of panes) {
     const found = model.relatedLines(pane, footprint);
-    if (found.length) scrollTo(pane, found);
+    if (!found.length) continue;
+    heartShown.add(pane);
+    scrollTo(pane, found);
   }
 }
 
