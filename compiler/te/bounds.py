@@ -16,6 +16,7 @@ from compiler.ir.error import ScheduleError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Var, const
 from compiler.ir.substitute import post_order_visit
+from compiler.te.body import reads_tensors
 from compiler.te.message import Domains, pass_down_domain
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp, domain
 from compiler.te.primitives import asked_in
@@ -194,7 +195,9 @@ def _reads_of(
         if isinstance(n, ProducerLoad) and n.producer.op is producer:
             tensor: Tensor = n.producer
             for d, index in enumerate(n.indices):
-                needed[d].append(_clamped(eval_set(index, sets, analyzer), tensor.shape[d], analyzer))
+                # An index that is data is not known before that is computed: any element may be meant.
+                found = IntSet.everything() if reads_tensors(index) else eval_set(index, sets, analyzer)
+                needed[d].append(_clamped(found, tensor.shape[d], analyzer))
 
     for e in consumer.body:
         post_order_visit(e, look)

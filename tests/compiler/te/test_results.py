@@ -208,3 +208,16 @@ def test_empty_tensors_are_computed(shape: tuple[int, int], way: str) -> None:
     result = np.full(shape[:1], 9, "int32")
     run(s, [a, c], data, result)
     np.testing.assert_array_equal(result, data.sum(axis=1) + 1)
+
+
+def test_a_tensor_may_be_read_at_places_that_it_holds() -> None:
+    a = te.placeholder((5,), "int32", name="A")
+    t = te.compute((5,), lambda i: a[i] + 0, name="T")
+    u = te.compute((5,), lambda i: t[t[i]], name="U")
+    for at_loop in (False, True):
+        s = te.create_schedule(u.op)
+        if at_loop:
+            s[t].compute_at(s[u], u.op.axis[0])
+        data, result = np.array([1, 4, 0, 7, 2], "int32"), np.zeros(5, "int32")
+        run(s, [a, u], data, result)
+        np.testing.assert_array_equal(result, [4, 2, 1, 0, 0])
