@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from compiler.arith import detect_linear_equation
+from compiler.arith import Analyzer, detect_linear_equation
 from compiler.ir.error import TVMError
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import (
@@ -41,6 +41,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
+from compiler.ir.substitute import substitute
 from compiler.te.operation import ComputeOp, PlaceholderOp
 
 LARGEST_TEMPORARY = 1 << 26
@@ -99,8 +100,6 @@ def _tensor(tensor: Any, known: dict[Any, Array]) -> Array:
             raise NoNumPyProgram(f"no value is given for placeholder {tensor.name!r}")
         if not isinstance(op, ComputeOp):
             raise NoNumPyProgram(f"{tensor.name!r} is not a compute operation")
-        for source in op.input_tensors:
-            _tensor(source, known)
         for index, body in enumerate(op.body):
             result = op.output(index)
             value = _Evaluation(op.axis, known).whole(body)
@@ -115,15 +114,25 @@ def _extent(axis: Any) -> int:
     return extent.value
 
 
+def _copied(op: Any) -> ProducerLoad | None:
+    """Return what an operation copies into another layout, or None when it does more than that."""
+    if isinstance(op, ComputeOp) and len(op.body) == 1 and isinstance(op.body[0], ProducerLoad):
+        return op.body[0]
+    return None
+
+
 class _Evaluation(Functor):
     """Evaluates one expression over all points of some axes at once; every value broadcasts to their extents."""
 
-    def __init__(self, axes: Sequence[Any], known: Mapping[Any, Array]) -> None:
+    def __init__(self, axes: Sequence[Any], known: dict[Any, Array]) -> None:
         self.axes = list(axes)
         self.vars = [axis.var for axis in axes]
         self.shape = tuple(_extent(axis) for axis in axes)
         self.known = known
         self.bound: dict[Var, Any] = {}
+        self._analyzer = Analyzer()
+        for axis in axes:
+            self._analyzer.bind(axis.var, axis.dom)
 
     def whole(self, e: PrimExpr) -> Array:
         """Return the value of ``e`` at every point."""
@@ -186,7 +195,8 @@ class _Evaluation(Functor):
             return np.asarray(reference(*args)).astype(n.dtype, copy=False)
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> Any:
-        source = self.known[n.producer]
+        n = self._through_copies(n)
+        source = _tensor(n.producer, self.known)
         view = self._strided(source, n.indices)
         if view is not None:
             return view
@@ -195,6 +205,14 @@ class _Evaluation(Functor):
         # Reads that a condition guards may point outside: any value will do there, the condition drops it.
         indices = [np.clip(self.visit(i), 0, d - 1) for i, d in zip(n.indices, source.shape, strict=True)]
         return source[tuple(indices)]
+
+    def _through_copies(self, n: ProducerLoad) -> ProducerLoad:
+        """Return the read of what a copy was made from: packing is for speed, and NumPy packs by itself."""
+        while (original := _copied(n.producer.op)) is not None:
+            here = dict(zip((axis.var for axis in n.producer.op.axis), n.indices, strict=True))
+            indices = [self._analyzer.simplify(substitute(index, here)) for index in original.indices]
+            n = ProducerLoad(original.producer, tuple(indices))
+        return n
 
     def _strided(self, source: Array, indices: Sequence[PrimExpr]) -> Array | None:
         """Return the read as a view over the axes, or None where it is not affine or leaves the tensor."""
@@ -268,7 +286,8 @@ class _Evaluation(Functor):
             left, right = self.factors(e.a), self.factors(e.b)
             return None if left is None or right is None else left + right
         if isinstance(e, ProducerLoad):
-            view = self._strided(self.known[e.producer], e.indices)
+            e = self._through_copies(e)
+            view = self._strided(_tensor(e.producer, self.known), e.indices)
             return None if view is None else [view]
         return None
 

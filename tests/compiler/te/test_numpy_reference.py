@@ -40,6 +40,15 @@ def test_matrix_multiplication() -> None:
     assert result.flags.c_contiguous
 
 
+def test_a_packed_operand_is_read_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    b = te.placeholder((8, 12), name="B")
+    packed = te.compute((3, 8, 4), lambda p, r, c: b[r, p * 4 + c], name="packed")
+    c = te.compute((6, 12), lambda i, j: te.sum(A[i, k] * packed[j // 4, k, j % 4], axis=k), name="C")
+    y = rng.normal(size=(8, 12)).astype("float32")
+    monkeypatch.setattr(numpy_reference, "LARGEST_TEMPORARY", 100)  # neither a copy of B nor a product fits
+    np.testing.assert_allclose(value_of(c, A=data, B=y), data @ y, rtol=1e-5)
+
+
 def test_a_transposed_intermediate_is_read_in_its_order() -> None:
     turned = te.compute((8, 6), lambda i, j: A[j, i], name="turned")
     total = te.compute((8,), lambda i: te.sum(turned[i, m], axis=m), name="total")
