@@ -293,11 +293,13 @@ class _Evaluation(Functor):
 
     def contract(self, product: list[Array], kept: int) -> Array:
         """Sum a product of views over the axes from ``kept`` on."""
+        # An axis that a factor does not depend on has extent 1: it is no subscript of that factor.
+        factors = [([d for d, extent in enumerate(view.shape) if extent > 1], view) for view in product]
+        # With the rows' factor last, a matrix product comes in C order; else all of it would have to be copied.
+        factors.sort(key=lambda factor: min(factor[0], default=kept), reverse=True)
         operands: list[Any] = []
         missing = set(range(kept, len(self.shape)))
-        for view in product:
-            # An axis that a factor does not depend on has extent 1: it is no subscript of that factor.
-            dims = [d for d, extent in enumerate(view.shape) if extent > 1]
+        for dims, view in factors:
             operands += [view.reshape([view.shape[d] for d in dims]) if len(dims) < view.ndim else view, dims]
             missing -= set(dims)
         repeat = int(np.prod([self.shape[d] for d in missing])) if missing else 1
@@ -305,8 +307,8 @@ class _Evaluation(Functor):
         out = [d for d in range(kept) if d in present]
         result = np.einsum(*operands, out, optimize=True)
         shape = [self.shape[d] if d in present else 1 for d in range(kept)]
-        total: Array = result.reshape(shape) * product[0].dtype.type(repeat)
-        return total
+        total: Array = result.reshape(shape)
+        return total if repeat == 1 else total * product[0].dtype.type(repeat)
 
 
 _COMPARISONS = {
