@@ -22,7 +22,7 @@ WIDTH, HEIGHT = 1680, 980
 def main() -> None:
     """Start an explorer, measure, take the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--example", default="matmul-scheduled")
+    parser.add_argument("--example", default="matmul-packed")
     parser.add_argument("--output", type=Path, default=ROOT / "static" / "img" / "screenshot.png")
     parser.add_argument("--theme", choices=("dark", "light"), default="dark")
     options = parser.parse_args()
