@@ -39,7 +39,7 @@ def main() -> None:
             expect(page.locator("#ladder-button")).to_have_text("Stop")
             expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=600_000)
             print(page.locator("#bench").inner_text())
-            page.locator("#body-asm .l", has_text="fmadd").first.hover()
+            page.locator("#body-asm .l", has_text="fmadd").first.click()
             page.wait_for_timeout(500)
             page.screenshot(path=options.output)
             print(options.output)
