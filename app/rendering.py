@@ -29,6 +29,8 @@ TEXT_PANES: Mapping[PaneName, tuple[str, str]] = {
     "asm": ("Assembly", "assembly"),
 }
 """Text pane -> its title and the group of steps that it shows."""
+MEASUREMENTS_MOST = 400
+"""Measurements that are drawn."""
 PREVIOUS = "previous"
 """Stands for the step before in a comparison."""
 
@@ -145,8 +147,34 @@ class Page:
         }
 
 
+UNITS_MOST, STEPS_MOST, STAGES_MOST, LOOPS_MOST, PIECES_MOST, PROBLEMS_MOST = 200, 1_000, 100, 100, 1_000, 50
+"""How many of each a page draws; honest scripts stay far below."""
+
+
+def trimmed(answer: Answer) -> Answer:
+    """Return as much of an answer as a page draws, whatever a script managed to send."""
+    units = [
+        msgspec.structs.replace(
+            unit,
+            steps=unit.steps[:STEPS_MOST],
+            schedule=[
+                msgspec.structs.replace(stage, loops=stage.loops[:LOOPS_MOST]) for stage in unit.schedule[:STAGES_MOST]
+            ],
+        )
+        for unit in answer.units[-UNITS_MOST:]
+    ]
+    return msgspec.structs.replace(
+        answer,
+        units=units,
+        console=answer.console[:PIECES_MOST],
+        problems=answer.problems[:PROBLEMS_MOST],
+        measurements=answer.measurements[-MEASUREMENTS_MOST:],
+    )
+
+
 def page(answer: Answer, view: View) -> Page:
     """Choose what each pane shows: the step of the view where it still exists, else the last of its kind."""
+    answer = trimmed(answer)
     unit = _unit(answer.units, view.unit)
     every = stops(unit) if unit else []
     shown = [stop for stop in every if stop.step.listing in answer.listings]

@@ -21,7 +21,7 @@ from app.differences import diff
 from app.drawing import CHUNK_LINES, Listings, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.openapi import Content, json_of, operation
-from app.rendering import PaneName, Text, View, conditions, duration, how_measured, page
+from app.rendering import MEASUREMENTS_MOST, PaneName, Text, View, conditions, duration, how_measured, page
 from app.security import allow_embedding
 from app.services import present_services
 from app.timeline import describe
@@ -31,7 +31,6 @@ bp = Blueprint("explorer", __name__)
 LISTINGS = "strata.listings"
 FRAGMENT_HEADER = "Strata-Fragment"
 """Marks an unsuccessful answer that is a fragment of the page, to be swapped in like a successful one."""
-MEASUREMENTS_MOST = 400
 
 
 @bp.record_once
@@ -138,6 +137,7 @@ def render_page(
     view : mapping, optional
         Which panes and steps the permalink looks at.
     """
+    shown = page(compiled or Answer(), View())
     return render_template(
         "explorer.html",
         workspace=workspace,
@@ -146,8 +146,8 @@ def render_page(
         title=title,
         link=link,
         compiled=compiled is not None,
-        page=page(compiled or Answer(), View()),
-        chart=chart(compiled.measurements) if compiled else None,
+        page=shown,
+        chart=chart(shown.answer.measurements),
         examples=present_services().gallery.examples,
         assembly_targets=assembly_targets(),
     )
@@ -220,12 +220,9 @@ def _tab() -> Client:
 
 def _answer_html(answer: Answer, view: View) -> str:
     _listings().add(answer)
-    return render_template(
-        "panes/_answer.html",
-        page=page(answer, view),
-        chart=chart(answer.measurements),
-        assembly_targets=assembly_targets(),
-    )
+    shown = page(answer, view)
+    measured = chart(shown.answer.measurements)
+    return render_template("panes/_answer.html", page=shown, chart=measured, assembly_targets=assembly_targets())
 
 
 def _read_workspace() -> Workspace:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Measurement, Unit
-from app.rendering import PREVIOUS, View, conditions, duration, how_measured, page
+from app.artifacts import Answer, Console, Loop, Measurement, Stage, Step, Unit
+from app.rendering import PREVIOUS, STEPS_MOST, UNITS_MOST, View, conditions, duration, how_measured, page
 from tests.app.fixtures import full_answer
 
 
@@ -26,10 +26,10 @@ def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
 def test_of_several_functions_the_one_built_last_is_shown() -> None:
     first, second, third = Unit(name="first", built=True), Unit(name="second", built=True), Unit(name="third")
     answer = Answer(units=[first, second, third])
-    assert page(answer, View()).unit is second
-    assert page(answer, View(unit=0)).unit is first
-    assert page(answer, View(unit=7)).unit is second
-    assert page(Answer(units=[third]), View()).unit is third
+    assert page(answer, View()).unit == second
+    assert page(answer, View(unit=0)).unit == first
+    assert page(answer, View(unit=7)).unit == second
+    assert page(Answer(units=[third]), View()).unit == third
 
 
 def test_a_step_that_is_gone_gives_way_to_the_last_one() -> None:
@@ -86,3 +86,16 @@ def test_a_benchmark_says_what_its_measurements_share() -> None:
     assert conditions([good]) == "2 threads · Test CPU · checked ✓"
     assert conditions([good, unchecked]) == "2 threads · Test CPU"
     assert conditions([]) == ""
+
+
+def test_a_flood_is_cut_before_it_is_drawn() -> None:
+    loops = [Loop(name="i", extent="1", kind="spatial")] * 10_000
+    stages = [Stage(name="C", placement="root", loops=loops, body="")] * 1_000
+    unit = Unit(name="flood", steps=[Step(group="schedule", name="split")] * 10_000, schedule=stages)
+    flood = Answer(units=[unit] * 300, console=[Console("stdout", "x")] * 100_000)
+    shown = page(flood, View())
+    assert shown.unit is not None
+    assert len(shown.answer.units) == UNITS_MOST
+    assert len(shown.primitives) == STEPS_MOST
+    assert len(shown.unit.schedule) * len(shown.unit.schedule[0].loops) <= 10_000
+    assert len(shown.answer.console) <= 1_000
