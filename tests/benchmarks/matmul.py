@@ -33,8 +33,10 @@ SIZE = 1024
 OPERATIONS = 2 * SIZE**3
 PAUSE = 0.05
 """Seconds until threads that spin have gone to sleep."""
-CALLS = 3
-"""Measured calls of one turn, after one that is not."""
+WARM_UP = 0.15
+"""Seconds of calls that are not measured: the system moves threads that it woke on one core to cores of their own."""
+CALLS = 5
+"""Measured calls of one turn."""
 
 
 def gallery_matmul() -> Any:
@@ -47,7 +49,9 @@ def gallery_matmul() -> Any:
 def turn(call: Callable[[], object]) -> float:
     """Return the seconds of one call, the median of a turn."""
     time.sleep(PAUSE)
-    call()
+    warm = time.perf_counter() + WARM_UP
+    while time.perf_counter() < warm:
+        call()
     seconds = []
     for _ in range(CALLS):
         started = time.perf_counter()
@@ -75,7 +79,7 @@ def compare(matmul: Any, threads: int, rounds: int) -> None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     options = parser.parse_args()
     matmul = gallery_matmul()
