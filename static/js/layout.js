@@ -64,7 +64,7 @@ function gutter(name, direction, before, after) {
 export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console"];
 
 /** Bring a pane forward and put the focus into it. */
-export function showPane(pane) {
+function showPane(pane) {
   for (const section of $$(".pane")) section.classList.toggle("shown", section.dataset.pane === pane);
   for (const tab of $$("#tabs button")) tab.setAttribute("aria-current", String(tab.dataset.tab === pane));
   remember("tab", pane);

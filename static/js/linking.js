@@ -137,13 +137,11 @@ function pin(place) {
   pinned = place;
   show(place);
   reveal(place.pane);
-  document.body.classList.add("pinned");
 }
 
 function unpin() {
   pinned = null;
   hovered = null;
-  document.body.classList.remove("pinned");
   show(null);
 }
 

@@ -19,8 +19,11 @@ export const state = {
   compiled: page.compiled,
 };
 
-/** Messages between modules: "edited", "options", "answered", "text", "pinned". */
-export const bus = new EventTarget();
+/**
+ * Messages between modules.  Of the workspace: "edited", "options".  Of answers: "answered", "text", "chunk", "labelled".
+ * Of places: "source-lines", "source-pin", "cursor", "goto", "reveal", "unpin", "shown".
+ */
+const bus = new EventTarget();
 export const tell = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
 export const on = (name, listener) => bus.addEventListener(name, (event) => listener(event.detail));
 
