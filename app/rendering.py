@@ -112,7 +112,7 @@ def _count(number: int, noun: str) -> str:
 
 _RANK = {name: rank for rank, name in enumerate(("vector bits", "fma", "spills", "instructions"))}
 """The most telling facts come first; a title shows as many as it has room for."""
-_PLURALS = {"spills": "spill", "instructions": "instruction", "lanes": "lane"}
+_SINGULARS = {"branches": "branch"}
 
 
 def _fact(name: str, value: float | str) -> str:
@@ -122,7 +122,9 @@ def _fact(name: str, value: float | str) -> str:
         return f"{value:g}-bit" if value else "scalar"
     if name == "fma":
         return f"{value:,} FMA"
-    return _count(int(value), _PLURALS[name]) if name in _PLURALS else f"{value:,g} {name}"
+    if value == 1 and name.endswith("s"):
+        name = _SINGULARS.get(name, name[:-1])
+    return f"{value:,g} {name}" if isinstance(value, float) else f"{value:,} {name}"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Console, Loop, Measurement, Stage, Step, Unit
-from app.rendering import PREVIOUS, STEPS_MOST, UNITS_MOST, View, conditions, duration, how_measured, page
-from tests.app.fixtures import full_answer
+from app.rendering import PREVIOUS, STEPS_MOST, UNITS_MOST, Text, View, conditions, duration, how_measured, page
+from tests.app.fixtures import full_answer, listing
 
 
 def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
@@ -48,6 +48,15 @@ def test_titles_say_what_counts() -> None:
     assert texts["asm"].facts == ["1 FMA", "0 spills", "60\u202f% linked"]
     assert texts["llvm"].facts == ["4 instructions", "43\u202f% linked"]
     assert "vfmadd231ps" in texts["asm"].instructions
+
+
+def test_one_of_a_kind_is_said_so() -> None:
+    facts = {"vector bits": 0, "spills": 1, "instructions": 41_157, "branches": 1, "stores": 2}
+    text = listing("asm", "gas", "retq", {}, **facts)
+    assert Text("asm", text).facts == [
+        *("scalar", "1 spill", "41,157 instructions", "1 branch", "2 stores"),
+        "0\u202f% linked",
+    ]
 
 
 def test_an_empty_answer_has_empty_panes() -> None:
