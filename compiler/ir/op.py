@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.error import TVMError
 
@@ -47,8 +47,14 @@ class Op:
     doc: str = ""
     prints_dtype: bool = False
 
+    call_maker: ClassVar[Callable[[Any, tuple[Any, ...]], Any]]
+    """Makes the call of a global function; graphs, which have such calls, stand on a higher floor."""
+
     def __repr__(self) -> str:
         return f"Op({self.name})"
+
+    def __str__(self) -> str:
+        return self.name
 
     @staticmethod
     def get(name: str) -> Op:
@@ -77,9 +83,17 @@ def register_op(
     prints_dtype: bool = False,
 ) -> Op:
     """Register an operator under a name that is still free and return it."""
-    if name in _REGISTRY:
-        raise ValueError(f"operator {name} is registered twice")
-    op = _REGISTRY[name] = Op(name, effect, reference, doc, prints_dtype)
+    return add_op(Op(name, effect, reference, doc, prints_dtype))
+
+
+AnyOp = TypeVar("AnyOp", bound=Op)
+
+
+def add_op(op: AnyOp) -> AnyOp:
+    """Enter an operator into the registry under its name, which must still be free, and return it."""
+    if op.name in _REGISTRY:
+        raise ValueError(f"operator {op.name} is registered twice")
+    _REGISTRY[op.name] = op
     return op
 
 

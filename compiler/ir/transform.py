@@ -234,10 +234,20 @@ class ModulePass(Pass):
         self.info = info
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        result = self.transform(mod, ctx)
+        result = self.transform(mod.shallow_copy(), ctx)
         if not isinstance(result, IRModule):
             raise ArgumentError(f"pass {self.info.name}: must return an IRModule, returned {type(result).__name__}")
-        return result
+        # A pass may change the module that it was given; where it did not, this is still the same one.
+        return mod if _same(mod, result) else result
+
+
+def _same(a: IRModule, b: IRModule) -> bool:
+    return (
+        len(a.functions) == len(b.functions)
+        and all(b.functions.get(var) is func for var, func in a.functions.items())
+        and a.attrs == b.attrs
+        and a.type_definitions == b.type_definitions
+    )
 
 
 class Sequential(Pass):

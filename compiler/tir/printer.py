@@ -168,7 +168,7 @@ def _attributes(printer: StmtPrinter, func: PrimFunc, name: str) -> None:
             printer.out.write(")")
 
 
-set_module_printer(module_text, text)
+set_module_printer(PrimFunc, module_text, text)
 set_function_printer(text)
 set_statement_printer(text)
 set_expression_printer(text)

@@ -1,0 +1,37 @@
+"""The base of the expressions of graphs, and of the functions of all levels."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.node import Node, node
+from compiler.ir.types import Type
+
+
+@node
+class RelayExpr(Node):
+    """An expression that has a type, once inference has found it.
+
+    ``checked_type_`` is the one thing about a node that is filled in later: it follows from the node and is no part of
+    its structure, so a rebuilt node begins without it.
+    """
+
+    checked_type_: Type | None = field(default=None, kw_only=True)
+
+    @property
+    def checked_type(self) -> Any:
+        """The inferred type.
+
+        Raises
+        ------
+        ArgumentError
+            If types have not been inferred yet.
+        """
+        if self.checked_type_ is None:
+            raise ArgumentError(
+                f"checked_type: the type of this {type(self).__name__} has not been inferred; "
+                "run relay.transform.InferType() on the module first"
+            )
+        return self.checked_type_
