@@ -14,7 +14,7 @@ from compiler.ir.transform import option_sources
 
 __version__ = "0.1.0"
 
-_ROOMS = ("arith", "driver", "ir", "runtime", "target", "te", "testing", "tir")
+_ROOMS = ("arith", "contrib", "driver", "ir", "relay", "runtime", "target", "te", "testing", "tir", "topi")
 _NAMES = {
     "IRModule": ("compiler.ir.module", "IRModule"),
     "TVMError": ("compiler.ir.error", "TVMError"),
@@ -33,7 +33,7 @@ _NAMES = {
 }
 """Where each public name stands; without a second part it is the module itself."""
 
-LATER = ("auto_scheduler", "autotvm", "contrib", "meta_schedule", "micro", "relax", "relay", "rpc", "script", "topi")
+LATER = ("auto_scheduler", "autotvm", "meta_schedule", "micro", "relax", "rpc", "script")
 """Parts of TVM that do not exist here yet."""
 
 

@@ -94,9 +94,7 @@ class _Equality:
 
     def _fields(self, a: Node, b: Node, mode: int) -> bool:
         around = _MATCH if mode == _MATCH else _USE
-        return all(
-            self.equal(getattr(a, name), getattr(b, name), around or own) for name, own in _field_order(type(a))
-        )
+        return all(self.equal(getattr(a, name), getattr(b, name), around or own) for name, own in _field_order(type(a)))
 
     def _vars(self, a: Var, b: Var, mode: int) -> bool:
         if mode != _DEFINE and (a in self._partner or b in self._owner):

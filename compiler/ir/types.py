@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from compiler.ir.node import Node, node
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from compiler.ir.node import Node, node, structure
+
+_text_of: list[Callable[[Any], str]] = []
 
 
 @node
 class Type(Node):
-    """Base of all types."""
+    """Base of all types; two types are equal if they are built alike."""
+
+    def _key(self) -> Any:
+        """Return what tells this type from others of its class."""
+        names, _ = structure(type(self))
+        return tuple(getattr(self, name) for name in names)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(self) is type(other) and self._key() == other._key())
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._key()))
+
+    def __str__(self) -> str:
+        return _text_of[0](self) if _text_of else f"<{type(self).__name__}>"
+
+    __repr__ = __str__
 
 
 @node
@@ -26,8 +47,31 @@ class PointerType(Type):
 
 
 @node
+class TypeVar(Type):
+    """A type that a generic function or data type is open in; the same one only if it is the same object."""
+
+    nominal: ClassVar[bool] = True
+
+    name_hint: str
+
+    def _key(self) -> Any:
+        return id(self)
+
+
+@node
 class FuncType(Type):
-    """The type of a function."""
+    """The type of a function; ``type_params`` are the variables that it is generic in."""
 
     arg_types: tuple[Type, ...]
     ret_type: Type
+    type_params: tuple[TypeVar, ...] = ()
+    type_constraints: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("arg_types", "type_params", "type_constraints"):
+            object.__setattr__(self, name, tuple(getattr(self, name) or ()))
+
+
+def set_type_printer(printer: Callable[[Type], str]) -> None:
+    """Install the printer that ``str(type)`` uses; it lives on a higher floor."""
+    _text_of[:] = [printer]

@@ -1,0 +1,22 @@
+"""Parts under TVM's names that stand elsewhere in this house: ``tvm.contrib``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from compiler.ir.error import unknown_name
+
+_ELSEWHERE = {
+    "graph_executor": "compiler.runtime.graph_executor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        return importlib.import_module(_ELSEWHERE[name])
+    raise unknown_name("tvm.contrib", name, _ELSEWHERE)
+
+
+def __dir__() -> list[str]:
+    return sorted(_ELSEWHERE)

@@ -1,0 +1,436 @@
+"""Expressions of graphs: a small functional language over tensors.
+
+Nodes are shared: an expression used twice is one object with two users, and is evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.ir.attrs import NO_ATTRS, Attrs
+from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import BaseFunc
+from compiler.ir.node import node, rebuild
+from compiler.ir.op import Op
+from compiler.ir.origin import derived_from, mint_source
+from compiler.ir.types import Type, TypeVar
+from compiler.relay.ty import TensorType, as_type
+from compiler.runtime.ndarray import NDArray, array
+
+
+@node
+class Expr(RelayExpr):
+    """Base of the expressions of a graph."""
+
+    def astype(self, dtype: str) -> Expr:
+        """Return the value converted to another data type."""
+        return _apply("cast", self, dtype=dtype)
+
+    def __neg__(self) -> Expr:
+        return _apply("negative", self)
+
+    def __add__(self, other: Any) -> Expr:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return _binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return _binary("divide", other, self)
+
+    def __lt__(self, other: Any) -> Expr:
+        return _binary("less", self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return _binary("greater_equal", self, other)
+
+    def __call__(self, *args: Any) -> Call:
+        """Apply a function value to arguments."""
+        return Call(self, args)
+
+    def as_function(self) -> Function:
+        """Return the function of this expression's free variables."""
+        return Function(tuple(_free_vars_of[0](self)), self)
+
+    def __str__(self) -> str:
+        return _text_of[0](self) if _text_of else f"<{type(self).__name__}>"
+
+    __repr__ = __str__
+
+    def astext(self, show_meta_data: bool = True) -> str:
+        """Return the expression in Relay's text format."""
+        return str(self)
+
+
+_text_of: list[Callable[[Any], str]] = []
+_free_vars_of: list[Callable[[Any], list[Any]]] = []
+
+
+def set_expr_printer(printer: Callable[[Any], str]) -> None:
+    """Install the printer that ``str(expr)`` uses; it imports this module."""
+    _text_of[:] = [printer]
+
+
+def set_free_vars(analysis: Callable[[Any], list[Any]]) -> None:
+    """Install the analysis that closes an expression; it imports this module."""
+    _free_vars_of[:] = [analysis]
+
+
+def _apply(name: str, *args: Any, **attrs: Any) -> Expr:
+    """Apply an operator by name: operators stand on a higher floor."""
+    operator: Any = Op.get(name)
+    call: Expr = operator(*args, **attrs)
+    return call
+
+
+def _binary(name: str, a: Any, b: Any) -> Expr:
+    return _apply(name, _operand(name, a), _operand(name, b))
+
+
+def _operand(name: str, value: Any) -> Any:
+    value = as_expr(value)
+    if isinstance(value, RelayExpr):
+        return value
+    if isinstance(value, (bool, int, float, np.ndarray, np.generic, NDArray)):
+        return const(value)
+    raise ArgumentError(f"{name}: operands must be expressions or numbers, got {show(value)}")
+
+
+def as_expr(value: Any) -> Any:
+    """Return the expression that a :class:`TupleWrapper` stands for, a list as a tuple, and all else as it is."""
+    if isinstance(value, TupleWrapper):
+        return value.tuple_value
+    if isinstance(value, (list, tuple)):
+        return Tuple(tuple(value))
+    return value
+
+
+def _exprs(owner: str, values: Any) -> tuple[Any, ...]:
+    found = tuple(as_expr(v) for v in values)
+    for v in found:
+        if not isinstance(v, (RelayExpr, Op)):
+            raise ArgumentError(f"{owner}: expected expressions, got {type(v).__name__} {show(v)}")
+    return found
+
+
+@node
+class Constant(Expr):
+    """A tensor that is known."""
+
+    data: NDArray
+
+    @property
+    def value(self) -> npt.NDArray[Any]:
+        """The value itself, which must not be changed."""
+        return self.data.view()
+
+    @property
+    def tensor_type(self) -> TensorType:
+        """The type of the value."""
+        return TensorType(self.data.shape, self.data.dtype)
+
+
+@node
+class Var(Expr):
+    """A parameter, or a name that ``let`` binds; the same one only if it is the same object."""
+
+    nominal: ClassVar[bool] = True
+
+    name_hint: str
+    type_annotation: Type | None = None
+
+    @property
+    def vid(self) -> str:
+        """The name, as TVM also calls it."""
+        return self.name_hint
+
+
+@node
+class Call(Expr):
+    """An operator, constructor or function applied to arguments.
+
+    Attributes
+    ----------
+    op : Op, Constructor, GlobalVar or Expr
+    args : tuple of Expr
+    attrs : Attrs
+        Of an operator: what is known about the application while compiling.
+    type_args : tuple of Type
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("op", "args")
+
+    op: Any
+    args: tuple[Any, ...]
+    attrs: Attrs = NO_ATTRS
+    type_args: tuple[Type, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", _exprs("Call", self.args))
+        object.__setattr__(self, "type_args", tuple(self.type_args or ()))
+        if not isinstance(self.attrs, Attrs):
+            object.__setattr__(self, "attrs", Attrs(self.attrs))
+        if self.attrs is NO_ATTRS and (fill := getattr(self.op, "complete_attrs", None)) is not None:
+            object.__setattr__(self, "attrs", fill({}))
+
+
+@node
+class Let(Expr):
+    """Names a value for the rest of an expression."""
+
+    children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
+    defines: ClassVar[tuple[str, ...]] = ("var",)
+
+    var: Var
+    value: Any
+    body: Any
+
+    def __post_init__(self) -> None:
+        value, body = _exprs("Let", (self.value, self.body))
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "body", body)
+
+
+@node
+class If(Expr):
+    """Evaluates one of two branches."""
+
+    children: ClassVar[tuple[str, ...]] = ("cond", "true_branch", "false_branch")
+
+    cond: Any
+    true_branch: Any
+    false_branch: Any
+
+    def __post_init__(self) -> None:
+        names = ("cond", "true_branch", "false_branch")
+        for name, value in zip(names, _exprs("If", [getattr(self, n) for n in names]), strict=True):
+            object.__setattr__(self, name, value)
+
+
+@node
+class Tuple(Expr):
+    """Several values as one."""
+
+    children: ClassVar[tuple[str, ...]] = ("fields",)
+
+    fields: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", _exprs("Tuple", self.fields))
+
+    def __getitem__(self, index: int) -> Any:
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+@node
+class TupleGetItem(Expr):
+    """One value of a tuple."""
+
+    children: ClassVar[tuple[str, ...]] = ("tuple_value",)
+
+    tuple_value: Any
+    index: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tuple_value", as_expr(self.tuple_value))
+
+
+@node
+class RefCreate(Expr):
+    """A new mutable cell."""
+
+    children: ClassVar[tuple[str, ...]] = ("value",)
+
+    value: Any
+
+
+@node
+class RefRead(Expr):
+    """The value in a cell."""
+
+    children: ClassVar[tuple[str, ...]] = ("ref",)
+
+    ref: Any
+
+
+@node
+class RefWrite(Expr):
+    """Puts a value into a cell; is itself the empty tuple."""
+
+    children: ClassVar[tuple[str, ...]] = ("ref", "value")
+
+    ref: Any
+    value: Any
+
+
+@node
+class Function(BaseFunc, Expr):
+    """Parameters and a body; a value like any other.
+
+    Attributes
+    ----------
+    params : tuple of Var
+    body : Expr
+    ret_type : Type or None
+    type_params : tuple of TypeVar
+    attrs : Attrs
+        ``Primitive`` marks a group that becomes one kernel; ``global_symbol``, ``Compiler``, …
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("params", "body")
+    defines: ClassVar[tuple[str, ...]] = ("params",)
+
+    params: tuple[Var, ...]
+    body: Any
+    ret_type: Type | None = None
+    type_params: tuple[TypeVar, ...] = ()
+    attrs: Attrs = NO_ATTRS
+
+    def __post_init__(self) -> None:
+        params = tuple(self.params)
+        for p in params:
+            if not isinstance(p, Var):
+                raise ArgumentError(f"Function: params must be variables, got {type(p).__name__} {show(p)}")
+        object.__setattr__(self, "params", params)
+        object.__setattr__(self, "body", _exprs("Function", (self.body,))[0])
+        object.__setattr__(self, "type_params", tuple(self.type_params or ()))
+        if not isinstance(self.attrs, Attrs):
+            object.__setattr__(self, "attrs", Attrs(self.attrs))
+
+    def as_function(self) -> Function:
+        return self
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """Return this function with one more attribute, or several from a mapping."""
+        more = {key: value} if isinstance(key, str) else dict(key)
+        with derived_from(self.span):
+            return rebuild(self, {"attrs": Attrs({**self.attrs, **more})})
+
+    def without_attr(self, key: str) -> Function:
+        """Return this function without an attribute."""
+        with derived_from(self.span):
+            return rebuild(self, {"attrs": Attrs({k: v for k, v in self.attrs.items() if k != key})})
+
+
+class TupleWrapper:
+    """A call that returns several values, to be indexed and unpacked like a Python tuple."""
+
+    def __init__(self, tuple_value: Any, size: int) -> None:
+        self.tuple_value = tuple_value
+        self.size = size
+
+    def astuple(self) -> Any:
+        """Return the expression whose value is the tuple."""
+        return self.tuple_value
+
+    def __getitem__(self, index: int) -> TupleGetItem:
+        if not -self.size <= index < self.size:
+            raise IndexError(f"the tuple has {self.size} values, there is none with index {index}")
+        return TupleGetItem(self.tuple_value, index % self.size)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[TupleGetItem]:
+        return (self[i] for i in range(self.size))
+
+    def __str__(self) -> str:
+        return f"TupleWrapper({self.tuple_value}, {self.size})"
+
+    __repr__ = __str__
+
+
+def var(
+    name_hint: str,
+    type_annotation: Type | str | None = None,
+    shape: Sequence[Any] | None = None,
+    dtype: str = "float32",
+) -> Var:
+    """Declare a variable.
+
+    Parameters
+    ----------
+    name_hint : str
+    type_annotation : Type or str, optional
+        A string is the data type of a scalar.
+    shape : sequence of int or PrimExpr, optional
+        Instead of a type: that of a tensor of ``dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If both a type and a shape are given.
+    """
+    if not isinstance(name_hint, str):
+        raise ArgumentError(f"var: name_hint must be a string, got {show(name_hint)}")
+    if type_annotation is not None and shape is not None:
+        raise ArgumentError(f"var: give a type or a shape, not both (variable {name_hint!r})")
+    kind = None if type_annotation is None else as_type(type_annotation, f"var {name_hint!r}")
+    with derived_from(mint_source(f"%{name_hint}")):
+        if shape is not None:
+            kind = TensorType(tuple(shape) if isinstance(shape, (list, tuple)) else (shape,), dtype)
+        return Var(name_hint, kind)
+
+
+def const(value: Any, dtype: str | None = None) -> Constant:
+    """Return a constant.
+
+    Parameters
+    ----------
+    value : number, sequence, numpy.ndarray or NDArray
+    dtype : str, optional
+        When left out that of an array; of Python numbers ``float32``, ``int32`` or ``bool``.
+
+    Raises
+    ------
+    DTypeError
+        If no tensor can hold the value.
+    """
+    if isinstance(value, NDArray):
+        return Constant(value)
+    found = np.asarray(value)
+    if dtype is None:
+        python = not isinstance(value, (np.ndarray, np.generic))
+        dtype = {"float64": "float32", "int64": "int32"}.get(str(found.dtype)) if python else None
+    if found.dtype == object or found.dtype.kind in "USOc":
+        raise DTypeError(f"const: expected numbers, got {show(value)}")
+    with derived_from(mint_source("const")):
+        return Constant(array(found.astype(dtype) if dtype else found))
+
+
+def bind(func: Any, args: Sequence[Any]) -> Call:
+    """Return the call of a function."""
+    with derived_from(mint_source(str(getattr(func, "name_hint", "call")))):
+        return Call(func, tuple(args))
+
+
+Op.call_maker = staticmethod(bind)

@@ -1,0 +1,245 @@
+"""Visitors and mutators over graphs, with TVM's names for the rules: ``visit_call``, ``visit_let``, …
+
+Every expression is visited once, however many users it has.  What a rule builds inherits the origins of the expression
+that it is a rule for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from compiler.ir.module import GlobalVar
+from compiler.ir.node import rebuild
+from compiler.ir.op import Op
+from compiler.ir.origin import ambient
+from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar
+from compiler.relay.expr import (
+    Call,
+    Constant,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+
+# A graph nests as deeply as its longest chain of operators, and a rule takes several frames for each.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))
+
+_RULES: dict[type, str] = {
+    Call: "visit_call",
+    Constant: "visit_constant",
+    Constructor: "visit_constructor",
+    Function: "visit_function",
+    GlobalVar: "visit_global_var",
+    If: "visit_if",
+    Let: "visit_let",
+    Match: "visit_match",
+    Op: "visit_op",
+    RefCreate: "visit_ref_create",
+    RefRead: "visit_ref_read",
+    RefWrite: "visit_ref_write",
+    Tuple: "visit_tuple",
+    TupleGetItem: "visit_tuple_getitem",
+    Var: "visit_var",
+}
+
+
+class ExprFunctor:
+    """Dispatches ``visit(expr)`` to the rule for its class, once for each expression."""
+
+    _table: ClassVar[dict[type, Callable[..., Any]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._table = {}
+
+    def __init__(self) -> None:
+        self.memo_map: dict[Any, Any] = {}
+
+    def visit(self, expr: Any) -> Any:
+        """Apply the rule for ``expr``'s class, or return what it returned before."""
+        memo = self.memo_map
+        if expr in memo:
+            return memo[expr]
+        rule = self._table.get(type(expr)) or self._resolve(type(expr))
+        outer, ambient.span = ambient.span, expr.span
+        try:
+            result = rule(self, expr)
+        finally:
+            ambient.span = outer
+        memo[expr] = result
+        if result is not expr and result is not None and ambient.listener is not None:
+            ambient.listener(expr, result)
+        return result
+
+    @classmethod
+    def _resolve(cls, kind: type) -> Callable[..., Any]:
+        for base in kind.__mro__:
+            name = _RULES.get(base)
+            rule = getattr(cls, name, None) if name else None
+            if rule is not None:
+                cls._table[kind] = rule
+                return rule  # type: ignore[no-any-return]
+        raise TypeError(f"{cls.__name__} has no rule for {kind.__name__}")
+
+
+class ExprVisitor(ExprFunctor):
+    """Walks every part of an expression; a rule that is overridden calls ``super()``'s to go on below."""
+
+    def visit_var(self, var: Var) -> Any:
+        pass
+
+    def visit_constant(self, const: Constant) -> Any:
+        pass
+
+    def visit_global_var(self, gvar: GlobalVar) -> Any:
+        pass
+
+    def visit_op(self, op: Op) -> Any:
+        pass
+
+    def visit_constructor(self, con: Constructor) -> Any:
+        pass
+
+    def visit_call(self, call: Call) -> Any:
+        self.visit(call.op)
+        for arg in call.args:
+            self.visit(arg)
+
+    def visit_function(self, fn: Function) -> Any:
+        for param in fn.params:
+            self.visit(param)
+        self.visit(fn.body)
+
+    def visit_let(self, let: Let) -> Any:
+        self.visit(let.var)
+        self.visit(let.value)
+        self.visit(let.body)
+
+    def visit_if(self, i: If) -> Any:
+        self.visit(i.cond)
+        self.visit(i.true_branch)
+        self.visit(i.false_branch)
+
+    def visit_tuple(self, tup: Tuple) -> Any:
+        for part in tup.fields:
+            self.visit(part)
+
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+        self.visit(op.tuple_value)
+
+    def visit_ref_create(self, r: RefCreate) -> Any:
+        self.visit(r.value)
+
+    def visit_ref_read(self, r: RefRead) -> Any:
+        self.visit(r.ref)
+
+    def visit_ref_write(self, r: RefWrite) -> Any:
+        self.visit(r.ref)
+        self.visit(r.value)
+
+    def visit_match(self, m: Match) -> Any:
+        self.visit(m.data)
+        for clause in m.clauses:
+            for bound in bound_in_pattern(clause.lhs):
+                self.visit(bound)
+            self.visit(clause.rhs)
+
+
+class ExprMutator(ExprFunctor):
+    """Rebuilds an expression; returns the very same object where nothing changed."""
+
+    def visit_var(self, var: Var) -> Any:
+        return var
+
+    def visit_constant(self, const: Constant) -> Any:
+        return const
+
+    def visit_global_var(self, gvar: GlobalVar) -> Any:
+        return gvar
+
+    def visit_op(self, op: Op) -> Any:
+        return op
+
+    def visit_constructor(self, con: Constructor) -> Any:
+        return con
+
+    def visit_call(self, call: Call) -> Any:
+        op, args = self.visit(call.op), self._all(call.args)
+        return call if op is call.op and args is call.args else rebuild(call, {"op": op, "args": args})
+
+    def visit_function(self, fn: Function) -> Any:
+        return self._fields(fn, params=self._all(fn.params), body=self.visit(fn.body))
+
+    def visit_let(self, let: Let) -> Any:
+        return self._fields(let, var=self.visit(let.var), value=self.visit(let.value), body=self.visit(let.body))
+
+    def visit_if(self, i: If) -> Any:
+        return self._fields(
+            i,
+            cond=self.visit(i.cond),
+            true_branch=self.visit(i.true_branch),
+            false_branch=self.visit(i.false_branch),
+        )
+
+    def visit_tuple(self, tup: Tuple) -> Any:
+        return self._fields(tup, fields=self._all(tup.fields))
+
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+        value = self.visit(op.tuple_value)
+        if value is op.tuple_value:
+            return op
+        # An element of a tuple that is spelt out is that element.
+        return value.fields[op.index] if isinstance(value, Tuple) else rebuild(op, {"tuple_value": value})
+
+    def visit_ref_create(self, r: RefCreate) -> Any:
+        return self._fields(r, value=self.visit(r.value))
+
+    def visit_ref_read(self, r: RefRead) -> Any:
+        return self._fields(r, ref=self.visit(r.ref))
+
+    def visit_ref_write(self, r: RefWrite) -> Any:
+        return self._fields(r, ref=self.visit(r.ref), value=self.visit(r.value))
+
+    def visit_match(self, m: Match) -> Any:
+        clauses = tuple([self._clause(c) for c in m.clauses])
+        same = all(a is b for a, b in zip(clauses, m.clauses, strict=True))
+        return self._fields(m, data=self.visit(m.data), clauses=m.clauses if same else clauses)
+
+    def _clause(self, clause: Clause) -> Clause:
+        lhs, rhs = self.visit_pattern(clause.lhs), self.visit(clause.rhs)
+        return clause if lhs is clause.lhs and rhs is clause.rhs else rebuild(clause, {"lhs": lhs, "rhs": rhs})
+
+    def visit_pattern(self, pattern: Any) -> Any:
+        """Return a pattern with its variables visited."""
+        if isinstance(pattern, PatternVar):
+            var = self.visit(pattern.var)
+            return pattern if var is pattern.var else PatternVar(var)
+        if isinstance(pattern, (PatternConstructor, PatternTuple)):
+            parts = tuple([self.visit_pattern(p) for p in pattern.patterns])
+            same = all(a is b for a, b in zip(parts, pattern.patterns, strict=True))
+            return pattern if same else rebuild(pattern, {"patterns": parts})
+        return pattern
+
+    def _all(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        new = tuple([self.visit(item) for item in items])
+        return items if all(a is b for a, b in zip(new, items, strict=True)) else new
+
+    def _fields(self, expr: Any, **values: Any) -> Any:
+        changes = {name: value for name, value in values.items() if value is not getattr(expr, name)}
+        return rebuild(expr, changes) if changes else expr
+
+
+def bound_in_pattern(pattern: Any) -> list[Var]:
+    """Return the variables that a pattern names, in order."""
+    if isinstance(pattern, PatternVar):
+        return [pattern.var]
+    if isinstance(pattern, (PatternConstructor, PatternTuple)):
+        return [v for part in pattern.patterns for v in bound_in_pattern(part)]
+    return []

@@ -1,0 +1,4 @@
+"""The operators of graphs, a file an operator family: ``relay.op``.
+
+A family's file registers its operators and has the public functions that call them.
+"""

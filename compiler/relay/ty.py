@@ -1,0 +1,200 @@
+"""Types of graphs: tensors with shapes, tuples, functions, references, and algebraic data types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.node import Node, node, structure
+from compiler.ir.primexpr import IntImm, PrimExpr, Var, convert
+from compiler.ir.types import FuncType, Type, TypeVar
+
+__all__ = [
+    "AnyDim",
+    "Dim",
+    "FuncType",
+    "GlobalTypeVar",
+    "IncompleteType",
+    "RefType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "TypeCall",
+    "TypeVar",
+    "scalar_type",
+]
+
+Dim = int | PrimExpr
+"""One extent as relations compute with it: a number, or an expression where it is symbolic."""
+
+
+@node
+class AnyDim(PrimExpr):
+    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``."""
+
+    dtype: str = "int64"
+
+
+@node
+class TensorType(Type):
+    """An array of known rank.
+
+    Parameters
+    ----------
+    shape : sequence of int or PrimExpr
+    dtype : str
+    """
+
+    shape: tuple[Any, ...]
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _shape(self.shape))
+        if not isinstance(self.dtype, str):
+            raise DTypeError(f"TensorType: dtype must be a string, got {show(self.dtype)}")
+        dt.parse(self.dtype)
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The shape with plain ints where the extents are known."""
+        return tuple(d.value if isinstance(d, IntImm) else d for d in self.shape)
+
+    @property
+    def concrete_shape(self) -> tuple[int, ...]:
+        """The shape as ints.
+
+        Raises
+        ------
+        ArgumentError
+            If a dimension is symbolic.
+        """
+        dims = self.dims
+        if not all(isinstance(d, int) for d in dims):
+            raise ArgumentError(f"concrete_shape: the shape of {self} is not fully known")
+        return dims  # type: ignore[return-value]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every extent is a number."""
+        return all(isinstance(d, IntImm) for d in self.shape)
+
+    def _key(self) -> Any:
+        return (tuple(_dim_key(d) for d in self.shape), self.dtype)
+
+
+def _shape(shape: Any) -> tuple[PrimExpr, ...]:
+    if not isinstance(shape, (tuple, list)):
+        raise ArgumentError(f"TensorType: shape must be a tuple of ints or expressions, got {show(shape)}")
+    dims = tuple(convert(d) for d in shape)
+    for d in dims:
+        if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
+            raise ArgumentError(f"TensorType: shape must be of integers that are not negative, got {show(d)}")
+    return dims
+
+
+def _dim_key(d: Any) -> Any:
+    """Return what tells one extent from another; ``==`` on expressions makes an expression."""
+    if isinstance(d, IntImm):
+        return d.value
+    if isinstance(d, AnyDim):
+        return "?"
+    if isinstance(d, Var):
+        return ("var", id(d))
+    if isinstance(d, Node):
+        names, _ = structure(type(d))
+        return (type(d).__name__, *(_dim_key(getattr(d, name)) for name in names))
+    return tuple(_dim_key(item) for item in d) if isinstance(d, tuple) else d
+
+
+def same_dim(a: Dim, b: Dim) -> bool:
+    """Return whether two extents are certainly the same; two unknown ones (``?``) count as the same."""
+    return bool(_dim_key(convert(a)) == _dim_key(convert(b)))
+
+
+def scalar_type(dtype: str) -> TensorType:
+    """Return the type of a tensor without dimensions."""
+    return TensorType((), dtype)
+
+
+@node
+class TupleType(Type):
+    """Several values."""
+
+    fields: tuple[Type, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple(self.fields))
+
+
+@node
+class RefType(Type):
+    """A mutable cell with a value."""
+
+    value: Type
+
+
+@node
+class GlobalTypeVar(Type):
+    """The name of an algebraic data type of a module; calling it applies it to types."""
+
+    name_hint: str
+
+    def __call__(self, *args: Type) -> TypeCall:
+        return TypeCall(self, args)
+
+
+@node
+class TypeCall(Type):
+    """A generic type applied to types, such as ``List[Tensor[(), int32]]``."""
+
+    func: Type
+    args: tuple[Type, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", tuple(self.args))
+
+
+@node
+class IncompleteType(Type):
+    """A type that inference has not found yet; the same one only if it is the same object."""
+
+    nominal: ClassVar[bool] = True
+
+    def _key(self) -> Any:
+        return id(self)
+
+
+def as_type(value: Any, what: str) -> Type:
+    """Return a type, or the tensor type of a data type's name.
+
+    Raises
+    ------
+    ArgumentError
+        If ``value`` is neither.
+    """
+    if isinstance(value, Type):
+        return value
+    if isinstance(value, str):
+        return scalar_type(value)
+    raise ArgumentError(f"{what}: expected a type, got {show(value)}")
+
+
+def tensor_types(types: Sequence[Type]) -> list[TensorType]:
+    """Return the tensor types of a sequence of types, those of nested tuples in their order.
+
+    Raises
+    ------
+    ArgumentError
+        If one is neither a tensor nor a tuple.
+    """
+    found: list[TensorType] = []
+    for t in types:
+        if isinstance(t, TensorType):
+            found.append(t)
+        elif isinstance(t, TupleType):
+            found += tensor_types(t.fields)
+        else:
+            raise ArgumentError(f"expected tensors, or tuples of them, got {t}")
+    return found

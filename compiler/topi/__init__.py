@@ -1,0 +1,1 @@
+"""Operators as tensor expressions, with their schedules by target: ``tvm.topi``."""
