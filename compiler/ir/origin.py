@@ -184,6 +184,32 @@ def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
     return table.mint("source", label, locate(frame) if frame else None, parents)
 
 
+def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
+    """Mint a row for a word of a user's program that compilers use as well, such as the call of a graph's operator.
+
+    Parameters
+    ----------
+    label : str
+    vocabulary : tuple of str
+        Beginnings of the paths of the files that define the words; what calls them decides.
+
+    Returns
+    -------
+    Span
+        Where a user's line wrote the word, a row for that line, whose parents are the ambient span: a user's pass makes
+        something new of something.  Where a pass of this package wrote it, the ambient span.
+    """
+    table = ambient.table
+    if table is None:
+        return ambient.span
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(vocabulary):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith(_PACKAGE):
+        return ambient.span
+    return table.mint("source", label, locate(frame), ambient.span)
+
+
 def mint(level: str, label: str, parents: Span) -> Span:
     """Mint a row for something made from ``parents``; returns ``parents`` when nothing records."""
     table = ambient.table

@@ -5,6 +5,7 @@ Nodes are shared: an expression used twice is one object with two users, and is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -17,10 +18,19 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.op import Op
-from compiler.ir.origin import derived_from, mint_source
+from compiler.ir.origin import Span, derived_from, mint_use
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array
+
+_VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "adt.py", "op" + os.sep))
+"""The files whose functions users call to build graphs; passes and importers call them too."""
+
+
+def mint_here(label: str) -> Span:
+    """Return the origins of an expression that is being built: the user's line, or what a pass makes it from."""
+    return mint_use(label, _WORDS)
 
 
 @node
@@ -395,7 +405,7 @@ def var(
     if type_annotation is not None and shape is not None:
         raise ArgumentError(f"var: give a type or a shape, not both (variable {name_hint!r})")
     kind = None if type_annotation is None else as_type(type_annotation, f"var {name_hint!r}")
-    with derived_from(mint_source(f"%{name_hint}")):
+    with derived_from(mint_here(f"%{name_hint}")):
         if shape is not None:
             kind = TensorType(tuple(shape) if isinstance(shape, (list, tuple)) else (shape,), dtype)
         return Var(name_hint, kind)
@@ -423,13 +433,13 @@ def const(value: Any, dtype: str | None = None) -> Constant:
         dtype = {"float64": "float32", "int64": "int32"}.get(str(found.dtype)) if python else None
     if found.dtype == object or found.dtype.kind in "USOc":
         raise DTypeError(f"const: expected numbers, got {show(value)}")
-    with derived_from(mint_source("const")):
+    with derived_from(mint_here("const")):
         return Constant(array(found.astype(dtype) if dtype else found))
 
 
 def bind(func: Any, args: Sequence[Any]) -> Call:
     """Return the call of a function."""
-    with derived_from(mint_source(str(getattr(func, "name_hint", "call")))):
+    with derived_from(mint_here(str(getattr(func, "name_hint", "call")))):
         return Call(func, tuple(args))
 
 

@@ -15,9 +15,9 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op, add_op, registered_ops
-from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source
+from compiler.ir.origin import NO_SPAN, Span, derived_from
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, as_expr, const
+from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
 
 
 class OpPattern(IntEnum):
@@ -122,7 +122,7 @@ class RelayOp(Op):
             names = ", ".join(self.inputs) or "none"
             raise ArgumentError(f"{self.name}: takes {len(self.inputs)} arguments ({names}), got {len(args)}")
         values = tuple(self._argument(name, value) for name, value in zip(self.inputs, args, strict=True))
-        with derived_from(mint_source(self.name)):
+        with derived_from(mint_here(self.name)):
             return Call(self, values, self.complete_attrs(attrs))
 
     def _argument(self, name: str, value: Any) -> Any:
