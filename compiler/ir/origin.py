@@ -83,6 +83,7 @@ class _Ambient:
     span: Span = NO_SPAN
     inherited: Span = NO_SPAN
     table: OriginTable | None = None
+    level: str | None = None
     listener: Callable[[Any, Any], None] | None = None
 
 
@@ -116,6 +117,20 @@ def inheriting(span: Span) -> Iterator[None]:
         yield
     finally:
         ambient.inherited = outer
+
+
+@contextmanager
+def lowering_to(level: str, span: Span) -> Iterator[None]:
+    """Let what the language of a lower level makes inside come from ``span``, not from the user's current line.
+
+    For lowering that speaks that language itself: a graph's operator becomes tensor expressions and their schedule.
+    """
+    outer = ambient.level, ambient.span
+    ambient.level, ambient.span = level, span
+    try:
+        yield
+    finally:
+        ambient.level, ambient.span = outer
 
 
 @contextmanager
@@ -176,10 +191,15 @@ def locate(frame: FrameType) -> Location:
 
 
 def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
-    """Mint a root for the user's current line; returns the empty span when nothing records."""
+    """Mint a root for the user's current line; returns the empty span when nothing records.
+
+    Inside of :func:`lowering_to` it is no root: the user did not write it, it comes from the ambient span.
+    """
     table = ambient.table
     if table is None:
         return NO_SPAN
+    if ambient.level is not None:
+        return table.mint(ambient.level, label, None, ambient.span | parents)
     frame = user_frame()
     return table.mint("source", label, locate(frame) if frame else None, parents)
 
