@@ -39,6 +39,18 @@ class Observer:
     def build_end(self, built: Any) -> None:
         """``build`` is about to return the runtime module ``built``."""
 
+    def module_created(self, module: Any) -> None:
+        """A user's call made a module: from an expression, a text, or a model's file."""
+
+    def graph_build_begin(self, module: Any, target: Any) -> None:
+        """``relay.build`` starts on a module of graphs."""
+
+    def kernel_lowered(self, name: str, function: Any, outputs: Any, prim_func: Any) -> None:
+        """A fused ``function`` became the tensors ``outputs`` and, scheduled and lowered, ``prim_func``."""
+
+    def graph_build_end(self, built: Any) -> None:
+        """``relay.build`` is about to return ``built``."""
+
     def before_call(self, built: Any, name: str, args: Any) -> None:
         """Native code is about to run, arguments already checked; raise to forbid it."""
 

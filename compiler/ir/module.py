@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.events import notify
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import node
 from compiler.ir.op import Op
@@ -112,7 +113,9 @@ class IRModule:
                 raise ArgumentError(f"IRModule.from_expr: expected an expression or a function, got {show(func)}")
             func = closed()
         name = str(getattr(func, "attrs", {}).get("global_symbol", "main"))
-        return IRModule({**(functions or {}), name: func}, type_definitions=type_defs)
+        module = IRModule({**(functions or {}), name: func}, type_definitions=type_defs)
+        notify("module_created", module)
+        return module
 
     def __getitem__(self, key: GlobalVar | str) -> Any:
         return self.functions[self.get_global_var(key) if isinstance(key, str) else key]
