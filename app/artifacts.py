@@ -16,8 +16,8 @@ FORMAT = 1
 """Version of the workspace and answer formats; old decoders are kept when it grows."""
 
 OriginId = int
-Level = Literal["source", "te", "schedule", "loop", "llvm", "asm"]
-Group = Literal["schedule", "lowering", "llvm", "assembly"]
+Level = Literal["source", "graph", "te", "schedule", "loop", "llvm", "asm"]
+Group = Literal["graph", "schedule", "lowering", "llvm", "assembly"]
 Mode = Literal["compile", "run", "ladder"]
 
 
@@ -32,6 +32,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     threads: Annotated[int, Meta(ge=1, le=256)] = 1
     prefix: Annotated[int, Meta(ge=0, le=10_000)] | None = None
     """Show the last schedule as it was after this many of its primitives; None for all of them."""
+    kernel: Annotated[str, Meta(max_length=400)] | None = None
+    """Show this kernel of the last graph down to its assembly; None for the graph itself."""
 
 
 class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -78,7 +80,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     """Content hash: equal listings have equal keys."""
     level: Level
     name: str
-    language: Literal["python", "loops", "llvm", "gas"]
+    language: Literal["relay", "python", "loops", "llvm", "gas"]
     lines: list[Line]
     summary: dict[str, int | float | str] = {}
     """Facts for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
@@ -92,8 +94,69 @@ def listing_key(listing: Listing) -> str:
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
+class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A node of a drawn graph: an operator, an input, the call of a function."""
+
+    key: str
+    """What tells it from the other nodes, from pass to pass: the same key keeps its place."""
+    label: str
+    kind: Literal["operator", "input", "function", "control"] = "operator"
+    detail: str = ""
+    """Attributes that are not at their defaults."""
+    type: str = ""
+    """Of the value, e.g. ``(1, 64, 56, 56) float32``."""
+    constants: list[str] = []
+    """What is known of its other arguments: weights and numbers, which are not drawn as nodes."""
+    group: str = ""
+    """Name of the fused function that it belongs to."""
+    line: int = 0
+    """1-based line of the listing of the same step."""
+    origins: list[OriginId] = []
+
+
+class GraphEdge(Struct, frozen=True, array_like=True):
+    """A value that goes from one node to another, by their positions, and its type."""
+
+    source: int
+    target: int
+    type: str = ""
+
+
+class Drawing(Struct, frozen=True, kw_only=True):
+    """A graph to draw; where its nodes stand is decided when it is drawn."""
+
+    key: str
+    """Content hash: equal drawings have equal keys."""
+    name: str
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+
+
+def drawing_key(drawing: Drawing) -> str:
+    """Return the content hash that is a drawing's key."""
+    return hashlib.sha256(msgspec.json.encode([drawing.name, drawing.nodes, drawing.edges])).hexdigest()[:24]
+
+
+class Kernel(Struct, frozen=True, kw_only=True):
+    """A fused function of a graph that becomes one piece of machine code."""
+
+    name: str
+    operators: list[str]
+    calls: int = 1
+    """How often a run of the model calls it."""
+    flops: float | None = None
+    """Floating-point operations a call."""
+    bytes: float | None = None
+    """Bytes that a call reads and writes at least: its arguments and results."""
+    seconds: float | None = None
+    """Time of all of its calls in one run of the model, measured."""
+    origins: list[OriginId] = []
+    script: str = ""
+    """A script of its own that defines and schedules it."""
+
+
 class Step(Struct, frozen=True, kw_only=True):
-    """One stop of the timeline: a schedule primitive, a lowering pass, an LLVM stage."""
+    """One stop of the timeline: a pass over a graph, a schedule primitive, a lowering pass, an LLVM stage."""
 
     group: Group
     name: str
@@ -112,6 +175,14 @@ class Step(Struct, frozen=True, kw_only=True):
     milliseconds: float | None = None
     delta: dict[str, int] = {}
     """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""
+    facts: dict[str, float] = {}
+    """How things are after the step: of a graph its operators, kernels, and bytes read and written."""
+    drawing: str | None = None
+    """Key of the graph after this step."""
+    checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
+    """Whether the program computes the same as before the step, tried on one random input."""
+    error: float | None = None
+    """Largest absolute difference that was found by trying."""
 
 
 class Loop(Struct, frozen=True, kw_only=True):
@@ -137,14 +208,18 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 class Unit(Struct, frozen=True, kw_only=True):
-    """One thing that was lowered or built: a function with its whole timeline."""
+    """One thing that was lowered or built: a function or a graph, with its whole timeline."""
 
     name: str
+    kind: Literal["function", "graph"] = "function"
     line: int | None = None
     target: str = ""
     built: bool = False
     steps: list[Step] = []
     schedule: list[Stage] = []
+    kernels: list[Kernel] = []
+    memory: list[str] = []
+    """How a graph's buffers are shared, in sentences."""
 
 
 class Console(Struct, frozen=True):
@@ -203,6 +278,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     status: Literal["ok", "error", "timeout", "limit", "crash"] = "ok"
     units: list[Unit] = []
     listings: dict[str, Listing] = {}
+    drawings: dict[str, Drawing] = {}
     origins: list[Origin] = []
     console: list[Console] = []
     problems: list[Problem] = []

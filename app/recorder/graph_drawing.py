@@ -1,0 +1,237 @@
+"""From a graph to the nodes and edges that are drawn of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from app.artifacts import Drawing, GraphEdge, GraphNode, drawing_key
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.op import Op
+from compiler.ir.text import TextBuilder
+from compiler.relay.adt import Constructor
+from compiler.relay.analysis import operands
+from compiler.relay.expr import Call, Constant, Function, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType
+
+NODES_MOST = 4_000
+"""Nodes of a graph that is still drawn."""
+
+
+def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing | None:
+    """Return the drawing of a module's main function; None where it is too large or has none.
+
+    Parameters
+    ----------
+    module : IRModule
+    name : str
+    out : TextBuilder, optional
+        The module's listing: where each node stands in it.
+    """
+    func = next((f for var, f in module.items() if var.name_hint == "main"), None)
+    if not isinstance(func, Function):
+        return None
+    lines = {node: line for node, (line, _) in out.positions.items()} if out is not None else {}
+    walk = _Walk(lines)
+    walk.function(func, "")
+    if not 0 < len(walk.nodes) <= NODES_MOST:
+        return None
+    drawing = Drawing(key="", name=name, nodes=walk.nodes, edges=walk.edges)
+    return msgspec.structs.replace(drawing, key=drawing_key(drawing))
+
+
+class _Walk:
+    """Goes through a function in the order of evaluation; values are positions of the nodes that make them."""
+
+    def __init__(self, lines: dict[Any, int]) -> None:
+        self.nodes: list[GraphNode] = []
+        self.edges: list[GraphEdge] = []
+        self._lines = lines
+        self._values: dict[Any, list[int]] = {}
+        self._seen: Counter[str] = Counter()
+
+    def function(self, func: Function, group: str) -> list[int]:
+        """Draw a function's body and return the nodes of its value."""
+        data = _data_parameters(func.body)
+        for param in func.params:
+            if param not in self._values:
+                self._values[param] = [self._add(param, param.name_hint, "input", "")] if param in data else []
+        return self.value(func.body, group)
+
+    def value(self, root: Any, group: str) -> list[int]:
+        """Return the nodes that make a value, drawing those that are new; no recursion along chains."""
+        todo = [root]
+        while todo:
+            expr = todo[-1]
+            if expr in self._values:
+                todo.pop()
+                continue
+            missing = [part for part in _inputs(expr) if part not in self._values]
+            if missing:
+                todo.extend(reversed(missing))
+                continue
+            todo.pop()
+            self._values[expr] = self._draw(expr, group)
+        return self._values[root]
+
+    def _draw(self, expr: Any, group: str) -> list[int]:
+        match expr:
+            case Tuple():
+                return [node for part in expr.fields for node in self._values[part]]
+            case TupleGetItem():
+                return self._values[expr.tuple_value]
+            case Let():
+                self._values[expr.var] = self.value(expr.value, group)
+                return self.value(expr.body, group)
+            case Call(op=Function() as func) if "Primitive" in func.attrs:
+                return self._fused(expr, func)
+            case Call():
+                return [self._call(expr, group)]
+            case If():
+                return [self._control(expr, "if", group)]
+            case Var() | Constant() | Op() | GlobalVar() | Constructor():
+                return []
+            case Function():
+                return [self._control(expr, "fn", group)]
+            case _:
+                return [self._control(expr, type(expr).__name__, group)]
+
+    def _fused(self, call: Call, func: Function) -> list[int]:
+        """Draw the operators of a fused function as a group."""
+        for param, arg in zip(func.params, call.args, strict=True):
+            self._values[param] = self._values[arg]
+        self._seen["group"] += 1
+        name = f"{_group_name(func)} {self._seen['group']}"
+        return self.value(func.body, name)
+
+    def _call(self, call: Call, group: str) -> int:
+        op = call.op
+        operator = isinstance(op, RelayOp)
+        label = op.name if operator else getattr(op, "name_hint", "call")
+        node = self._add(call, label, "operator" if operator else "function", group, _attributes(call))
+        for arg in call.args:
+            for source in dict.fromkeys(self._values[arg]):
+                self.edges.append(GraphEdge(source, node, _type_text(arg)))
+        return node
+
+    def _control(self, expr: Any, label: str, group: str) -> int:
+        node = self._add(expr, label, "control", group)
+        for part in _inputs(expr):
+            self.edges += [GraphEdge(source, node, _type_text(part)) for source in dict.fromkeys(self._values[part])]
+        return node
+
+    def _add(self, expr: Any, label: str, kind: Any, group: str, detail: str = "") -> int:
+        origins = sorted(expr.span)
+        key = f"{label}:{origins[-1] if origins else ''}"
+        self._seen[key] += 1
+        self.nodes.append(
+            GraphNode(
+                key=f"{key}:{self._seen[key]}",
+                label=label,
+                kind=kind,
+                detail=detail,
+                type=_type_text(expr),
+                constants=_known_arguments(expr, self._values) if isinstance(expr, Call) else [],
+                group=group,
+                line=self._lines.get(expr, 0),
+                origins=origins,
+            )
+        )
+        return len(self.nodes) - 1
+
+
+def _inputs(expr: Any) -> tuple[Any, ...]:
+    """Return what must be drawn before an expression; bodies are drawn on their own."""
+    if isinstance(expr, Let):
+        return ()
+    if isinstance(expr, Call):
+        return expr.args
+    if isinstance(expr, Function):
+        return ()
+    if isinstance(expr, If):
+        return (expr.cond,)
+    return operands(expr)
+
+
+def _data_parameters(body: Any) -> set[Var]:
+    """Return the parameters that data flows in by: all but those that are only ever weights of an operator."""
+    data: set[Var] = set()
+    seen = set()
+    todo = [body]
+    while todo:
+        expr = todo.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
+            weights = [a for a in expr.args[1:] if isinstance(a, Var)] if expr.args else []
+            data.update(a for a in expr.args if isinstance(a, Var) and a not in weights)
+            todo += [a for a in expr.args if a not in weights]
+        elif isinstance(expr, Var):
+            data.add(expr)
+        else:
+            todo += operands(expr)
+    return data
+
+
+def _known_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:
+    names = call.op.inputs if isinstance(call.op, RelayOp) else ()
+    known = []
+    for index, arg in enumerate(call.args):
+        if not values.get(arg) and isinstance(arg, (Var, Constant)):
+            name = names[index] if index < len(names) else f"argument {index}"
+            known.append(f"{name} {_constant_text(arg)}")
+    return known
+
+
+def _constant_text(arg: Any) -> str:
+    if isinstance(arg, Constant) and arg.data.shape == ():
+        return f"{arg.value.item():g}"
+    if isinstance(arg, Constant):
+        return _shape_text(arg.tensor_type)
+    return _type_text(arg) or arg.name_hint
+
+
+def _type_text(expr: Any) -> str:
+    kind = getattr(expr, "checked_type_", None) or getattr(expr, "type_annotation", None)
+    if isinstance(kind, TensorType):
+        return _shape_text(kind)
+    return str(kind) if kind is not None else ""
+
+
+def _shape_text(kind: TensorType) -> str:
+    dims = ", ".join(str(d) if isinstance(d, int) else "?" for d in kind.dims)
+    return f"({dims}) {kind.dtype}"
+
+
+def _attributes(call: Call) -> str:
+    if not isinstance(call.op, RelayOp):
+        return ""
+    usual = call.op.attributes
+    told = [f"{k}={_short(v)}" for k, v in call.attrs.items() if k in usual and usual[k] != v and v not in (None, "")]
+    return ", ".join(told)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "×".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else str(value)
+    return str(value)
+
+
+def _group_name(func: Function) -> str:
+    """Return the names of a fused function's operators, without their namespaces."""
+    names: list[str] = []
+    seen = set()
+    todo = [func.body]
+    while todo:
+        expr = todo.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
+            names.append(expr.op.name.rpartition(".")[2])
+        todo += operands(expr)
+    return " ".join(reversed(names[:6])) + (" …" if len(names) > 6 else "")
