@@ -7,7 +7,18 @@ from collections.abc import Callable, Generator
 
 import msgspec
 
-from app.artifacts import Answer, Console, Event, Listing, Message, Problem, Snapshot, listing_key
+from app.artifacts import (
+    Answer,
+    Console,
+    Drawing,
+    Event,
+    Listing,
+    Message,
+    Problem,
+    Snapshot,
+    drawing_key,
+    listing_key,
+)
 from app.errors import Superseded, Unavailable
 from app.sandbox import Job, Outcome
 from app.sandbox.handler import EXIT_RAISED
@@ -66,6 +77,7 @@ class AnswerReader:
         self._job = job
         self._last = Answer()
         self._listings: dict[str, Listing] = {}
+        self._drawings: dict[str, Drawing] = {}
         self._line: int | None = None
         self._forged: str | None = None
         self.size = 0
@@ -91,8 +103,15 @@ class AnswerReader:
                 self._forged = f"a listing is not what its key {key!r} says"
                 continue
             self._listings[key] = listing
+        for key, drawing in snapshot.answer.drawings.items():
+            if key != drawing.key or key != drawing_key(drawing) or not drawing.is_sound:
+                self._forged = f"a drawing is not what its key {key!r} says"
+                continue
+            self._drawings[key] = drawing
         self._line = snapshot.running_line
-        self._last = msgspec.structs.replace(snapshot.answer, listings=dict(self._listings))
+        self._last = msgspec.structs.replace(
+            snapshot.answer, listings=dict(self._listings), drawings=dict(self._drawings)
+        )
 
     @property
     def running_line(self) -> int | None:

@@ -131,6 +131,11 @@ class Drawing(Struct, frozen=True, kw_only=True):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether every edge goes from a node to a later one."""
+        return all(0 <= edge.source < edge.target < len(self.nodes) for edge in self.edges)
+
 
 def drawing_key(drawing: Drawing) -> str:
     """Return the content hash that is a drawing's key."""

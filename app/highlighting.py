@@ -6,14 +6,40 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from markupsafe import Markup, escape
-from pygments.lexer import Lexer
+from pygments.lexer import Lexer, RegexLexer
 from pygments.lexers.asm import GasLexer, LlvmLexer
 from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, String, _TokenType, is_token_subtype
+from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType, is_token_subtype
 
 LINE_MOST = 4_000
 """Letters of a line; texts with longer ones stay plain, as lexers may take their time over them."""
-LEXERS: Mapping[str, type[Lexer]] = {"python": PythonLexer, "loops": PythonLexer, "llvm": LlvmLexer, "gas": GasLexer}
+
+
+class RelayLexer(RegexLexer):
+    """Relay's text format: names of operators, ``%locals``, ``@globals``, types in comments."""
+
+    tokens = {
+        "root": [
+            (r"/\*.*?\*/|//.*|#\[.*", Comment),
+            (r'"(?:\\.|[^"\\])*"', String),
+            (r"[%@][\w.]+", Name.Variable),
+            (r"\b(?:def|let|fn|if|else|match|type|extern|ref|in|True|False|None)\b", Keyword),
+            (r"\b(?:Tensor|meta|bool|u?int\d+|b?float\d+)\b", Keyword.Type),
+            (r"-?\b\d+(?:\.\d*)?(?:e[-+]?\d+)?\w*", Number),
+            (r"[A-Za-z_][\w.]*(?=\()", Name.Function),
+            (r"[A-Za-z_][\w.]*", Name),
+            (r"\s+|.", Text),
+        ]
+    }
+
+
+LEXERS: Mapping[str, type[Lexer]] = {
+    "relay": RelayLexer,
+    "python": PythonLexer,
+    "loops": PythonLexer,
+    "llvm": LlvmLexer,
+    "gas": GasLexer,
+}
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (
     (Comment, "c"),

@@ -33,13 +33,19 @@ def make_listing(
     return msgspec.structs.replace(listing, key=listing_key(listing))
 
 
-def from_builder(out: TextBuilder, name: str, summary: dict[str, int | float | str]) -> Listing:
+def from_builder(
+    out: TextBuilder,
+    name: str,
+    summary: dict[str, int | float | str],
+    level: Level = "loop",
+    language: str = "python",
+) -> Listing:
     """Return the listing of a printed module whose nodes carry the user's origins."""
     lines = []
     for line in out.lines:
         regions = [Region(r.start, r.end, sorted(r.node.span)) for r in line.regions if r.node.span]
         lines.append(Line(line.text, sorted(line.span), regions))
-    return make_listing("loop", name, "python", lines, summary)
+    return make_listing(level, name, language, lines, summary)
 
 
 class FinalListing:
