@@ -1,0 +1,97 @@
+"""Large graphs made small: fused groups, or blocks that repeat, drawn as one node each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from app.artifacts import Drawing, GraphEdge, GraphNode
+
+Folding = Literal["", "groups", "blocks"]
+PERIOD_LEAST = 3
+"""Nodes of the smallest block that is worth folding."""
+
+
+def fold(drawing: Drawing, how: Folding) -> Drawing:
+    """Return a drawing with every fused group, or every repeated block, as one node."""
+    names = [node.group for node in drawing.nodes] if how == "groups" else repeated_blocks(drawing.nodes)
+    return _merged(drawing, names)
+
+
+def repeated_blocks(nodes: Sequence[GraphNode]) -> list[str]:
+    """Return for each node the name of the repeated block that it is in, or nothing.
+
+    A block repeats where a stretch of the order of evaluation is followed by the same operators again; of the ways to
+    see that, the one that explains the most nodes is taken first.
+    """
+    names = [""] * len(nodes)
+    codes = {label: code for code, label in enumerate(dict.fromkeys(node.label for node in nodes))}
+    labels = np.array([codes[node.label] for node in nodes])
+    kind = 0
+    for start, period, count in _repeats(labels):
+        covered = range(start, start + period * count)
+        if any(names[i] for i in covered):
+            continue
+        kind += 1
+        for i in covered:
+            names[i] = f"block {_letter(kind)} {(i - start) // period + 1} of {count}"
+    return names
+
+
+def _repeats(labels: npt.NDArray[Any]) -> list[tuple[int, int, int]]:
+    """Return start, period and count of the maximal repeats, those that cover most first, of these the finest."""
+    found = []
+    for period in range(PERIOD_LEAST, len(labels) // 2 + 1):
+        equal = np.concatenate(([False], labels[:-period] == labels[period:], [False]))
+        changes = np.flatnonzero(equal[1:] != equal[:-1])
+        for begin, end in zip(changes[::2], changes[1::2], strict=True):
+            length = int(end - begin)
+            if length >= period:
+                found.append((int(begin), period, 1 + length // period))
+    return sorted(found, key=lambda item: (-item[1] * item[2], item[1], item[0]))
+
+
+def _letter(number: int) -> str:
+    return chr(ord("A") + (number - 1) % 26)
+
+
+def _merged(drawing: Drawing, names: Sequence[str]) -> Drawing:
+    """Return the drawing with the nodes of each name as one, where the first of them stood."""
+    position: dict[str, int] = {}
+    moved: list[int] = []
+    nodes: list[list[GraphNode]] = []
+    for node, name in zip(drawing.nodes, names, strict=True):
+        index = position.get(name) if name else None
+        if index is None:
+            index = len(nodes)
+            nodes.append([])
+            if name:
+                position[name] = index
+        nodes[index].append(node)
+        moved.append(index)
+    edges = {(moved[e.source], moved[e.target]): e.type for e in drawing.edges if moved[e.source] < moved[e.target]}
+    labels = {index: name for name, index in position.items()}
+    return msgspec.structs.replace(
+        drawing,
+        nodes=[_node(members, labels.get(index, "")) for index, members in enumerate(nodes)],
+        edges=[GraphEdge(source, target, kind) for (source, target), kind in edges.items()],
+    )
+
+
+def _node(members: Sequence[GraphNode], name: str) -> GraphNode:
+    if not name:
+        return members[0]
+    last = members[-1]
+    return GraphNode(
+        key=f"{name}:{members[0].key}",
+        label=name,
+        kind="function",
+        detail=", ".join(node.label for node in members[:12]) + (", …" if len(members) > 12 else ""),
+        type=last.type,
+        line=members[0].line,
+        origins=sorted({origin for node in members for origin in node.origins}),
+    )

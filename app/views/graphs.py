@@ -1,0 +1,44 @@
+"""Drawings of graphs, by content hash."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+from flask import Blueprint, Response, current_app, make_response, render_template, request
+from flask.blueprints import BlueprintSetupState
+
+from app.artifacts import Answer
+from app.drawings import Drawings
+from app.errors import NotFound
+from app.graph_folding import Folding
+
+bp = Blueprint("graphs", __name__)
+DRAWINGS = "strata.drawings"
+
+
+@bp.record_once
+def _prepare(state: BlueprintSetupState) -> None:
+    state.app.extensions[DRAWINGS] = Drawings()
+
+
+def remember(answer: Answer) -> None:
+    """Remember the drawings of an answer: the page asks for them by key."""
+    _drawings().add(answer)
+
+
+def _drawings() -> Drawings:
+    return cast(Drawings, current_app.extensions[DRAWINGS])
+
+
+@bp.get("/graph/<key>")
+def graph(key: str) -> Response:
+    """A graph after one pass, as an SVG drawing; what earlier passes drew keeps its place."""
+    folding = request.args.get("fold", "")
+    if folding not in get_args(Folding):
+        raise NotFound(f"there is no way {folding!r} to fold a graph")
+    found = _drawings().get(key, cast(Folding, folding))
+    if found is None:
+        raise NotFound("this drawing is no longer kept here; compile again to see it")
+    response = make_response(render_template("panes/_graph.html", graph=found))
+    response.headers["Cache-Control"] = "private, max-age=3600, immutable"
+    return response
