@@ -1,0 +1,315 @@
+"""The rules of inference, one for each kind of expression.
+
+Rules are generators: they yield the expressions whose types they need, and a loop with a stack of its own drives them.
+So a chain of any number of operators needs no more of Python's stack than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from types import GeneratorType
+from typing import Any
+
+from compiler.ir.error import TVMError
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.op import Op
+from compiler.ir.types import FuncType, Type
+from compiler.relay.adt import Constructor, Match
+from compiler.relay.expr import (
+    Call,
+    Constant,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from compiler.relay.inference.errors import Diagnostic, UnificationError, diagnose
+from compiler.relay.inference.matching import constructor_type, infer_pattern, missing_cases
+from compiler.relay.inference.operators import OperatorCalls
+from compiler.relay.inference.solver import Solver, bind_dims, instantiate
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import IncompleteType, RefType, TupleType, scalar_type
+
+Rule = Generator[Any, Type, Type]
+
+_BOOL = scalar_type("bool")
+
+
+class Inference:
+    """One run over expressions that belong together.
+
+    Parameters
+    ----------
+    mod : IRModule or None
+        The functions and data types that expressions may name.
+    reuse : bool
+        Whether types that expressions have already are taken over without looking inside.
+    """
+
+    def __init__(self, mod: IRModule | None, reuse: bool = False) -> None:
+        self.mod = mod
+        self.reuse = reuse
+        self.solver = Solver()
+        self.types: dict[Any, Type] = {}
+        self.free: list[Var] = []
+        """Variables that were used where nothing defines them."""
+        self.errors: list[Diagnostic] = []
+        self.operators = OperatorCalls(self.solver, self.error)
+        self._globals: dict[GlobalVar, Type] = {}
+        self._headers: dict[Function, FuncType] = {}
+        self._matches: list[Match] = []
+
+    def error(self, message: str, expr: Any) -> Type:
+        """Note that something is wrong; return a type that goes with everything."""
+        self.errors.append(diagnose(message, expr.span))
+        return IncompleteType()
+
+    def visit(self, expr: Any) -> Any:
+        """Return the type of an expression, as far as it is known now."""
+        types, rules = self.types, _RULES
+        stack: list[tuple[Any, Rule]] = []
+        current: Any = expr
+        sent: Any = None
+        while True:
+            found: Any = types.get(current)
+            if found is None and self.reuse:
+                found = current.checked_type_
+            if found is None:
+                rule = rules.get(type(current))
+                found = self._unknown(current) if rule is None else rule(self, current)
+            while True:
+                if type(found) is GeneratorType:
+                    stack.append((current, found))
+                    sent = None
+                else:
+                    types[current] = found
+                    if not stack:
+                        return found
+                    sent = found
+                current, running = stack[-1]
+                try:
+                    current = running.send(sent)
+                    break
+                except StopIteration as end:
+                    stack.pop()
+                    found = end.value
+
+    def _unknown(self, expr: Any) -> Type:
+        return self.error(f"{type(expr).__name__} is no expression that has a type", expr)
+
+    def unify(self, expected: Type, got: Type, expr: Any, what: Callable[[], str]) -> Type:
+        """Make two types the same; where they cannot be, ``what()`` says of what at ``expr``."""
+        try:
+            return self.solver.unify(expected, got)
+        except UnificationError as error:
+            return self.error(f"{what()}: {error}", expr)
+
+    # --- leaves -------------------------------------------------------------------------------------------------------
+
+    def _constant(self, const: Constant) -> Type:
+        return const.tensor_type
+
+    def _var(self, var: Var) -> Type:
+        self.free.append(var)
+        return var.type_annotation or IncompleteType()
+
+    def _global_var(self, gvar: GlobalVar) -> Type | Rule:
+        known = self._globals.get(gvar)
+        if known is not None:
+            return known
+        func = self._definition(gvar)
+        if not isinstance(func, Function):
+            if gvar.checked_type_ is not None:
+                return gvar.checked_type_
+            found = "is not defined in the module" if func is None else f"is a {type(func).__name__} without a type"
+            return self.error(f"{gvar} {found}", gvar)
+        header = self._globals[gvar] = self.header(func)
+        if self.solver.unknown_in(header) is None:
+            return header
+        return self._header_of(func, header)
+
+    def _header_of(self, func: Function, header: FuncType) -> Rule:
+        yield func
+        return header
+
+    def _definition(self, gvar: GlobalVar) -> Any:
+        if self.mod is None:
+            return None
+        found = self.mod.functions.get(gvar)
+        return self.mod[gvar.name_hint] if found is None and gvar.name_hint in self.mod else found
+
+    def _constructor(self, con: Constructor) -> Type:
+        try:
+            return constructor_type(con, self.mod)
+        except TVMError as error:
+            return self.error(str(error), con)
+
+    def _op(self, op: Op) -> Type:
+        return self.error(f"operator {op.name} can only be called, it is no value", op)
+
+    # --- functions and calls ------------------------------------------------------------------------------------------
+
+    def header(self, func: Function) -> FuncType:
+        """Return what the annotations of a function say about its type, with variables for what they leave open."""
+        known = self._headers.get(func)
+        if known is None:
+            params = tuple(self._param(p) for p in func.params)
+            known = FuncType(params, func.ret_type or IncompleteType(), func.type_params)
+            self._headers[func] = known
+        return known
+
+    def _param(self, param: Var) -> Type:
+        found = self.types.get(param)
+        if found is None:
+            found = self.types[param] = param.type_annotation or IncompleteType()
+        return found
+
+    def _function(self, func: Function) -> Rule:
+        header = self.header(func)
+        body = yield func.body
+        self.unify(header.ret_type, body, func.body, lambda: "the function's body is not what its ret_type says")
+        return header
+
+    def _call(self, call: Call) -> Rule:
+        types = self.types
+        args = []
+        for arg in call.args:
+            args.append(types[arg] if arg in types else (yield arg))
+        op = call.op
+        if isinstance(op, RelayOp):
+            return self.operators.apply(call, op, args)
+        callee = types[op] if op in types else (yield op)
+        return self._apply(call, self.solver.shallow(callee), args)
+
+    def _apply(self, call: Call, callee: Type, args: Sequence[Type]) -> Type:
+        """Return the type of the call of a function or constructor."""
+        name = _name(call.op)
+        if isinstance(callee, IncompleteType):
+            result = IncompleteType()
+            self.unify(callee, FuncType(tuple(args), result), call, lambda: f"call of {name}")
+            return result
+        if not isinstance(callee, FuncType):
+            return self.error(f"{name} is called but is no function, it is {self.solver.resolve(callee)}", call)
+        if len(callee.arg_types) != len(args):
+            takes, got = len(callee.arg_types), len(args)
+            return self.error(f"{name} takes {takes} argument{'s' * (takes != 1)}, it is called with {got}", call)
+        if call.type_args and len(call.type_args) != len(callee.type_params):
+            takes, got = len(callee.type_params), len(call.type_args)
+            return self.error(f"{name} is generic in {takes} types, it is called with {got}", call)
+        use = instantiate(callee, call.type_args)
+        for i, (param, arg) in enumerate(zip(use.arg_types, args, strict=True)):
+            self.unify(param, arg, call, lambda i=i: f"argument {i + 1} of {name}")  # type: ignore[misc]
+        try:
+            return bind_dims(use.arg_types, [self.solver.resolve(a) for a in args], use.ret_type)
+        except UnificationError as error:
+            return self.error(f"call of {name}: {error}", call)
+
+    # --- control ------------------------------------------------------------------------------------------------------
+
+    def _let(self, let: Let) -> Rule:
+        var, value = let.var, let.value
+        if isinstance(value, Function):  # it may call itself
+            self.types[var] = self.header(value)
+        found = yield value
+        if var.type_annotation is not None:
+            self.unify(var.type_annotation, found, let, lambda: f"the value of %{var.name_hint}")
+            found = var.type_annotation
+        self.types[var] = found
+        return (yield let.body)
+
+    def _if(self, i: If) -> Rule:
+        cond = yield i.cond
+        self.unify(_BOOL, cond, i.cond, lambda: "the condition of if must be a bool scalar")
+        left = yield i.true_branch
+        right = yield i.false_branch
+        return self.unify(left, right, i, lambda: "the branches of if have different types")
+
+    def _match(self, m: Match) -> Rule:
+        data = yield m.data
+        result: Type = IncompleteType()
+        for clause in m.clauses:
+            infer_pattern(self, clause.lhs, data, m)
+            rhs = yield clause.rhs
+            result = self.unify(result, rhs, clause.rhs, lambda: "the clauses of match have different types")
+        if m.complete:
+            self._matches.append(m)
+        return result
+
+    def check_matches(self) -> None:
+        """Note the matches that must cover every value and do not."""
+        for m in self._matches:
+            missing = missing_cases(m, self.mod)
+            if missing:
+                self.error(f"match does not cover {', '.join(missing)}", m)
+
+    # --- data ---------------------------------------------------------------------------------------------------------
+
+    def _tuple(self, tup: Tuple) -> Rule:
+        fields = []
+        for field in tup.fields:
+            fields.append((yield field))
+        return TupleType(tuple(fields))
+
+    def _tuple_getitem(self, get: TupleGetItem) -> Rule:
+        found = self.solver.shallow((yield get.tuple_value))
+        if isinstance(found, TupleType):
+            if 0 <= get.index < len(found.fields):
+                return found.fields[get.index]
+            return self.error(f"there is no element {get.index} in a tuple of {len(found.fields)}", get)
+        if isinstance(found, IncompleteType):
+            return self.operators.element_later(get, found)
+        return self.error(f"only tuples have elements, this is {self.solver.resolve(found)}", get)
+
+    def _ref_create(self, r: RefCreate) -> Rule:
+        return RefType((yield r.value))
+
+    def _ref_read(self, r: RefRead) -> Rule:
+        return self._cell((yield r.ref), r)
+
+    def _ref_write(self, r: RefWrite) -> Rule:
+        held = self._cell((yield r.ref), r)
+        value = yield r.value
+        self.unify(held, value, r, lambda: "the value written to a reference")
+        return TupleType(())
+
+    def _cell(self, t: Type, expr: Any) -> Type:
+        held = IncompleteType()
+        self.unify(RefType(held), t, expr, lambda: "only references can be read and written")
+        return held
+
+
+def _name(callee: Any) -> str:
+    """Return what a message calls the thing that is called."""
+    match callee:
+        case GlobalVar():
+            return str(callee)
+        case Var():
+            return f"%{callee.name_hint}"
+        case Constructor():
+            return callee.name_hint
+        case _:
+            return "the function"
+
+
+_RULES: dict[type, Callable[..., Any]] = {
+    Call: Inference._call,
+    Constant: Inference._constant,
+    Constructor: Inference._constructor,
+    Function: Inference._function,
+    GlobalVar: Inference._global_var,
+    If: Inference._if,
+    Let: Inference._let,
+    Match: Inference._match,
+    RelayOp: Inference._op,
+    RefCreate: Inference._ref_create,
+    RefRead: Inference._ref_read,
+    RefWrite: Inference._ref_write,
+    Tuple: Inference._tuple,
+    TupleGetItem: Inference._tuple_getitem,
+    Var: Inference._var,
+}

@@ -1,0 +1,158 @@
+"""Inference over modules and over single expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.types import FuncType, Type
+from compiler.relay.expr import Call, Function, TupleGetItem, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference.engine import Inference
+from compiler.relay.inference.errors import TypeInferenceError
+from compiler.relay.ty import IncompleteType
+
+
+def infer_module(mod: IRModule) -> IRModule:
+    """Find the types of all expressions of a module.
+
+    Every expression gets its ``checked_type_``.
+
+    Parameters
+    ----------
+    mod : IRModule
+
+    Returns
+    -------
+    IRModule
+        With the result types of its functions and the types of their parameters filled in; the same module where they
+        were there already.
+
+    Raises
+    ------
+    TypeInferenceError
+        Naming everything that does not fit.
+    """
+    run = _run(mod)
+    annotated = {gvar: _annotated(func) for gvar, func in mod.items()}
+    result = mod.with_functions(annotated)
+    if any(new is not mod.functions[var] and new.body is not mod.functions[var].body for var, new in result.items()):
+        _run(result)  # expressions were rebuilt around parameters that had no type
+        return result
+    for gvar, func in result.items():
+        if isinstance(func, Function):
+            _write(func, run.types[gvar])
+    return result
+
+
+def _run(mod: IRModule) -> Inference:
+    run = Inference(mod)
+    for gvar, func in mod.items():
+        if isinstance(func, Function):
+            run.visit(gvar)
+            run.visit(func)
+    for var in run.free:
+        run.error(f"variable %{var.name_hint} is used but nothing defines it", var)
+    _finish(run)
+    return run
+
+
+def infer_expr(expr: Any, mod: IRModule | None = None) -> Type:
+    """Find the type of one expression, and of all that it is made of.
+
+    Types that are there already are taken over, so that a graph can be built and asked node by node.
+
+    Parameters
+    ----------
+    expr : Expr
+        It may have free variables.
+    mod : IRModule, optional
+        The functions and data types that the expression names.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeInferenceError
+        Naming everything that does not fit.
+    """
+    known = getattr(expr, "checked_type_", None)
+    if isinstance(known, Type):
+        return known
+    run = Inference(mod, reuse=True)
+    run.visit(expr)
+    _finish(run)
+    found = expr.checked_type_
+    assert isinstance(found, Type)
+    return found
+
+
+def _finish(run: Inference) -> None:
+    """Solve what is left, complain about what cannot be solved, and write the types onto the expressions."""
+    run.operators.solve()
+    if not run.errors:
+        run.check_matches()
+    if not run.errors:
+        _complain_about_unknowns(run)
+    if run.errors:
+        raise TypeInferenceError(run.errors)
+    resolve = run.solver.resolve
+    for expr, t in run.types.items():
+        found = run.types[expr] = resolve(t)
+        _write(expr, found)
+
+
+def _write(expr: Any, t: Type) -> None:
+    """Fill in the one field of an expression that is filled in later."""
+    expr.checked_type_ = t
+
+
+def _complain_about_unknowns(run: Inference) -> None:
+    for expr, args in run.operators.unsolved():
+        if isinstance(expr, Call):
+            names = getattr(expr.op, "inputs", ())
+            unknown = [str(n) for n, t in zip(names, args, strict=False) if run.solver.unknown_in(t) is not None]
+            run.error(f"{expr.op.name}: the type of {', '.join(unknown)} is unknown; annotate its variable", expr)
+        elif isinstance(expr, TupleGetItem):
+            run.error(f"element {expr.index} of something whose type is unknown; annotate its variable", expr)
+    if run.errors:
+        return
+    for expr, t in run.types.items():
+        if isinstance(expr, Var) and isinstance(run.solver.shallow(t), IncompleteType):
+            run.error(f"the type of %{expr.name_hint} cannot be found; annotate it", expr)
+        elif isinstance(t, FuncType) and isinstance(run.solver.shallow(t.ret_type), IncompleteType):
+            run.error("the result type of a recursive function cannot be found; annotate its ret_type", expr)
+
+
+def _annotated(func: Any) -> Any:
+    """Return a function with the types of its parameters and of its result written down."""
+    if not isinstance(func, Function):
+        return func
+    found = func.checked_type_
+    assert isinstance(found, FuncType)
+    bare = {p: t for p, t in zip(func.params, found.arg_types, strict=True) if p.type_annotation is None}
+    if bare:
+        with derived_from(func.span):
+            func = _Annotate(bare).visit(func)
+    if func.ret_type is not None:
+        return func
+    with derived_from(func.span):
+        return rebuild(func, {"ret_type": found.ret_type})
+
+
+class _Annotate(ExprMutator):
+    """Replaces variables by ones that say their type."""
+
+    def __init__(self, types: dict[Var, Type]) -> None:
+        super().__init__()
+        self._new: dict[Var, Var] = {}
+        for var, t in types.items():
+            with derived_from(var.span):
+                self._new[var] = Var(var.name_hint, t)
+
+    def visit_var(self, var: Var) -> Var:
+        return self._new.get(var, var)
