@@ -42,6 +42,8 @@ class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     script: Annotated[str, Meta(max_length=1_000_000)]
     files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
     """Attached files by name; base64 in JSON."""
+    uploads: dict[Annotated[str, Meta(max_length=120)], Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]] = {}
+    """Large files by name, each stored before under the SHA-256 of its content."""
     options: Options = Options()
 
 

@@ -21,6 +21,7 @@ from app.errors import InvalidBody, Superseded, TooLarge, Unavailable
 from app.flights import Flights
 from app.queue import Turn, Turns
 from app.sandbox import Job, Limits, Runner, SandboxError
+from app.uploads import Uploads
 from compiler.runtime.threads import available_cores
 
 WALL_MARGIN_SECONDS = 4.0
@@ -73,9 +74,12 @@ class Starter:
     config : Config
     cores : Cores
         Where they run.
+    uploads : Uploads
+        Where large files come from.
     """
 
-    def __init__(self, runner: Runner, config: Config, cores: Cores) -> None:
+    def __init__(self, runner: Runner, config: Config, cores: Cores, uploads: Uploads) -> None:
+        self._uploads = uploads
         self._runner = runner
         self._cores = cores
         self._seconds: dict[Mode, float] = {
@@ -101,18 +105,22 @@ class Starter:
         if size > self._files_bytes:
             limit = f"at most {self._files_bytes:,} bytes"
             raise TooLarge(f"the attached files have {size:,} bytes together", field="$.files", expected=limit)
+        uploads = {name: self._uploads.read(name, file) for name, file in workspace.uploads.items()}
         budget = self._seconds[mode]
         request = Request(mode=mode, script=workspace.script, options=workspace.options, budget_seconds=budget)
         threads = workspace.options.threads
+        # A model is held several times: as a file, as it was read, as arrays, and as it was compiled.
+        held = 8 * sum(map(len, uploads.values()))
         limits = Limits(
             cpus=self._cores.choose(mode, threads),
             wall_seconds=budget + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
-            memory_bytes=Limits().memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES,
+            memory_bytes=Limits().memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + held,
+            files_bytes=Limits().files_bytes + sum(map(len, uploads.values())),
         )
         try:
-            return self._runner.start(msgspec.json.encode(request), workspace.files, limits)
+            return self._runner.start(msgspec.json.encode(request), {**workspace.files, **uploads}, limits)
         except ValueError as error:
             raise InvalidBody(str(error), field="$.files", expected="plain file names") from error
         except SandboxError as error:

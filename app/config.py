@@ -52,15 +52,17 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Requests that may wait for their turn, all clients together."""
     waiting_per_client: int = 64
     """Of one address, behind which a whole class may sit; addresses are served in rotation."""
-    body_bytes: int = 48 * MIB
+    body_bytes: int = 104 * MIB
     files_bytes: int = 32 * MIB
     """Attached files of one workspace together."""
+    upload_bytes: int = 100 * MIB
+    """Of one large file, such as a model, that is stored and then named by its hash."""
     cache_bytes: int = 32 * MIB
     """Answers that are kept, counted as they came from the child; in memory they take about six times as much."""
     rate_limit: int = 1200
     """Requests a minute that a client may send to be worked on; 0 means any number."""
-    stored_bytes: int = 256 * MIB
-    """Bytes a day that a client may store in links; 0 means any number."""
+    stored_bytes: int = 1024 * MIB
+    """Bytes a day that a client may store in links and uploads; 0 means any number."""
     compile_seconds: float = 8.0
     run_seconds: float = 120.0
     ladder_seconds: float = 600.0

@@ -44,6 +44,8 @@ class Operation:
     optional_headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     """Arguments that may follow the path, each with a sentence."""
+    form: Mapping[str, str] = field(default_factory=dict)
+    """Files of a form that is the body, each with a sentence."""
 
 
 _operations: dict[Callable[..., Any], Operation] = {}
@@ -61,6 +63,7 @@ def operation(
     headers: Mapping[str, str] | None = None,
     optional_headers: Mapping[str, str] | None = None,
     query: Mapping[str, str] | None = None,
+    form: Mapping[str, str] | None = None,
 ) -> Callable[[View], View]:
     """Describe a view that does not simply answer a page.
 
@@ -70,12 +73,12 @@ def operation(
         Type of the JSON body that it takes.
     answers
         By status; None is an answer without a body.  Failures need not be named: all have the one shape.
-    headers, optional_headers, query
-        Request headers and arguments that it reads, each with a sentence.
+    headers, optional_headers, query, form
+        Request headers, arguments and files that it reads, each with a sentence.
     """
 
     def note(view: View) -> View:
-        _operations[view] = Operation(body, answers, headers or {}, optional_headers or {}, query or {})
+        _operations[view] = Operation(body, answers, headers or {}, optional_headers or {}, query or {}, form or {})
         return view
 
     return note
@@ -129,6 +132,10 @@ def _describe_one(
     if described.body is not None:
         content = {"application/json": {"schema": schema_of[id(described.body)]}}
         out["requestBody"] = {"required": True, "content": content}
+    if described.form:
+        files = {name: {"type": "string", "format": "binary", "description": w} for name, w in described.form.items()}
+        schema = {"type": "object", "properties": files, "required": list(files)}
+        out["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
     return out
 
 

@@ -19,6 +19,7 @@ from app.queue import Turns
 from app.rates import Rate
 from app.recorder.environment import CPU
 from app.sandbox import Runner
+from app.uploads import Uploads
 from app.workspaces import Links
 
 EXTENSION = "strata"
@@ -33,8 +34,9 @@ class Services:
     compiler: Compiler
     ladders: Ladders
     links: Links
+    uploads: Uploads
     storing: Rate
-    """Bytes that go into links."""
+    """Bytes that go into links and uploads."""
     gallery: Gallery
     compiling: Turns
     measuring: Turns
@@ -45,12 +47,14 @@ def build_services(config: Config, runner: Runner) -> Services:
     queue = {"waiting": config.waiting, "waiting_per_client": config.waiting_per_client}
     compiling = Turns(config.compiling, **queue)
     measuring = Turns(1, **queue, typical_seconds=15.0)
-    starter = Starter(runner, config, Cores(measuring))
+    uploads = Uploads(config.data_dir / "uploads", config.upload_bytes)
+    starter = Starter(runner, config, Cores(measuring), uploads)
     return Services(
         config=config,
         runner=runner,
         compiler=Compiler(starter, AnswerCache(config.cache_bytes), compiling, measuring),
         ladders=Ladders(starter, measuring),
+        uploads=uploads,
         links=Links(config.database, compiler.__version__, CPU),
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         gallery=load_gallery(),

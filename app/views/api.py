@@ -12,9 +12,11 @@ from msgspec import Meta
 import compiler
 from app.artifacts import Answer, Workspace
 from app.clients import present_client
+from app.errors import InvalidBody
 from app.ladders import Ladder, LadderEvent
 from app.openapi import Content, describe, json_of, operation
 from app.services import present_services
+from app.uploads import Upload
 from app.views.requests import read_body
 
 bp = Blueprint("api", __name__, url_prefix="/api")
@@ -31,7 +33,7 @@ class CompileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def workspace(self) -> Workspace:
         """The workspace alone."""
-        return Workspace(script=self.script, files=self.files, options=self.options)
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +76,18 @@ def run() -> Response:
     """Run a script in full, measurements included, when no other measurement runs on these cores."""
     asked = read_body(CompileRequest)
     return answer_json(present_services().compiler.run(asked.workspace, present_client(asked.tab), asked.seq))
+
+
+@bp.post("/uploads")
+@operation(answers={201: json_of(Upload)}, form={"file": "The file, such as a model; it is stored under its hash."})
+def upload() -> Response:
+    """Store a file that is too large to travel with every request; workspaces name it under ``uploads``."""
+    file = request.files.get("file")
+    if file is None:
+        raise InvalidBody("there is no file in the form", field="$.file", expected="a form field `file` with a file")
+    services = present_services()
+    services.storing.charge(present_client().address, request.content_length or 0)
+    return answer_json(services.uploads.put(file.stream), 201)
 
 
 @bp.get("/queue")

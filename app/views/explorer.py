@@ -25,6 +25,7 @@ from app.rendering import MEASUREMENTS_MOST, PaneName, Text, View, conditions, d
 from app.security import allow_embedding
 from app.services import present_services
 from app.timeline import describe
+from app.views import graphs
 from compiler.target.assembly_targets import assembly_targets
 
 bp = Blueprint("explorer", __name__)
@@ -49,6 +50,12 @@ def data_block(value: object) -> Markup:
 
 def _listings() -> Listings:
     return cast(Listings, current_app.extensions[LISTINGS])
+
+
+def _remember(answer: Answer) -> None:
+    """Remember what the page may ask for by its hash."""
+    _listings().add(answer)
+    graphs.remember(answer)
 
 
 def _listing(key: str) -> Listing:
@@ -112,7 +119,7 @@ def _compiled(workspace: Workspace) -> Answer | None:
         answer = present_services().compiler.compile(workspace, present_client())
     except RequestError:
         return None
-    _listings().add(answer)
+    _remember(answer)
     return answer
 
 
@@ -219,7 +226,7 @@ def _tab() -> Client:
 
 
 def _answer_html(answer: Answer, view: View) -> str:
-    _listings().add(answer)
+    _remember(answer)
     shown = page(answer, view)
     measured = chart(shown.answer.measurements)
     return render_template("panes/_answer.html", page=shown, chart=measured, assembly_targets=assembly_targets())

@@ -91,6 +91,15 @@ WORKSPACE = {
     "options": {"target": "llvm", "assembly": "host", "opt_level": 2, "threads": 1},
 }
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+MULTIPART = {"Content-Type": "multipart/form-data; boundary=b"}
+
+
+def a_file(name: str, content: bytes) -> bytes:
+    """Return a form with one file."""
+    head = f'--b\r\nContent-Disposition: form-data; name="{name}"; filename="model.onnx"\r\n\r\n'.encode()
+    return head + content + b"\r\n--b--\r\n"
+
+
 CALLS = [
     Call("post", "/api/compile", 200, body=WORKSPACE),
     Call("post", "/api/compile", 200, body={"script": "wrong", "tab": "t", "seq": 3}),
@@ -116,6 +125,13 @@ CALLS = [
     Call("get", "/api/links/{link}", 404, path="/api/links/none"),
     Call("delete", "/api/links/{link}", 403, path="/api/links/none"),
     Call("delete", "/api/links/{link}", 404, path="/api/links/none", headers={"X-Delete-Token": "x"}),
+    Call("post", "/api/uploads", 201, data=a_file("file", b"model"), headers=MULTIPART),
+    Call("post", "/api/uploads", 422, data=a_file("file", b""), headers=MULTIPART),
+    Call("post", "/api/uploads", 422, data=a_file("other", b"model"), headers=MULTIPART),
+    Call("post", "/api/uploads", 413, data=a_file("file", b"x" * 20_000), headers=MULTIPART),
+    Call("post", "/api/compile", 404, body={"script": "", "uploads": {"model.onnx": "0" * 64}}),
+    Call("post", "/api/compile", 422, body={"script": "", "uploads": {"model.onnx": "../../etc/passwd"}}),
+    Call("get", "/graph/{key}", 404, path="/graph/none"),
     Call("get", "/healthz", 200),
     Call("get", "/api/queue", 200),
     Call("get", "/api/openapi.json", 200),
