@@ -234,18 +234,23 @@ def _answer_html(answer: Answer, view: View) -> str:
 
 def _read_workspace() -> Workspace:
     files = {name: upload.read() for upload in request.files.getlist("files") if (name := upload.filename)}
-    raw = {"script": request.form.get("script", ""), "files": files, "options": _read_options()}
+    raw = {
+        "script": request.form.get("script", ""),
+        "files": files,
+        "uploads": _read_json("uploads"),
+        "options": _read_json("options"),
+    }
     try:
         return msgspec.convert(raw, Workspace)
     except msgspec.ValidationError as error:
         raise InvalidBody(str(error)) from error
 
 
-def _read_options() -> Any:
+def _read_json(field: str) -> Any:
     try:
-        return msgspec.json.decode(request.form.get("options") or "{}")
+        return msgspec.json.decode(request.form.get(field) or "{}")
     except msgspec.DecodeError as error:
-        raise InvalidBody(f"options: {error}") from error
+        raise InvalidBody(f"{field}: {error}") from error
 
 
 @bp.get("/completions")

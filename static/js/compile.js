@@ -106,7 +106,7 @@ function swap(html, then) {
 
 function form() {
   const data = new FormData();
-  const fields = { script: editor.text, options: JSON.stringify(state.options), view: JSON.stringify(state.view), tab: state.tab, seq: state.seq };
+  const fields = { script: editor.text, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), tab: state.tab, seq: state.seq };
   for (const [name, value] of Object.entries(fields)) data.append(name, value);
   for (const [name, blob] of state.files) data.append("files", blob, name);
   return data;

@@ -1,9 +1,12 @@
 // Files that lie beside the script: attached by button or by dropping them on the page.
 import { $, $$, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { modelScript } from "./model.js";
 import { state, tell } from "./state.js";
 
 const MOST = 32 * 1024 * 1024;
+/** Larger files, and models, are stored once by the server, and named by their hash from then on. */
+const SMALL = 512 * 1024;
 
 export function startFiles() {
   $("#attach").addEventListener("change", ({ target }) => { take([...target.files]); target.value = ""; });
@@ -28,21 +31,42 @@ async function take(files) {
     editor.text = await files[0].text();
     return;
   }
-  const size = [...state.files.values(), ...files].reduce((sum, file) => sum + file.size, 0);
+  const small = files.filter((file) => file.size <= SMALL && !isModel(file));
+  for (const file of files) if (!small.includes(file) && !(await store(file))) return;
+  const model = files.find(isModel);
+  if (model) editor.text = modelScript(model.name);
+  const size = [...state.files.values(), ...small].reduce((sum, file) => sum + file.size, 0);
   if (size > MOST) {
     toast("Attached files may be 32 MB together");
     return;
   }
-  for (const file of files) state.files.set(file.name, file);
+  for (const file of small) state.files.set(file.name, file);
   draw();
   tell("options");
 }
 
+const isModel = (file) => file.name.endsWith(".onnx");
+
+/** Let the server keep a file; returns whether it does. */
+async function store(file) {
+  const form = new FormData();
+  form.append("file", file);
+  toast(`Storing ${file.name} …`);
+  const answer = await fetch("/api/uploads", { method: "POST", body: form }).catch(() => null);
+  const body = await answer?.json().catch(() => null);
+  if (!answer?.ok) {
+    toast(body ? `${file.name}: ${body.error.message}${body.error.expected ? `, expected ${body.error.expected}` : ""}` : "the server does not answer");
+    return false;
+  }
+  state.uploads.set(file.name, body.id);
+  return true;
+}
+
 function draw() {
   $$(".file").forEach((old) => old.remove());
-  for (const name of state.files.keys()) {
+  for (const name of [...state.files.keys(), ...state.uploads.keys()]) {
     const remove = element("button", { type: "button", "aria-label": `Remove ${name}` }, "✕");
-    remove.addEventListener("click", () => { state.files.delete(name); draw(); tell("options"); });
+    remove.addEventListener("click", () => { state.files.delete(name); state.uploads.delete(name); draw(); tell("options"); });
     $("#attached").append(element("span", { class: "file" }, name, remove));
   }
 }

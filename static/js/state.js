@@ -14,6 +14,7 @@ export const state = {
   seq: 0,
   options: { ...page.options },
   files: new Map(Object.entries(page.files).map(([file, content]) => [file, decode(content)])),
+  uploads: new Map(Object.entries(page.uploads)), // name -> hash of a file that the server stores
   view: { unit: -1, loops: "", llvm: "", asm: "", against: "", ...page.view },
   link: page.link,
   compiled: page.compiled,
@@ -38,5 +39,5 @@ export async function workspaceJson(script) {
     for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
     files[file] = btoa(text);
   }
-  return { script, files, options: state.options };
+  return { script, files, uploads: Object.fromEntries(state.uploads), options: state.options };
 }
