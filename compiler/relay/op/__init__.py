@@ -2,3 +2,7 @@
 
 A family's file registers its operators and has the public functions that call them.
 """
+
+from compiler.relay.op import nn
+
+__all__ = ["nn"]

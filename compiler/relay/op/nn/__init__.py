@@ -1,0 +1,67 @@
+"""Operators of neural networks: ``relay.nn``."""
+
+from compiler.relay.op.nn.activation import leaky_relu, prelu, relu
+from compiler.relay.op.nn.bias import batch_flatten, bias_add, dropout, dropout_raw
+from compiler.relay.op.nn.conv import conv1d, conv2d, conv3d
+from compiler.relay.op.nn.dense import batch_matmul, contrib_dense_pack, dense, matmul
+from compiler.relay.op.nn.global_pool import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    global_avg_pool1d,
+    global_avg_pool2d,
+    global_avg_pool3d,
+    global_max_pool1d,
+    global_max_pool2d,
+    global_max_pool3d,
+)
+from compiler.relay.op.nn.norm import batch_norm, group_norm, instance_norm, l2_normalize, layer_norm, lrn
+from compiler.relay.op.nn.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
+from compiler.relay.op.nn.softmax import fast_softmax, log_softmax, softmax
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_flatten",
+    "batch_matmul",
+    "batch_norm",
+    "bias_add",
+    "contrib_dense_pack",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "dense",
+    "dropout",
+    "dropout_raw",
+    "fast_softmax",
+    "global_avg_pool1d",
+    "global_avg_pool2d",
+    "global_avg_pool3d",
+    "global_max_pool1d",
+    "global_max_pool2d",
+    "global_max_pool3d",
+    "group_norm",
+    "instance_norm",
+    "l2_normalize",
+    "layer_norm",
+    "leaky_relu",
+    "log_softmax",
+    "lrn",
+    "matmul",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "prelu",
+    "relu",
+    "softmax",
+]

@@ -1,0 +1,123 @@
+"""Activations: ``nn.relu``, ``nn.leaky_relu``, ``nn.prelu``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr, const
+from compiler.relay.op.nn.common import agree, along, axis_of, call_op
+from compiler.relay.op.relations import identity, tensor
+from compiler.relay.operator import REQUIRED, OpPattern, register
+from compiler.relay.ty import TensorType
+from compiler.topi.nn import elementwise as topi
+
+
+def any_layout(call: Call, inputs: Sequence[str], types: Sequence[Any]) -> Any:
+    """An operator on single elements takes every layout."""
+    return [inputs[0]], [inputs[0]], call.attrs
+
+
+def _where_positive(call: Call, then: Expr, other: Expr) -> Expr:
+    x = call.args[0]
+    return call_op("where", call_op("greater", x, call_op("zeros_like", x)), then, other)
+
+
+_RELU = register(
+    "nn.relu",
+    doc="The positive part: max(x, 0).",
+    inputs=("data",),
+    relation=identity,
+    pattern=OpPattern.ELEMWISE,
+    compute=lambda attrs, inputs, out_type: [topi.relu(inputs[0])],
+    reference=lambda attrs, x: np.maximum(x, np.zeros((), x.dtype)),
+    gradient=lambda call, grad: [_where_positive(call, grad, call_op("zeros_like", grad))],
+    layout=any_layout,
+)
+
+
+def _leaky_gradient(call: Call, grad: Expr) -> list[Expr]:
+    slope = const(call.attrs.alpha, call.args[0].checked_type.dtype)
+    return [_where_positive(call, grad, call_op("multiply", grad, slope))]
+
+
+_LEAKY_RELU = register(
+    "nn.leaky_relu",
+    doc="x where it is positive, alpha * x elsewhere.",
+    inputs=("data",),
+    attributes={"alpha": REQUIRED},
+    relation=identity,
+    pattern=OpPattern.ELEMWISE,
+    compute=lambda attrs, inputs, out_type: [topi.leaky_relu(inputs[0], attrs.alpha)],
+    reference=lambda attrs, x: np.where(x > 0, x, x * x.dtype.type(attrs.alpha)),
+    gradient=_leaky_gradient,
+    layout=any_layout,
+)
+
+
+def _prelu_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data, alpha = tensor(types[0], "data"), tensor(types[1], "alpha", 1)
+    agree(data.dims[axis_of(attrs.axis, len(data.dims))], alpha.dims[0], f"data along axis {attrs.axis} and alpha")
+    return data
+
+
+def along_axis(types: tuple[Any, ...], attrs: Attrs) -> Sequence[Type | None]:
+    """The second input is a vector along an axis of the first."""
+    data, vector = types
+    if data is None or vector is not None:
+        return types
+    found = tensor(data, "data")
+    return (data, TensorType((found.dims[axis_of(attrs.axis, len(found.dims))],), found.dtype))
+
+
+def _prelu_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+    return [topi.prelu(inputs[0], inputs[1], axis_of(attrs.axis, inputs[0].ndim))]
+
+
+def _prelu_reference(attrs: Attrs, x: Any, alpha: Any) -> Any:
+    return np.where(x > 0, x, x * along(alpha, axis_of(attrs.axis, x.ndim), x.ndim))
+
+
+def _prelu_gradient(call: Call, grad: Expr) -> list[Expr]:
+    x, alpha = call.args
+    rank = len(x.checked_type.dims)
+    axis = axis_of(call.attrs.axis, rank)
+    shape = tuple(-1 if d == axis else 1 for d in range(rank))
+    slopes = call_op("reshape", alpha, newshape=shape)
+    to_data = _where_positive(call, grad, call_op("multiply", grad, slopes))
+    others = tuple(d for d in range(rank) if d != axis)
+    parts = _where_positive(call, call_op("zeros_like", grad), call_op("multiply", grad, x))
+    return [to_data, call_op("sum", parts, axis=others)]
+
+
+_PRELU = register(
+    "nn.prelu",
+    doc="x where it is positive, elsewhere x times a learned slope for each channel.",
+    inputs=("data", "alpha"),
+    attributes={"axis": 1},
+    relation=_prelu_relation,
+    complete=along_axis,
+    pattern=OpPattern.BROADCAST,
+    compute=_prelu_compute,
+    reference=_prelu_reference,
+    gradient=_prelu_gradient,
+)
+
+
+def relu(data: Expr) -> Call:
+    """Return ``max(data, 0)``."""
+    return _RELU(data)
+
+
+def leaky_relu(data: Expr, alpha: float = 0.01) -> Call:
+    """Return ``data`` where it is positive, ``alpha * data`` elsewhere."""
+    return _LEAKY_RELU(data, alpha=float(alpha))
+
+
+def prelu(data: Expr, alpha: Expr, axis: int = 1) -> Call:
+    """Return ``data`` where it is positive, elsewhere times the slopes ``alpha`` along ``axis``."""
+    return _PRELU(data, alpha, axis=axis)

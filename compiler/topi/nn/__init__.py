@@ -1,0 +1,1 @@
+"""The operators of neural networks as tensor expressions, a file a family."""

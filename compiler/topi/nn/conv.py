@@ -1,0 +1,104 @@
+"""Convolutions over any number of spatial dimensions, in any layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from compiler import te
+from compiler.topi.layout import layout
+from compiler.topi.nn.pad import dims, pad
+
+
+@dataclass(frozen=True, slots=True)
+class ConvSpec:
+    """What a convolution is besides its tensors.
+
+    Attributes
+    ----------
+    strides, dilation : tuple of int
+        One for each spatial dimension.
+    before, after : tuple of int
+        Zeros around the data, for each spatial dimension.
+    groups : int
+    data_layout, kernel_layout, out_layout : str
+        The kernel's dimensions are ``O`` and ``I`` and the spatial ones.
+    out_dtype : str
+        What products are summed in.
+    """
+
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    groups: int
+    data_layout: str
+    kernel_layout: str
+    out_layout: str
+    out_dtype: str
+
+    @property
+    def spatial(self) -> str:
+        """The spatial dimensions, in the order of the data's layout."""
+        return spatial_letters(self.data_layout)
+
+
+def spatial_letters(data_layout: str) -> str:
+    """Return the letters of a layout that are neither batch nor channels, in the order of depth, height, width."""
+    return "".join(letter for letter in "DHW" if letter in layout(data_layout).letters)
+
+
+def window_extent(extent: Any, before: int, after: int, kernel: int, stride: int, dilation: int) -> Any:
+    """Return how often a window fits into one dimension."""
+    return (extent + before + after - (kernel - 1) * dilation - 1) // stride + 1
+
+
+def pad_spatial(data: Any, spec: ConvSpec) -> Any:
+    """Return the data of a convolution with the zeros around it."""
+    amounts = dict(zip(spec.spatial, zip(spec.before, spec.after, strict=True), strict=True))
+    axes = layout(spec.data_layout).axes
+    pairs = [(0, 0) if a.factor else amounts.get(a.letter, (0, 0)) for a in axes]
+    return pad(data, [p[0] for p in pairs], [p[1] for p in pairs], name="data_pad")
+
+
+def conv(data: Any, kernel: Any, spec: ConvSpec) -> Any:
+    """Return the convolution of ``data`` with ``kernel`` (which is not flipped).
+
+    Every output element is one sum, over the input channels of its group and over the window.
+    """
+    source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
+    x, w = source.extents(dims(data)), weights.extents(dims(kernel))
+    extents = {"N": x["N"], "C": w["O"]}
+    for d, letter in enumerate(spec.spatial):
+        around = (spec.before[d], spec.after[d])
+        extents[letter] = window_extent(x[letter], *around, w[letter], spec.strides[d], spec.dilation[d])
+    padded = pad_spatial(data, spec)
+    rc = te.reduce_axis((0, w["I"]), name="rc")
+    window = [te.reduce_axis((0, w[letter]), name=f"r{letter.lower()}") for letter in spec.spatial]
+
+    def element(*at: Any) -> Any:
+        here = result.point(at)
+        channel = group_channel(here["C"], rc.var, w["O"], w["I"], spec.groups)
+        read = {"N": here["N"], "C": channel}
+        read |= {letter: moved(here[letter], window[d], spec, d) for d, letter in enumerate(spec.spatial)}
+        by = {"O": here["C"], "I": rc.var} | {letter: window[d].var for d, letter in enumerate(spec.spatial)}
+        a, b = padded(*source.indices(read)), kernel(*weights.indices(by))
+        return te.sum(a.astype(spec.out_dtype) * b.astype(spec.out_dtype), axis=[rc, *window])
+
+    names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
+    return te.compute(result.shape(extents), element, name="conv", tag="conv", varargs_names=names)
+
+
+def moved(index: Any, window: Any, spec: ConvSpec, d: int) -> Any:
+    """Return where an element of the window of output ``index`` stands, in spatial dimension ``d`` of padded data."""
+    start = index if spec.strides[d] == 1 else index * spec.strides[d]
+    return start + (window.var if spec.dilation[d] == 1 else window.var * spec.dilation[d])
+
+
+def group_channel(out_channel: Any, in_channel: Any, outputs: Any, inputs: Any, groups: int) -> Any:
+    """Return the channel of the data that an output channel's group has at ``in_channel``."""
+    if groups == 1:
+        return in_channel
+    each = outputs // groups
+    group = out_channel if each == 1 else out_channel // each
+    return group if inputs == 1 else group * inputs + in_channel

@@ -1,0 +1,119 @@
+"""Convolutions and pooling against plain loops in NumPy, and against onnxruntime where it is installed."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import relay
+from compiler.topi.layout import layout
+from tests.compiler.relay.op.nn.harness import Array, check, random
+
+nn = relay.nn
+
+
+def slow_conv(x: Array, w: Array, strides: int, padding: tuple[int, ...], dilation: int, groups: int) -> Array:
+    """Convolve ``(N, C, spatial…)`` output element by output element."""
+    rank = x.ndim - 2
+    x = np.pad(x, [(0, 0), (0, 0), *[(padding[d], padding[d + rank]) for d in range(rank)]])
+    reach = [(k - 1) * dilation + 1 for k in w.shape[2:]]
+    out = [(x.shape[2 + d] - reach[d]) // strides + 1 for d in range(rank)]
+    result = np.zeros((x.shape[0], w.shape[0], *out), x.dtype)
+    each, inputs = w.shape[0] // groups, w.shape[1]
+    for o, at in product(range(w.shape[0]), np.ndindex(*out)):
+        window = tuple(slice(i * strides, i * strides + r, dilation) for i, r in zip(at, reach, strict=True))
+        first = o // each * inputs
+        result[(slice(None), o, *at)] = (x[(slice(None), slice(first, first + inputs), *window)] * w[o]).sum(
+            tuple(range(1, rank + 2))
+        )
+    return result
+
+
+CASES = [
+    ((1, 3, 9), (4, 3, 3), {"strides": 2, "padding": (1, 2)}),
+    ((2, 3, 9, 8), (4, 3, 3, 3), {}),
+    ((1, 3, 9, 8), (4, 3, 3, 2), {"strides": 2, "padding": (1, 2, 0, 1)}),
+    ((1, 4, 9, 8), (6, 2, 3, 3), {"groups": 2, "dilation": 2, "padding": (2, 2, 2, 2)}),
+    ((1, 4, 9, 8), (8, 1, 3, 3), {"groups": 4, "padding": (1, 1, 1, 1)}),
+    ((1, 2, 4, 5, 6), (3, 2, 2, 3, 3), {"padding": (0, 1, 1, 0, 1, 1)}),
+]
+
+
+@pytest.mark.parametrize(("data", "weight", "given"), CASES)
+def test_convolution(data: Any, weight: Any, given: Any) -> None:
+    x, w, rank = random(*data), random(*weight), len(data) - 2
+    full = {"strides": 1, "padding": (0,) * 2 * rank, "dilation": 1, "groups": 1} | given
+    function = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}[rank]
+    check(lambda d, k: function(d, k, **full), [x, w], slow_conv(x, w, **full), 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("data_layout", "kernel_layout"), [("NHWC", "HWIO"), ("NHWC", "OHWI"), ("NCHW4c", "OIHW4i2o"), ("HWCN", "HWIO")]
+)
+def test_layouts_of_convolution(data_layout: str, kernel_layout: str) -> None:
+    x, w = random(2, 8, 7, 6), random(4, 8, 3, 3)
+    wanted = slow_conv(x, w, 1, (1, 1, 1, 1), 1, 1)
+    arrays = [layout(data_layout).from_plain(x, "NCHW"), layout(kernel_layout).from_plain(w, "OIHW")]
+    named = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": "NCHW"}
+    check(lambda d, k: nn.conv2d(d, k, padding=1, **named), arrays, wanted, 1e-4)
+
+
+def test_products_are_summed_in_the_output_type() -> None:
+    x, w = random(1, 8, 6, 6, dtype="int8"), random(4, 8, 3, 3, dtype="int8")
+    wanted = slow_conv(x.astype("int32"), w.astype("int32"), 1, (0, 0, 0, 0), 1, 1)
+    check(lambda d, k: nn.conv2d(d, k, out_dtype="int32"), [x, w], wanted)
+
+
+def test_max_pooling_of_windows() -> None:
+    x = random(2, 3, 9, 8)
+    padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
+    wanted = np.stack(
+        [np.stack([padded[..., i : i + 3, j : j + 3].max((2, 3)) for j in (0, 2, 4, 6)], -1) for i in (0, 2, 4, 6, 8)],
+        -2,
+    )
+    check(lambda d: nn.max_pool2d(d, 3, 2, padding=1), [x], wanted)
+    by_last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    check(lambda d: nn.max_pool2d(d, 3, 2, padding=1, layout="NHWC"), [by_last], wanted.transpose(0, 2, 3, 1))
+    check(lambda d: nn.max_pool2d(d, 3, 2, dilation=2, ceil_mode=True), [random(1, 3, 9, 8, dtype="int32")])
+
+
+def test_mean_pooling_counts_the_elements_of_a_window() -> None:
+    x = np.arange(1, 6, dtype="float32").reshape(1, 1, 5)
+    check(lambda d: nn.avg_pool1d(d, 3, 2, padding=1), [x], [[[1.5, 3, 4.5]]])
+    check(lambda d: nn.avg_pool1d(d, 3, 2, padding=1, count_include_pad=True), [x], [[[1, 3, 3]]])
+    check(lambda d: nn.avg_pool1d(d, 2, 2, ceil_mode=True), [x], [[[1.5, 3.5, 5]]])
+    check(lambda d: nn.avg_pool2d(d, 2, 2), [random(1, 2, 8, 6)])
+    check(lambda d: nn.avg_pool3d(d, 3, 2, padding=1), [random(1, 2, 7, 5, 6)], tolerance=1e-4)
+
+
+def test_pooling_of_whole_images_and_into_a_shape() -> None:
+    x = random(2, 3, 7, 9)
+    check(nn.global_avg_pool2d, [x], x.mean((2, 3), keepdims=True))
+    check(nn.global_max_pool2d, [x], x.max((2, 3), keepdims=True))
+    check(lambda d: nn.adaptive_avg_pool2d(d, 1), [x], x.mean((2, 3), keepdims=True))
+    halves = np.stack([x[:, :, :4].mean(2), x[:, :, 3:].mean(2)], axis=2)
+    check(lambda d: nn.adaptive_avg_pool2d(d, (2, 9)), [x], halves)
+    check(lambda d: nn.adaptive_max_pool2d(d, (4, 3)), [x])
+
+
+def test_depthwise_and_pooling_in_onnxruntime() -> None:
+    ort = pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    x, w = random(1, 4, 11, 9), random(4, 1, 3, 3)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["y"], group=4, strides=[2, 1], dilations=[1, 2], pads=[1, 0, 2, 3]),
+        helper.make_node("AveragePool", ["y"], ["z"], kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1]),
+    ]
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", x.shape), ("w", w.shape))]
+    outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in ("y", "z")]
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", values, outputs), opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    y, z = ort.InferenceSession(model.SerializeToString()).run(None, {"x": x, "w": w})
+    given = {"strides": (2, 1), "dilation": (1, 2), "padding": (1, 0, 2, 3), "groups": 4}
+    check(lambda d, k: nn.conv2d(d, k, **given), [x, w], y, 1e-4)
+    check(lambda d: nn.avg_pool2d(d, (3, 2), 2, padding=(1, 0, 1, 1)), [y], z, 1e-4)
