@@ -1,7 +1,8 @@
 """What assembly instructions do, in a sentence each, for x86-64, AArch64, RISC-V and WebAssembly.
 
 Families that a rule describes better than a list (conditional jumps, FMA forms, packed arithmetic) are patterns; the
-first that matches the whole mnemonic wins, and its groups fill the sentence.
+first of the architecture that matches the whole mnemonic wins, and its groups fill the sentence.  The same letters mean
+different things on different machines: ``sd`` stores on RISC-V, and ends names of x86's scalar float64 instructions.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from compiler.target.instruction_kinds import architecture_of
+
+Rules = tuple[tuple[str, str], ...]
 Rule = tuple[re.Pattern[str], str]
 
 _ELEMENT = {
@@ -50,8 +54,8 @@ def _any(table: Mapping[str, str]) -> str:
 
 
 _E, _C, _V = _any(_ELEMENT), _any(_CONDITION), _any(_VERB)
-_RULES: tuple[tuple[str, str], ...] = (
-    # x86-64, vectors
+_X86: Rules = (
+    # Vectors
     (rf"vfmadd(?P<order>\d{{3}})(?P<element>{_E})", "Fused multiply-add of {element}: {order} operand, rounded once."),
     (rf"vfmsub(?P<order>\d{{3}})(?P<element>{_E})", "Fused multiply-subtract of {element}, rounded once."),
     (rf"vfnmadd(?P<order>\d{{3}})(?P<element>{_E})", "Fused negative multiply-add of {element}: −(a × b) + c."),
@@ -98,7 +102,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"vgetexp\w+|vgetmant\w+|vscalef\w+|vfixup\w+|vreduce\w+|vrange\w+", "Take numbers apart or scale them."),
     (r"vzeroupper|vzeroall", "Clear the upper halves of the vector registers, to avoid a slow change of modes."),
     (r"k(?:mov|and|andn|or|xor|xnor|not|ortest|test|shift[lr]|unpck|add)\w*", "Work on a mask register."),
-    # x86-64, the rest
+    # The rest
     (rf"j(?P<condition>{_C})", "Jump if {condition}."),
     (rf"set(?P<condition>{_C})", "Set a byte to 1 if {condition}, else to 0."),
     (rf"cmov(?P<condition>{_C})[lqw]?", "Copy if {condition}."),
@@ -133,7 +137,23 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"ud2|int3|hlt", "Stop: this place is never reached."),
     (r"[lms]fence", "Order memory accesses."),
     (r"rep|lock|endbr64", "A prefix or marker."),
-    # AArch64
+)  # fmt: skip
+_AARCH64: Rules = (
+    (r"add|adc", "Add integers."),
+    (r"sub|sbc", "Subtract integers."),
+    (r"neg", "Change the sign."),
+    (r"adds|adcs|subs|sbcs|negs", "Add or subtract integers and set the flags."),
+    (r"shl|[us]?q?rshr?n?2?|[su]shl", "Shift integer lanes."),
+    (r"mul", "Multiply integers, or lanes of integers."),
+    (r"ands?", "Bitwise and."),
+    (r"cmp", "Compare two integers and set the flags."),
+    (r"mov", "Copy a value."),
+    (r"ret", "Return to the caller."),
+    (r"[su](?:max|min)p?", "Larger or smaller of integer lanes."),
+    (r"cm(?:eq|ge|gt|hi|hs|le|lt|tst)", "Compare integer lanes into a mask."),
+    (r"prfu?m", "Ask for a cache line ahead of time."),
+    (r"nop|hint|bti|paciasp|autiasp", "A hint or marker; it computes nothing."),
+    (r"brk|udf", "Stop: this place is never reached."),
     (r"fml[as]", "Fused multiply-add into the vector's lanes."),
     (r"fn?m(?:add|sub)", "Fused multiply-add of scalars."),
     (r"[su]ml[as]l2?", "Multiply lanes to twice their width, and add."),
@@ -147,7 +167,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"ldu?r(?:s?[bhw])?", "Load a register."),
     (r"stu?r[bh]?", "Store a register."),
     (r"adrp?", "Address of a symbol, relative to this instruction."),
-    (r"subs|adds|ands|cmn|ccm[np]|tst", "Integer arithmetic that sets the flags."),
+    (r"cmn|ccm[np]|tst", "Integer arithmetic that sets the flags."),
     (r"madd|msub|mneg|smull|umull|smaddl|umaddl|smulh|umulh|sdiv|udiv|ml[as]", "Multiply or divide integers."),
     (r"b\.\w+|cbn?z|tbn?z", "Jump on a condition."),
     (r"b|br|bl|blr", "Jump, or call a function."),
@@ -157,7 +177,15 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"zip[12]|uzp[12]|trn[12]|rev\d*|ext|tbl", "Reorder lanes."),
     (r"[su]dot|[su]addl[pv]2?|addv|addp|[su]maxv|[su]minv|faddp", "Add or compare across lanes."),
     (r"eor|orr|orn|bic|bs[l]|bi[ft]|eon", "Bitwise operation."),
-    # RISC-V
+)  # fmt: skip
+_RISCV: Rules = (
+    (r"ret", "Return to the caller."),
+    (r"add", "Add integers."),
+    (r"sub", "Subtract integers."),
+    (r"and|or|xor|not|andn|orn|xnor", "Bitwise operation."),
+    (r"nop", "Nothing; keeps loops aligned."),
+    (r"unimp|ebreak", "Stop: this place is never reached."),
+    (r"fence(?:\.\w+)?", "Order memory accesses."),
     (r"f(?:l|s)[wd]", "Load or store a floating-point number."),
     (r"fn?m(?:add|sub)\.[sd]", "Fused multiply-add."),
     (r"f\w+\.[sd](?:\.\w+)?|fmv\.\w+\.\w+|fcvt\.\w+\.\w+", "Floating-point arithmetic or conversion."),
@@ -168,8 +196,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"vf?mv\.\w\.\w|vfmv\w+\.\w+", "Copy a value into a vector, or out of it."),
     (r"vf\w+\.\w+", "Floating-point vector arithmetic."),
     (r"v\w+\.\w+", "Vector instruction."),
-    (r"l[bhwd]u?|ld", "Load an integer."),
-    (r"s[bhwd]|sd", "Store an integer."),
+    (r"l[bhwd]u?", "Load an integer."),
+    (r"s[bhwd]", "Store an integer."),
     (r"addi?w?|subw?|li|lui|auipc|mv|neg|la", "Integer arithmetic, or a constant."),
     (r"csrr\w*", "Read or write a control register, such as the vector length."),
     (r"amo\w+\.[wd](?:\.\w+)?|lr\.[wd]\w*|sc\.[wd]\w*", "Change memory in one step."),
@@ -177,7 +205,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"b(?:eq|ne|lt|ge|gt|le)u?z?", "Jump on a comparison."),
     (r"j|jr|jal|jalr|call|tail", "Jump, or call a function."),
     (r"s[lr][la]i?w?|andi|ori|xori|slti?u?|seqz|snez|sh[123]add|zext\.\w|sext\.\w", "Shift, mask or compare integers."),
-    # WebAssembly
+)  # fmt: skip
+_WASM: Rules = (
     (r"local\.(?:get|set|tee)", "Read or write a local variable."),
     (r"global\.(?:get|set)", "Read or write a global variable."),
     (r"(?:[if]\d+|v128)\.load\w*", "Load from memory."),
@@ -192,13 +221,17 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"select|drop|return|unreachable|call(?:_indirect)?|memory\.\w+", "Control of the stack and of calls."),
 )  # fmt: skip
 
-RULES: tuple[Rule, ...] = tuple((re.compile(pattern), sentence) for pattern, sentence in _RULES)
+RULES: Mapping[str, tuple[Rule, ...]] = {
+    architecture: tuple((re.compile(pattern), sentence) for pattern, sentence in rules)
+    for architecture, rules in (("x86_64", _X86), ("aarch64", _AARCH64), ("riscv64", _RISCV), ("wasm32", _WASM))
+}
+"""By the name that :func:`architecture_of` gives an architecture."""
 _MNEMONIC = re.compile(r"\s+([a-z][\w.]*)")
 
 
-def describe_instruction(mnemonic: str) -> str | None:
-    """Return what an instruction does, or None when nothing is known about it."""
-    for pattern, sentence in RULES:
+def describe_instruction(mnemonic: str, architecture: str) -> str | None:
+    """Return what an instruction of an architecture does, or None when nothing is known about it."""
+    for pattern, sentence in RULES.get(architecture, ()):
         match = pattern.fullmatch(mnemonic)
         if match:
             groups = {name: WORDS[name].get(value or "", value or "") for name, value in match.groupdict().items()}
@@ -208,5 +241,7 @@ def describe_instruction(mnemonic: str) -> str | None:
 
 def describe_instructions(lines: Iterable[str]) -> dict[str, str]:
     """Return the description of every known instruction that a listing uses, by mnemonic."""
-    used = {match[1] for line in lines if (match := _MNEMONIC.match(line))}
-    return {name: text for name in sorted(used) if (text := describe_instruction(name))}
+    listed = list(lines)
+    architecture = architecture_of("\n".join(listed))
+    used = {match[1] for line in listed if (match := _MNEMONIC.match(line))}
+    return {name: text for name in sorted(used) if (text := describe_instruction(name, architecture))}
