@@ -50,10 +50,10 @@ def test_installing_twice_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("statement", "error", "message"),
     [
-        ("import tvm.topi", ModuleNotFoundError, "tvm.topi is not part of Strata yet"),
-        ("from tvm import relay", ModuleNotFoundError, "tvm.relay is not part of Strata yet"),
+        ("import tvm.autotvm", ModuleNotFoundError, "tvm.autotvm is not part of Strata yet"),
+        ("from tvm import autotvm", ModuleNotFoundError, "tvm.autotvm is not part of Strata yet"),
         ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
-        ("import tvm; tvm.topi", AttributeError, "tvm.topi is not part of Strata yet"),
+        ("import tvm; tvm.autotvm", AttributeError, "tvm.autotvm is not part of Strata yet"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
         ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),

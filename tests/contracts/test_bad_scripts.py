@@ -124,7 +124,7 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not here",
-        "import tvm\ntvm.relay.var('x')\n",
+        "import tvm\ntvm.autotvm.tasks\n",
         "UnknownNameError",
         "not part of Strata yet",
         2,
