@@ -89,6 +89,11 @@ class IRModule:
         names = ", ".join(repr(v.name_hint) for v in self.type_definitions) or "none"
         raise ArgumentError(f"IRModule: no type is named {name!r}; there are {names}")
 
+    def get_type(self, name: str) -> tuple[Any, ...]:
+        """Return the global type variable of that name, and the constructors of the type."""
+        var = self.get_global_type_var(name)
+        return (var, *self.type_definitions[var].constructors)
+
     @staticmethod
     def from_expr(
         func: RelayExpr, functions: Mapping[Any, Any] | None = None, type_defs: Mapping[Any, Any] | None = None

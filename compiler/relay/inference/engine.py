@@ -15,6 +15,7 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.op import Op
 from compiler.ir.types import FuncType, Type
 from compiler.relay.adt import Constructor, Match
+from compiler.relay.analysis import check_kind
 from compiler.relay.expr import (
     Call,
     Constant,
@@ -33,7 +34,7 @@ from compiler.relay.inference.matching import constructor_type, infer_pattern, m
 from compiler.relay.inference.operators import OperatorCalls
 from compiler.relay.inference.solver import Solver, bind_dims, instantiate
 from compiler.relay.operator import RelayOp
-from compiler.relay.ty import IncompleteType, RefType, TupleType, scalar_type
+from compiler.relay.ty import IncompleteType, RefType, TensorType, TupleType, scalar_type
 
 Rule = Generator[Any, Type, Type]
 
@@ -109,6 +110,17 @@ class Inference:
         except UnificationError as error:
             return self.error(f"{what()}: {error}", expr)
 
+    def annotated(self, t: Type | None, expr: Any) -> Type:
+        """Return an annotation if it makes sense; a variable where there is none."""
+        if t is None:
+            return IncompleteType()
+        if type(t) is not TensorType:
+            try:
+                check_kind(t, self.mod)
+            except TVMError as error:
+                return self.error(str(error), expr)
+        return t
+
     # --- leaves -------------------------------------------------------------------------------------------------------
 
     def _constant(self, const: Constant) -> Type:
@@ -116,7 +128,7 @@ class Inference:
 
     def _var(self, var: Var) -> Type:
         self.free.append(var)
-        return var.type_annotation or IncompleteType()
+        return self.annotated(var.type_annotation, var)
 
     def _global_var(self, gvar: GlobalVar) -> Type | Rule:
         known = self._globals.get(gvar)
@@ -159,14 +171,14 @@ class Inference:
         known = self._headers.get(func)
         if known is None:
             params = tuple(self._param(p) for p in func.params)
-            known = FuncType(params, func.ret_type or IncompleteType(), func.type_params)
+            known = FuncType(params, self.annotated(func.ret_type, func), func.type_params)
             self._headers[func] = known
         return known
 
     def _param(self, param: Var) -> Type:
         found = self.types.get(param)
         if found is None:
-            found = self.types[param] = param.type_annotation or IncompleteType()
+            found = self.types[param] = self.annotated(param.type_annotation, param)
         return found
 
     def _function(self, func: Function) -> Rule:
@@ -217,8 +229,9 @@ class Inference:
             self.types[var] = self.header(value)
         found = yield value
         if var.type_annotation is not None:
-            self.unify(var.type_annotation, found, let, lambda: f"the value of %{var.name_hint}")
-            found = var.type_annotation
+            annotation = self.annotated(var.type_annotation, var)
+            self.unify(annotation, found, let, lambda: f"the value of %{var.name_hint}")
+            found = annotation
         self.types[var] = found
         return (yield let.body)
 

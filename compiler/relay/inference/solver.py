@@ -14,6 +14,7 @@ from typing import Any
 from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.substitute import substitute
 from compiler.ir.types import FuncType, Type, TypeVar
+from compiler.relay.analysis import type_parts
 from compiler.relay.inference.errors import UnificationError
 from compiler.relay.ty import AnyDim, IncompleteType, RefType, TensorType, TupleType, TypeCall, same_dim
 
@@ -59,7 +60,7 @@ class Solver:
         t = self.shallow(t)
         if isinstance(t, IncompleteType):
             return t
-        return next((v for part in parts(t) if (v := self.unknown_in(part)) is not None), None)
+        return next((v for part in type_parts(t) if (v := self.unknown_in(part)) is not None), None)
 
     def wait(self, variable: IncompleteType, task: Any) -> None:
         """Put ``task`` on :attr:`ready` once the variable is bound."""
@@ -86,7 +87,7 @@ class Solver:
             return self._unify_functions(a, b)
         if isinstance(a, TensorType) and isinstance(b, TensorType):
             return _join_tensors(a, b)
-        ours, theirs = parts(a), parts(b)
+        ours, theirs = type_parts(a), type_parts(b)
         if type(a) is not type(b) or len(ours) != len(theirs) or (not ours and a != b):
             raise UnificationError(f"{self.resolve(a)} is not {self.resolve(b)}")
         joined = [self.unify(x, y) for x, y in zip(ours, theirs, strict=True)]
@@ -116,27 +117,12 @@ class Solver:
 
     def _occurs(self, variable: IncompleteType, t: Type) -> bool:
         t = self.shallow(t)
-        return t is variable or any(self._occurs(variable, part) for part in parts(t))
-
-
-def parts(t: Type) -> tuple[Type, ...]:
-    """Return the types that a type is made of."""
-    match t:
-        case TupleType():
-            return t.fields
-        case FuncType():
-            return (*t.arg_types, t.ret_type)
-        case RefType():
-            return (t.value,)
-        case TypeCall():
-            return (t.func, *t.args)
-        case _:
-            return ()
+        return t is variable or any(self._occurs(variable, part) for part in type_parts(t))
 
 
 def map_parts(t: Type, change: Callable[[Type], Type]) -> Type:
     """Return ``t`` with its parts changed; the same object where none is."""
-    old = parts(t)
+    old = type_parts(t)
     new = [change(part) for part in old]
     if all(a is b for a, b in zip(old, new, strict=True)):
         return t
@@ -205,7 +191,7 @@ def bind_dims(params: Sequence[Type], args: Sequence[Type], result: Type) -> Typ
 
 def _collect_dims(param: Type, arg: Type, found: dict[Any, Any]) -> None:
     if not isinstance(param, TensorType) or not isinstance(arg, TensorType):
-        for x, y in zip(parts(param), parts(arg), strict=False):
+        for x, y in zip(type_parts(param), type_parts(arg), strict=False):
             _collect_dims(x, y, found)
         return
     for x, y in zip(param.shape, arg.shape, strict=True):

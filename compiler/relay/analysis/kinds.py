@@ -1,0 +1,137 @@
+"""Type variables, and whether types are put together in a way that makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.types import FuncType, Type, TypeVar
+from compiler.relay.adt import Constructor, TypeData
+from compiler.relay.analysis.traversal import post_order_visit
+from compiler.relay.expr import Call, Function, Var
+from compiler.relay.ty import GlobalTypeVar, RefType, TupleType, TypeCall
+
+
+class TypeKind(IntEnum):
+    """What a type is the type of, with TVM's numbers."""
+
+    Type = 0
+    """Of values."""
+    AdtHandle = 5
+    """Of nothing: it is the name of a data type, to be applied."""
+    TypeData = 6
+    """Of nothing: it defines a data type."""
+
+
+def type_parts(t: Type) -> tuple[Type, ...]:
+    """Return the types that a type is made of."""
+    match t:
+        case TupleType():
+            return t.fields
+        case FuncType():
+            return (*t.arg_types, t.ret_type)
+        case RefType():
+            return (t.value,)
+        case TypeCall():
+            return (t.func, *t.args)
+        case TypeData():
+            return tuple(part for con in t.constructors for part in con.inputs)
+        case _:
+            return ()
+
+
+def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
+    """Return the kind of a type.
+
+    Parameters
+    ----------
+    t : Type
+    mod : IRModule, optional
+        Defines the data types that ``t`` names.
+
+    Raises
+    ------
+    ArgumentError
+        If a part of it is of the wrong kind, or if a data type is applied to the wrong number of types.
+    """
+    if isinstance(t, GlobalTypeVar):
+        return TypeKind.AdtHandle
+    if isinstance(t, TypeCall):
+        _check_application(t, mod)
+    for part in type_parts(t):
+        if part is not getattr(t, "func", None) and check_kind(part, mod) is not TypeKind.Type:
+            raise ArgumentError(f"check_kind: {part} inside of {t} is not the type of a value")
+    return TypeKind.TypeData if isinstance(t, TypeData) else TypeKind.Type
+
+
+def _check_application(t: TypeCall, mod: IRModule | None) -> None:
+    if not isinstance(t.func, GlobalTypeVar):
+        raise ArgumentError(f"check_kind: {t} applies {t.func}, which is not the name of a data type")
+    if mod is None:
+        return
+    data = mod.type_definitions.get(t.func)
+    if not isinstance(data, TypeData):
+        raise ArgumentError(f"check_kind: {t}: the module does not define the type {t.func.name_hint}")
+    if len(data.type_vars) != len(t.args):
+        raise ArgumentError(f"check_kind: {t}: {t.func.name_hint} takes {len(data.type_vars)} types, got {len(t.args)}")
+
+
+def all_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+    """Return every type variable of an expression or a type, in order of first occurrence."""
+    return list(dict.fromkeys(v for t in _types_in(expr) for v in _variables(t)))
+
+
+def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+    """Return the type variables that generic functions of an expression, or generic types, are generic in."""
+    return list(dict.fromkeys(v for t in _types_in(expr) for v in _bound(t)))
+
+
+def free_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+    """Return the type variables of an expression or a type that nothing in it is generic in."""
+    bound = set(bound_type_vars(expr))
+    return [v for v in all_type_vars(expr) if v not in bound]
+
+
+def _types_in(expr: Any) -> list[Type]:
+    """Return the types that are written in an expression; of a type, itself."""
+    if isinstance(expr, Type):
+        return [expr]
+    found: list[Type] = []
+
+    def collect(part: Any) -> None:
+        match part:
+            case Var():
+                found.extend([part.type_annotation] if part.type_annotation else [])
+            case Function():
+                written = tuple(p.type_annotation for p in part.params if p.type_annotation is not None)
+                found.append(FuncType(written, part.ret_type or TupleType(()), part.type_params))
+            case Call():
+                found.extend(part.type_args)
+            case Constructor():
+                found.extend(part.inputs)
+
+    post_order_visit(expr, collect)
+    return found
+
+
+def _variables(t: Type) -> Iterator[TypeVar]:
+    if isinstance(t, TypeVar):
+        yield t
+    yield from _own(t)
+    for part in type_parts(t):
+        yield from _variables(part)
+
+
+def _bound(t: Type) -> Iterator[TypeVar]:
+    yield from _own(t)
+    for part in type_parts(t):
+        yield from _bound(part)
+
+
+def _own(t: Type) -> tuple[TypeVar, ...]:
+    if isinstance(t, FuncType):
+        return t.type_params
+    return t.type_vars if isinstance(t, TypeData) else ()

@@ -1,0 +1,79 @@
+"""Whether variables are used where they exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.relay.adt import Match
+from compiler.relay.expr import Function, Let, Var
+from compiler.relay.expr_functor import ExprVisitor, bound_in_pattern
+
+
+def well_formed(expr: Any) -> bool:
+    """Return whether every variable is defined once at most, and used only inside of what its definition is for.
+
+    Parameters
+    ----------
+    expr : Expr or IRModule
+        It may use variables that it does not define.
+    """
+    if isinstance(expr, IRModule):
+        return not any(_Scopes(func).faults for func in expr.functions.values() if isinstance(func, Function))
+    return not _Scopes(expr).faults
+
+
+class _Scopes(ExprVisitor):
+    def __init__(self, expr: Any) -> None:
+        super().__init__()
+        self.faults: list[Var] = []
+        self._in_scope: set[Var] = set()
+        self._defined: set[Var] = set()
+        self._free: set[Var] = set()
+        self.visit(expr)
+
+    def visit(self, expr: Any) -> Any:
+        # A variable is looked at each time that it is used, since each place has its own scope.
+        return self.visit_var(expr) if isinstance(expr, Var) else super().visit(expr)
+
+    def visit_var(self, var: Var) -> None:
+        if var in self._in_scope:
+            return
+        if var in self._defined:
+            self.faults.append(var)
+        self._free.add(var)
+
+    def _define(self, variables: Sequence[Var]) -> None:
+        for var in variables:
+            if var in self._defined or var in self._free:
+                self.faults.append(var)
+            self._defined.add(var)
+            self._in_scope.add(var)
+
+    def _leave(self, variables: Sequence[Var]) -> None:
+        self._in_scope.difference_update(variables)
+
+    def visit_function(self, fn: Function) -> None:
+        self._define(fn.params)
+        self.visit(fn.body)
+        self._leave(fn.params)
+
+    def visit_let(self, let: Let) -> None:
+        chain: list[Var] = []
+        rest: Any = let
+        while isinstance(rest, Let):
+            self._define([rest.var])
+            chain.append(rest.var)
+            self.visit(rest.value)
+            rest = rest.body
+        self.visit(rest)
+        self._leave(chain)
+
+    def visit_match(self, m: Match) -> None:
+        self.visit(m.data)
+        for clause in m.clauses:
+            bound = bound_in_pattern(clause.lhs)
+            self._define(bound)
+            self.visit(clause.rhs)
+            self._leave(bound)

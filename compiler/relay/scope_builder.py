@@ -1,0 +1,103 @@
+"""Building programs of nested lets and branches statement by statement: ``relay.ScopeBuilder``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.relay.expr import If, Let, Var, as_expr
+
+
+class ScopeBuilder:
+    """Collects lets, and the branches of an if, and puts them together at the end.
+
+    Examples
+    --------
+    ::
+
+        sb = relay.ScopeBuilder()
+        y = sb.let("y", relay.add(x, x))
+        with sb.if_scope(condition):
+            sb.ret(y)
+        with sb.else_scope():
+            sb.ret(relay.negative(y))
+        func = relay.Function([condition, x], sb.get())
+    """
+
+    def __init__(self) -> None:
+        self._scopes: list[_Scope] = [_Scope()]
+
+    def let(self, var: Any, value: Any) -> Var:
+        """Name a value for the rest of the scope and return the variable.
+
+        Parameters
+        ----------
+        var : str, (str, Type) or Var
+        value : Expr
+        """
+        if isinstance(var, str):
+            var = Var(var)
+        elif isinstance(var, tuple):
+            var = Var(*var)
+        if not isinstance(var, Var):
+            raise ArgumentError(f"ScopeBuilder.let: var must be a name, a name with a type, or a Var, got {show(var)}")
+        self._scopes[-1].lets.append((var, as_expr(value)))
+        return var
+
+    def ret(self, value: Any) -> None:
+        """Say what the scope's value is."""
+        self._end(as_expr(value))
+
+    @contextmanager
+    def if_scope(self, cond: Any) -> Iterator[None]:
+        """Say in the block what the value is where the condition holds; :meth:`else_scope` must follow."""
+        yield from self._branch()
+        self._scopes[-1].pending = (cond, self._last)
+
+    @contextmanager
+    def else_scope(self) -> Iterator[None]:
+        """Say in the block what the value is where the condition of the :meth:`if_scope` before does not hold."""
+        scope = self._scopes[-1]
+        if scope.pending is None:
+            raise ArgumentError("ScopeBuilder.else_scope: must follow an if_scope")
+        (cond, true_branch), scope.pending = scope.pending, None
+        yield from self._branch()
+        self._end(If(cond, true_branch, self._last))
+
+    def get(self) -> Any:
+        """Return what was built.
+
+        Raises
+        ------
+        ArgumentError
+            If a scope has no value.
+        """
+        return self._scopes[-1].build()
+
+    def _branch(self) -> Iterator[None]:
+        self._scopes.append(_Scope())
+        yield
+        self._last = self._scopes.pop().build()
+
+    def _end(self, value: Any) -> None:
+        if self._scopes[-1].result is not None:
+            raise ArgumentError("ScopeBuilder.ret: the scope has a value already")
+        self._scopes[-1].result = value
+
+
+class _Scope:
+    def __init__(self) -> None:
+        self.lets: list[tuple[Var, Any]] = []
+        self.pending: Any = None
+        self.result: Any = None
+
+    def build(self) -> Any:
+        if self.result is None:
+            what = "an else_scope" if self.pending else "ret"
+            raise ArgumentError(f"ScopeBuilder: the scope has no value; {what} is missing")
+        body = self.result
+        for var, value in reversed(self.lets):
+            body = Let(var, value, body)
+        return body
