@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-SECONDS_A_RUNG = 1.5
-"""Time that the repeats of one measurement may take, in seconds; a slower kernel still runs once."""
+SECONDS_A_RUNG = 1.0
+"""Time that one measurement may take, its first call included; a kernel too slow for that is called once."""
 SECONDS_A_REPEAT = 0.02
 MOST_REPEATS = 20
 
@@ -58,10 +58,10 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
     """
     if first is None:
         first = time_call(call)
-    if first > SECONDS_A_RUNG:
-        return Timing([first], 1)
     number = max(1, math.ceil(SECONDS_A_REPEAT / max(first, 1e-7)))
-    repeats = max(2, min(MOST_REPEATS, int(SECONDS_A_RUNG / max(first * number, 1e-7))))
+    repeats = min(MOST_REPEATS, int((SECONDS_A_RUNG - first) / max(first * number, 1e-7)))
+    if repeats < 2:
+        return Timing([first], 1)
     seconds = []
     for _ in range(repeats):
         started = time.perf_counter()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from app.recorder.measure import Timing, compare, random_arrays, time_calls
+from app.recorder import measure
+from app.recorder.measure import MOST_REPEATS, SECONDS_A_RUNG, Timing, compare, random_arrays, time_calls
 
 
 def test_rounding_of_another_summation_order_is_accepted() -> None:
@@ -65,3 +68,20 @@ def test_timing_says_how_it_was_taken() -> None:
 
 def test_one_sample_has_no_spread() -> None:
     assert Timing([0.5], 1).spread == 0.0
+
+
+@pytest.mark.parametrize(("seconds", "repeats"), [(4.0, 1), (0.4, 1), (0.3, 2), (0.1, 9), (0.03, 20), (1e-5, 20)])
+def test_a_rung_has_a_bounded_time_however_slow_its_kernel(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, repeats: int
+) -> None:
+    now = 0.0
+
+    def call() -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now))
+    timing = time_calls(call)
+    assert len(timing.seconds) == repeats <= MOST_REPEATS
+    assert timing.median == pytest.approx(seconds)
+    assert now <= max(SECONDS_A_RUNG, seconds) + 1e-6
