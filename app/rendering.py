@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.artifacts import Answer, Listing, Measurement, Unit
+from app.artifacts import Answer, Kernel, Listing, Measurement, Unit
 from app.differences import Diff, diff
 from app.drawing import Chunk, chunks, line_links
 from app.instructions import describe_instructions
@@ -22,8 +22,9 @@ def origin_rows(answer: Answer) -> list[list[Any]]:
 
 # Panes
 
-PaneName = Literal["loops", "llvm", "asm"]
+PaneName = Literal["graph", "loops", "llvm", "asm"]
 TEXT_PANES: Mapping[PaneName, tuple[str, str]] = {
+    "graph": ("Graph IR", "graph"),
     "loops": ("Loop IR", "lowering"),
     "llvm": ("LLVM IR", "llvm"),
     "asm": ("Assembly", "assembly"),
@@ -40,10 +41,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     unit: int = -1
     """Position of the unit; -1 is the one that the script built last."""
+    of_graph: int = -1
+    """Position of the graph among the graphs; -1 is the last."""
+    graph: str = ""
     loops: str = ""
     llvm: str = ""
     asm: str = ""
     against: str = ""
+    graph_against: str = ""
 
     @classmethod
     def read(cls, raw: str) -> View:
@@ -100,7 +105,7 @@ class Text:
             return [f"+{self.diff.added} −{self.diff.removed}", f"{self.before_label} → {self.label}"]
         known = sorted(self.listing.summary.items(), key=lambda item: _RANK.get(item[0], len(_RANK)))
         facts = [fact for name, value in known if (fact := _fact(name, value))]
-        if self.pane == "loops":
+        if self.pane in ("graph", "loops"):
             facts.append(_count(len(self.listing.lines), "line"))
         facts.append(f"{self.listing.linked:.0%} linked".replace("%", "\u202f%"))
         return facts
@@ -128,15 +133,79 @@ def _fact(name: str, value: float | str) -> str:
 
 
 @dataclass(frozen=True)
+class KernelRow:
+    """A kernel as the table shows it."""
+
+    kernel: Kernel
+    share: float | None
+    """Part of the time of all kernels, 0 to 1."""
+
+    @property
+    def name(self) -> str:
+        """The name without what all names begin with."""
+        return self.kernel.name.removeprefix("tvmgen_default_").removeprefix("fused_")
+
+    @property
+    def gflops(self) -> float | None:
+        """Operations a second in the time that was measured, in billions."""
+        kernel = self.kernel
+        if not kernel.seconds or kernel.flops is None:
+            return None
+        return kernel.flops * kernel.calls / kernel.seconds / 1e9
+
+    @property
+    def heat(self) -> int:
+        """How much of the time it takes, from 0 to 4, for the drawing's colours."""
+        return 0 if self.share is None else sum(self.share >= limit for limit in (0.02, 0.06, 0.12, 0.25))
+
+
+def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
+    """Return the table of a graph's kernels: by time where it was measured, else by operations."""
+    total = sum(kernel.seconds or 0.0 for kernel in kernels)
+    rows = [KernelRow(k, k.seconds / total if total and k.seconds is not None else None) for k in kernels]
+    return sorted(rows, key=lambda row: (-(row.share or 0.0), -(row.kernel.flops or 0.0) * row.kernel.calls))
+
+
+@dataclass(frozen=True)
 class Page:
     """All that the templates need of an answer and a view."""
 
     answer: Answer
     view: View
     unit: Unit | None
+    """The function whose loops, code and schedule are shown."""
+    graph: Unit | None
+    """The graph that is shown, where the script made one."""
     rows: list[Row]
     texts: dict[PaneName, Text]
     primitives: list[Stop]
+
+    @property
+    def functions(self) -> list[Unit]:
+        """The functions to choose from."""
+        return [unit for unit in self.answer.units if unit.kind == "function"]
+
+    @property
+    def graphs(self) -> list[Unit]:
+        """The graphs to choose from."""
+        return [unit for unit in self.answer.units if unit.kind == "graph"]
+
+    @property
+    def kernels(self) -> list[KernelRow]:
+        """The kernels of the graph, the most expensive first."""
+        return kernel_rows(self.graph.kernels) if self.graph else []
+
+    @property
+    def kernel_facts(self) -> list[str]:
+        """The words of the kernels' title."""
+        if self.graph is None or not self.graph.kernels:
+            return []
+        return [_count(len(self.graph.kernels), "kernel"), *self.graph.memory]
+
+    @property
+    def scripts(self) -> dict[str, str]:
+        """Of each kernel the script of its own."""
+        return {kernel.name: kernel.script for kernel in self.graph.kernels} if self.graph else {}
 
     @property
     def data(self) -> dict[str, Any]:
@@ -177,18 +246,21 @@ def trimmed(answer: Answer) -> Answer:
 def page(answer: Answer, view: View) -> Page:
     """Choose what each pane shows: the step of the view where it still exists, else the last of its kind."""
     answer = trimmed(answer)
-    unit = _unit(answer.units, view.unit)
-    every = stops(unit) if unit else []
+    unit = _chosen([unit for unit in answer.units if unit.kind == "function"], view.unit)
+    graph = _chosen([unit for unit in answer.units if unit.kind == "graph"], view.of_graph)
+    every = [stop for chosen in (graph, unit) if chosen for stop in stops(chosen)]
     shown = [stop for stop in every if stop.step.listing in answer.listings]
-    wanted: dict[PaneName, str] = {"loops": view.loops, "llvm": view.llvm, "asm": view.asm}
+    wanted: dict[PaneName, str] = {"graph": view.graph, "loops": view.loops, "llvm": view.llvm, "asm": view.asm}
+    against: dict[PaneName, str] = {"graph": view.graph_against, "loops": view.against}
     texts: dict[PaneName, Text] = {}
     for pane, (_, group) in TEXT_PANES.items():
         choices = [stop for stop in shown if stop.step.group == group]
-        texts[pane] = text_pane(pane, choices, wanted[pane], answer, view.against if pane == "loops" else "")
-    return Page(answer, view, unit, timeline(unit), texts, [stop for stop in every if stop.step.group == "schedule"])
+        texts[pane] = text_pane(pane, choices, wanted[pane], answer, against.get(pane, ""))
+    primitives = [stop for stop in every if stop.step.group == "schedule"]
+    return Page(answer, view, unit, graph, timeline(every), texts, primitives)
 
 
-def _unit(units: list[Unit], wanted: int) -> Unit | None:
+def _chosen(units: list[Unit], wanted: int) -> Unit | None:
     if 0 <= wanted < len(units):
         return units[wanted]
     built = [unit for unit in units if unit.built]

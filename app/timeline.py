@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from app.artifacts import Step, Unit
@@ -24,8 +24,8 @@ class Stop:
     @property
     def story(self) -> str:
         """Name, what changed and how long it took: ``VectorizeLoop  −2 lines, 0.31 ms``."""
-        lines = self.step.delta.get("lines", 0)
-        noun = "line" if abs(lines) == 1 else "lines"
+        noun, lines = self._counted
+        noun = noun if abs(lines) == 1 else f"{noun}s"
         change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
         took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
         return f"{self.name}\u2003{change}{took}"
@@ -38,8 +38,15 @@ class Stop:
             return f"{delta['instructions']:,}" if "instructions" in delta else ""
         if not self.step.changed:
             return "="
-        lines = delta.get("lines", 0)
-        return signed(lines) if lines else "±0"
+        _, count = self._counted
+        return signed(count) if count else "±0"
+
+    @property
+    def _counted(self) -> tuple[str, int]:
+        """What tells best how large the program is, and how it changed: a graph's operators, else lines."""
+        delta = self.step.delta
+        noun = "operator" if delta.get("operators") else "line"
+        return noun, delta.get(f"{noun}s", 0)
 
 
 @dataclass(frozen=True)
@@ -118,18 +125,20 @@ def _single_chips(steps: list[Stop]) -> list[Chip]:
     return [Chip(stop.step.name, stop, stop.size, dim=not stop.step.changed) for stop in steps]
 
 
+def _graph_chips(steps: list[Stop]) -> list[Chip]:
+    return [Chip(stop.step.name, stop, stop.size, dim=not stop.step.changed) for stop in steps]
+
+
 ROWS: tuple[tuple[str, str, Callable[[list[Stop]], list[Chip]]], ...] = (
+    ("graph", "Graph", _graph_chips),
     ("schedule", "Schedule", _schedule_chips),
     ("lowering", "Lowering", _phase_chips),
     ("llvm", "LLVM", _single_chips),
 )
 
 
-def timeline(unit: Unit | None) -> list[Row]:
-    """Return the strip of a unit; empty rows are left out."""
-    if unit is None:
-        return []
-    every = stops(unit)
+def timeline(every: Sequence[Stop]) -> list[Row]:
+    """Return the strip of some steps, a graph's and those of a function; empty rows are left out."""
     rows = []
     for key, title, fold in ROWS:
         mine = [stop for stop in every if stop.step.group == key]

@@ -1,26 +1,29 @@
 // Lights up, in every pane, what the line under the pointer or the cursor came from and what became of it.
 import { $, $$, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
-import { EMPTY, LinkModel, fromSource, isEmpty } from "./links.js";
+import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "./links.js";
 import { on, readJson, tell } from "./state.js";
 
 /** Why a line of a pane may map to nothing. */
 const REASONS = {
+  graph: "No line of the script made this one: it frames the graph, or a pass put it there",
   loops: "No line of the script made this one: it frames the function, or a pass put it there",
   llvm: "No line of the loop IR made this one: LLVM declares things with it, or keeps its blocks apart",
   asm: "No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds a constant",
 };
 const TINTS = 8;
-const PANES = ["loops", "llvm", "asm"];
+const PANES = ["graph", "loops", "llvm", "asm"];
 const model = new LinkModel();
 const elements = new Map(); // pane -> set number -> lines in the document
 const cursors = new Map(); // pane -> index of the line that the arrow keys are at
+let marked = new Map(); // axes of the schedule and nodes of the drawing -> footprint
 let lit = [];
 let pinned = null; // {pane, footprint}
 
 export function startLinking() {
   on("answered", readAnswer);
   on("text", (pane) => { readPane(pane); colour(); relight(); });
+  on("drawn", () => { colour(); relight(); });
   on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
   readAnswer();
   showHeart();
@@ -75,9 +78,12 @@ function colour() {
   model.colour(TINTS);
   PANES.forEach(paint);
   editor.tint(model.tints);
+  marked = new Map();
   for (const node of $$("[data-origins]")) {
     const footprint = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
-    setTint(node, node.matches("p") ? model.tintOf(footprint) : undefined);
+    const single = node.matches("p, .node");
+    setTint(node, single ? model.tintOf(footprint) : undefined);
+    if (single) marked.set(node, footprint);
   }
 }
 
@@ -162,10 +168,7 @@ function show(place) {
     const bySet = elements.get(pane);
     for (const set of model.relatedSets(pane, footprint)) for (const line of bySet?.get(set) ?? []) light(line);
   }
-  for (const node of $$("p[data-origins]")) {
-    const mine = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
-    if ([...mine.sources].some((line) => footprint.sources.has(line))) light(node);
-  }
+  for (const [node, mine] of marked) if (meets(mine, footprint)) light(node);
 }
 
 function light(node) {

@@ -1,8 +1,9 @@
 // Which lines belong together.  Pure: no document in here.
 
 /**
- * Two lines link when they share a line of the final loop IR, or, where one of them does not know it, a line of the
- * source.  Origins form a graph: a row of level "loop" has rows of level "source" among its ancestors.
+ * Two lines link when they share a line of the final loop IR, or, where one of them does not know it, a node of an
+ * imported graph, or else a line of the source.  Origins form a graph: a row of level "loop" has rows of level "source"
+ * among its ancestors.
  */
 export class LinkModel {
   constructor() {
@@ -24,6 +25,7 @@ export class LinkModel {
 
   footprint(origins) {
     const loops = new Set();
+    const graphs = new Set();
     const sources = new Set();
     const seen = new Set();
     const todo = [...origins];
@@ -33,10 +35,11 @@ export class LinkModel {
       if (!row || seen.has(id)) continue;
       seen.add(id);
       if (row.level === "loop" && row.line) loops.add(row.line);
+      if (row.level === "graph") graphs.add(id);
       if (row.level === "source" && row.line) sources.add(row.line);
       todo.push(...row.parents);
     }
-    return { loops, sources };
+    return { loops, graphs, sources };
   }
 
   of(pane, index) {
@@ -84,12 +87,13 @@ export class LinkModel {
   }
 }
 
-export const EMPTY = { loops: new Set(), sources: new Set() };
-export const fromSource = (lines) => ({ loops: new Set(), sources: new Set(lines) });
-export const isEmpty = (footprint) => !footprint.loops.size && !footprint.sources.size;
+export const EMPTY = { loops: new Set(), graphs: new Set(), sources: new Set() };
+export const fromSource = (lines) => ({ loops: new Set(), graphs: new Set(), sources: new Set(lines) });
+export const isEmpty = (footprint) => !footprint.loops.size && !footprint.graphs.size && !footprint.sources.size;
 
-function meets(a, b) {
-  const [mine, theirs] = a.loops.size && b.loops.size ? [a.loops, b.loops] : [a.sources, b.sources];
+export function meets(a, b) {
+  const level = ["loops", "graphs"].find((name) => a[name].size && b[name].size) ?? "sources";
+  const [mine, theirs] = [a[level], b[level]];
   for (const line of mine) if (theirs.has(line)) return true;
   return false;
 }

@@ -15,7 +15,7 @@ export const state = {
   options: { ...page.options },
   files: new Map(Object.entries(page.files).map(([file, content]) => [file, decode(content)])),
   uploads: new Map(Object.entries(page.uploads)), // name -> hash of a file that the server stores
-  view: { unit: -1, loops: "", llvm: "", asm: "", against: "", ...page.view },
+  view: { unit: -1, of_graph: -1, graph: "", loops: "", llvm: "", asm: "", against: "", graph_against: "", ...page.view },
   link: page.link,
   compiled: page.compiled,
 };

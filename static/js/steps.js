@@ -7,11 +7,15 @@ export function startSteps() {
     const chip = event.target.closest(".chip, .primitive");
     if (chip) choose(chip);
     const arrow = event.target.closest("[data-step]");
-    if (arrow) stepBy(Number(arrow.dataset.step));
+    if (arrow) stepBy(Number(arrow.dataset.step), arrow.dataset.pane);
   });
   document.addEventListener("change", ({ target }) => {
-    if (target.id === "step-loops" || target.id === "against") showLoops();
+    if (target.matches(".step, .against")) showStep(target.dataset.pane);
     if (target.id === "assembly") setOption("assembly", target.value);
+    if (target.id === "of-graph") {
+      Object.assign(state.view, { of_graph: Number(target.value), graph: "", graph_against: "" });
+      tell("options");
+    }
     if (target.id === "unit") {
       Object.assign(state.view, { unit: Number(target.value), loops: "", llvm: "", asm: "", against: "" });
       tell("options");
@@ -39,43 +43,52 @@ function choose(chip) {
     const last = $$(".primitive").length - 1;
     const prefix = Number(chip.dataset.prefix);
     setOption("prefix", prefix >= last ? undefined : prefix);
-  } else if (chip.dataset.group === "lowering") {
-    $("#step-loops").value = chip.dataset.stop;
-    showLoops();
+  } else if (STEPPED[chip.dataset.group]) {
+    const pane = STEPPED[chip.dataset.group];
+    $(`#step-${pane}`).value = chip.dataset.stop;
+    showStep(pane);
   } else {
     showLlvm(chip);
   }
 }
 
+/** Groups of the timeline whose steps a pane goes through. */
+const STEPPED = { graph: "graph", lowering: "loops" };
+/** The pane that the keys step through: that of the level that is shown. */
+const stepped = () => ($("#right").dataset.level === "graph" ? "graph" : "loops");
+const againstOf = (pane) => $(pane === "loops" ? "#against" : `#against-${pane}`);
+
 /** Go to the next pass that changed something. */
-export function stepBy(direction) {
-  const select = $("#step-loops");
+export function stepBy(direction, pane = stepped()) {
+  const select = $(`#step-${pane}`);
   if (!select) return;
   const options = [...select.options];
   let index = select.selectedIndex + direction;
   while (options[index] && options[index].dataset.changed === "0") index += direction;
   if (!options[index]) return;
   select.selectedIndex = index;
-  showLoops();
+  showStep(pane);
 }
 
 export function toggleDiff() {
-  const against = $("#against");
+  const pane = stepped();
+  const against = againstOf(pane);
   if (!against) return;
   against.value = against.value ? "" : "previous";
-  showLoops();
+  showStep(pane);
 }
 
-function showLoops() {
-  const select = $("#step-loops");
-  const against = $("#against").value;
+function showStep(pane) {
+  const select = $(`#step-${pane}`);
+  const against = againstOf(pane).value;
   const chosen = select.selectedOptions[0];
   const options = [...select.options];
   const before = against === "previous"
     ? options.slice(0, select.selectedIndex).findLast((option) => option.dataset.listing !== chosen.dataset.listing) ?? options[select.selectedIndex - 1]
     : options.find((option) => option.value === against);
-  Object.assign(state.view, { loops: select.selectedIndex === options.length - 1 ? "" : chosen.value, against });
-  load("loops", chosen.dataset, before?.dataset);
+  const step = select.selectedIndex === options.length - 1 ? "" : chosen.value;
+  Object.assign(state.view, pane === "graph" ? { graph: step, graph_against: against } : { loops: step, against });
+  load(pane, chosen.dataset, before?.dataset);
 }
 
 function showLlvm(chip) {
@@ -92,14 +105,14 @@ function load(pane, { listing, label }, before) {
 
 /** Press the chips of what is shown. */
 function mark() {
-  const loops = $("#step-loops")?.value;
+  const at = { graph: $("#step-graph")?.value, lowering: $("#step-loops")?.value };
   const llvm = $("#body-llvm").dataset.listing;
   const last = $$(".primitive").length - 1;
   const prefix = state.options.prefix ?? last;
   let pressed = null;
   for (const chip of $$("#strip .chip")) {
     const stops = chip.dataset.stops.split("|");
-    const on = chip.dataset.group === "lowering" ? stops.includes(loops) : chip.dataset.group === "llvm" && chip.dataset.listing === llvm;
+    const on = STEPPED[chip.dataset.group] ? stops.includes(at[chip.dataset.group]) : chip.dataset.group === "llvm" && chip.dataset.listing === llvm;
     chip.setAttribute("aria-pressed", String(on));
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }

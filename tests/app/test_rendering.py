@@ -5,8 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Console, Loop, Measurement, Stage, Step, Unit
-from app.rendering import PREVIOUS, STEPS_MOST, UNITS_MOST, Text, View, conditions, duration, how_measured, page
+from app.artifacts import Answer, Console, Kernel, Loop, Measurement, Stage, Step, Unit
+from app.rendering import (
+    PREVIOUS,
+    STEPS_MOST,
+    UNITS_MOST,
+    Text,
+    View,
+    conditions,
+    duration,
+    how_measured,
+    kernel_rows,
+    page,
+)
 from tests.app.fixtures import full_answer, listing
 
 
@@ -14,6 +25,7 @@ def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
     answer = full_answer()
     last = page(answer, View())
     assert {name: text.label for name, text in last.texts.items()} == {
+        "graph": "",
         "loops": "phase 3 · LowerParallel",
         "llvm": "optimised",
         "asm": "host",
@@ -30,6 +42,42 @@ def test_of_several_functions_the_one_built_last_is_shown() -> None:
     assert page(answer, View(unit=0)).unit == first
     assert page(answer, View(unit=7)).unit == second
     assert page(Answer(units=[third]), View()).unit == third
+
+
+def test_a_graph_stands_beside_its_kernels() -> None:
+    graph_listing = listing("graph", "relay", "def @main", {})
+    steps = [
+        Step(group="graph", name="Graph", listing=graph_listing.key, delta={"operators": 6, "lines": 8}),
+        Step(group="graph", name="FuseOps", listing=graph_listing.key, delta={"operators": 0, "lines": 4}),
+        Step(group="graph", name="FoldConstant", listing=graph_listing.key, delta={"operators": -2, "lines": -2}),
+    ]
+    kernels = [Kernel(name="a", operators=["add"], flops=10.0), Kernel(name="b", operators=["nn.dense"], flops=90.0)]
+    answer = full_answer()
+    graph = Unit(name="main", kind="graph", steps=steps, kernels=kernels)
+    answer = msgspec.structs.replace(
+        answer,
+        units=[graph, *answer.units],
+        listings={**answer.listings, graph_listing.key: graph_listing},
+    )
+    shown = page(answer, View())
+    assert shown.graph == graph
+    assert shown.unit == answer.units[-1]
+    assert shown.texts["graph"].label == "FoldConstant"
+    assert [row.key for row in shown.rows] == ["graph", "schedule", "lowering", "llvm"]
+    assert [chip.small for chip in shown.rows[0].chips] == ["+6", "+4", "−2"]
+    assert [row.kernel.name for row in shown.kernels] == ["b", "a"]
+
+
+def test_kernels_are_sorted_by_what_they_cost() -> None:
+    rows = kernel_rows(
+        [
+            Kernel(name="tvmgen_default_fused_add", operators=[], seconds=1e-3, flops=1e6),
+            Kernel(name="conv", operators=[], seconds=3e-3, flops=9e6, calls=2),
+        ]
+    )
+    assert [(row.name, row.share, row.heat) for row in rows] == [("conv", 0.75, 4), ("add", 0.25, 4)]
+    assert rows[0].gflops == pytest.approx(6.0)
+    assert kernel_rows([Kernel(name="add", operators=[])])[0].gflops is None
 
 
 def test_a_step_that_is_gone_gives_way_to_the_last_one() -> None:

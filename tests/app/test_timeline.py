@@ -10,7 +10,7 @@ from tests.app.fixtures import full_answer
 
 
 def chips(answer: Answer) -> dict[str, list[tuple[str, str]]]:
-    rows = timeline(answer.units[0])
+    rows = timeline(stops(answer.units[0]))
     return {row.key: [(chip.label, chip.small) for chip in row.chips] for row in rows}
 
 
@@ -25,7 +25,7 @@ def test_the_strip_goes_from_the_first_primitive_to_llvm() -> None:
 def test_a_run_of_one_primitive_is_one_chip_that_leads_to_its_end() -> None:
     names = ["default", "split", "split", "split", "reorder"]
     steps = [Step(group="schedule", name=name, line=number) for number, name in enumerate(names, 10)]
-    [row] = timeline(Unit(name="main", steps=steps))
+    [row] = timeline(stops(Unit(name="main", steps=steps)))
     assert [(chip.label, chip.small, chip.stop.position) for chip in row.chips] == [
         ("default", "line 10", 0),
         ("split ×3", "lines 11–13", 3),
@@ -35,7 +35,7 @@ def test_a_run_of_one_primitive_is_one_chip_that_leads_to_its_end() -> None:
 
 def test_primitives_left_out_are_dim() -> None:
     steps = [Step(group="schedule", name="split"), Step(group="schedule", name="vectorize", applied=False)]
-    [row] = timeline(Unit(name="main", steps=steps))
+    [row] = timeline(stops(Unit(name="main", steps=steps)))
     assert [chip.dim for chip in row.chips] == [False, True]
 
 

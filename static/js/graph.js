@@ -1,0 +1,173 @@
+// The drawn graph: fetched by key, moved and zoomed, searched, walked by keyboard.
+import { $, $$, announce, toast } from "./dom.js";
+import { on, tell } from "./state.js";
+
+const ZOOM = 1.2;
+const NEAR = { least: 0.05, most: 3 };
+const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
+let shown = ""; // key and folding of what is drawn
+let cursor = -1;
+let found = [];
+
+export function startGraph() {
+  const body = $("#body-drawing");
+  if (!body) return;
+  on("answered", load);
+  on("text", (pane) => { if (pane === "graph") load(); });
+  on("shown", () => { if (!view.placed) fit(); });
+  document.addEventListener("change", ({ target }) => { if (target.id === "fold") load(); });
+  document.addEventListener("input", ({ target }) => { if (target.id === "graph-search") search(target.value); });
+  document.addEventListener("keydown", (event) => { if (event.target.id === "graph-search" && event.key === "Enter") next(); });
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-zoom]");
+    if (button) ({ in: () => zoom(ZOOM), out: () => zoom(1 / ZOOM), fit }[button.dataset.zoom])();
+  });
+  body.addEventListener("wheel", wheel, { passive: false });
+  body.addEventListener("pointerdown", drag);
+  body.addEventListener("keydown", keys);
+  new ResizeObserver(place).observe(body);
+  load();
+}
+
+/** Fetch the drawing of the step that the graph's text shows. */
+async function load() {
+  const key = $("#step-graph")?.selectedOptions[0]?.dataset.drawing ?? "";
+  const folding = $("#fold")?.value ?? "";
+  const wanted = key && `${key}?fold=${folding}`;
+  if (wanted === shown) return;
+  shown = wanted;
+  const body = $("#body-drawing");
+  if (!key) { body.replaceChildren(); return; }
+  const answer = await fetch(`/graph/${wanted}`, { headers: { "HX-Request": "true" } });
+  if (wanted !== shown) return;
+  if (!answer.ok) { toast("This drawing is no longer kept; compile again to see it"); return; }
+  const first = !$("#graph");
+  body.innerHTML = await answer.text();
+  body.dataset.folding = folding;
+  cursor = -1;
+  if (first || body.dataset.folded !== folding) fit(); else place();
+  body.dataset.folded = folding;
+  search($("#graph-search")?.value ?? "");
+  tell("drawn");
+}
+
+const svg = () => $("#graph");
+const size = () => { const graph = svg(); return { width: Number(graph.getAttribute("width")), height: Number(graph.getAttribute("height")) }; };
+
+/** Show what the view says; the drawing fills its pane. */
+function place() {
+  const graph = svg();
+  const body = $("#body-drawing");
+  if (!graph || !body.clientWidth) return;
+  graph.setAttribute("viewBox", `${view.x} ${view.y} ${body.clientWidth / view.scale} ${body.clientHeight / view.scale}`);
+  graph.classList.toggle("far", view.scale < 0.45);
+  view.placed = true;
+}
+
+/** The whole width, from the top: graphs are tall, and begin where data comes in. */
+function fit() {
+  const body = $("#body-drawing");
+  if (!svg() || !body.clientWidth) return;
+  const { width, height } = size();
+  const whole = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
+  view.scale = Math.max(whole, Math.min(1, body.clientWidth / width, 0.7));
+  view.x = (width - body.clientWidth / view.scale) / 2;
+  view.y = 0;
+  place();
+}
+
+function zoom(factor, x = $("#body-drawing").clientWidth / 2, y = $("#body-drawing").clientHeight / 2) {
+  const scale = Math.min(NEAR.most, Math.max(NEAR.least, view.scale * factor));
+  view.x += x / view.scale - x / scale;
+  view.y += y / view.scale - y / scale;
+  view.scale = scale;
+  place();
+}
+
+function wheel(event) {
+  event.preventDefault();
+  if (event.ctrlKey || event.metaKey) {
+    const box = $("#body-drawing").getBoundingClientRect();
+    zoom(event.deltaY < 0 ? ZOOM : 1 / ZOOM, event.clientX - box.left, event.clientY - box.top);
+  } else {
+    pan(event.deltaX, event.deltaY);
+  }
+}
+
+function pan(dx, dy) {
+  view.x += dx / view.scale;
+  view.y += dy / view.scale;
+  place();
+}
+
+function drag(event) {
+  if (event.button !== 0) return;
+  const body = $("#body-drawing");
+  let moved = 0;
+  const move = (now) => { moved += Math.abs(now.movementX) + Math.abs(now.movementY); pan(-now.movementX, -now.movementY); };
+  const stop = () => {
+    body.removeEventListener("pointermove", move);
+    body.classList.remove("dragging");
+    if (moved > 4) body.addEventListener("click", (click) => click.stopPropagation(), { capture: true, once: true });
+  };
+  body.classList.add("dragging");
+  body.addEventListener("pointermove", move);
+  window.addEventListener("pointerup", stop, { once: true });
+}
+
+// Nodes
+
+const nodes = () => $$("#graph .node");
+
+/** Bring a node to the middle. */
+function centre(node) {
+  const [, x, y] = /translate\(([-\d.]+) ([-\d.]+)\)/.exec(node.getAttribute("transform")).map(Number);
+  const body = $("#body-drawing");
+  view.x = x + 60 - body.clientWidth / view.scale / 2;
+  view.y = y + 20 - body.clientHeight / view.scale / 2;
+  place();
+}
+
+function go(index) {
+  const all = nodes();
+  if (!all.length) return;
+  cursor = Math.min(all.length - 1, Math.max(0, index));
+  all.forEach((node, position) => node.classList.toggle("cursor", position === cursor));
+  centre(all[cursor]);
+  announce($("title", all[cursor]).textContent.replaceAll("\n", ", "));
+}
+
+function search(text) {
+  const wanted = text.trim().toLowerCase();
+  found = [];
+  for (const [index, node] of nodes().entries()) {
+    const hit = Boolean(wanted) && $("title", node).textContent.toLowerCase().includes(wanted);
+    node.classList.toggle("found", hit);
+    if (hit) found.push(index);
+  }
+  const count = $("#graph-found");
+  if (count) count.textContent = wanted ? `${found.length} found` : "";
+}
+
+/** Go to the next node that was found. */
+function next() {
+  if (found.length) go(found.find((index) => index > cursor) ?? found[0]);
+}
+
+const STEP = 60;
+const KEYS = {
+  ArrowDown: () => go(cursor + 1), ArrowUp: () => go(cursor - 1),
+  ArrowLeft: () => pan(-STEP, 0), ArrowRight: () => pan(STEP, 0),
+  PageDown: () => pan(0, $("#body-drawing").clientHeight * 0.8), PageUp: () => pan(0, -$("#body-drawing").clientHeight * 0.8),
+  Home: () => go(0), End: () => go(Infinity),
+  "+": () => zoom(ZOOM), "=": () => zoom(ZOOM), "-": () => zoom(1 / ZOOM), "0": fit, n: next,
+  Enter: () => nodes()[cursor]?.dispatchEvent(new MouseEvent("click", { bubbles: true })),
+};
+
+function keys(event) {
+  const act = event.ctrlKey || event.metaKey || event.altKey ? null : KEYS[event.key];
+  if (!act || event.target !== $("#body-drawing")) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
+}
