@@ -30,7 +30,7 @@ class OriginRows:
             # Frames of the explorer itself, e.g. of the build that completes a script, are nobody's lines.
             at = row.location if row.location and row.location.file == SCRIPT_NAME else None
             line, column = (at.line, at.column) if at else (None, None)
-            rows.append(Origin(row.id, "source", row.label, line, column, sorted(row.parents)))
+            rows.append(Origin(row.id, row.level, row.label, line, column, sorted(row.parents)))  # type: ignore[arg-type]
         for index, (level, label, line, column, parents) in enumerate(self._minted):
             rows.append(Origin(_MINTED_FROM + index, level, label, line, column, parents))  # type: ignore[arg-type]
         return rows

@@ -83,17 +83,29 @@ class Watcher(Observer, PassInstrument):
         self.schedule_lines: dict[int, int | None] = {}
         self._current: UnitRecord | None = None
         self._machine: str | None = None
+        self._in_graph = False
         self._started: list[tuple[float, IRModule]] = []
 
     # schedules
 
     def schedule_created(self, schedule: Any) -> None:
+        if self._in_graph:
+            return
         self.schedules.append(schedule)
         self.schedule_lines[id(schedule)] = current_line()
 
     # lowering
 
+    def graph_build_begin(self, module: IRModule, target: Any) -> None:
+        """A graph's kernels are many: they are shown one at a time, when they are asked for."""
+        self._in_graph = True
+
+    def graph_build_end(self, built: Any) -> None:
+        self._in_graph = False
+
     def lower_begin(self, name: str, source: Any, args: Any) -> None:
+        if self._in_graph:
+            return
         unit = UnitRecord(name, current_line(), source, args, primitive_count(source))
         for index, old in enumerate(self.units):
             if old.same_program(source, unit.primitives) and old.built is None:
@@ -141,6 +153,8 @@ class Watcher(Observer, PassInstrument):
     # code generation
 
     def build_begin(self, name: str, module: IRModule, target: Any) -> None:
+        if self._in_graph:
+            return
         unit = next((u for u in reversed(self.units) if u.lowered is module), None)
         if unit is None or unit.built is not None:
             unit = UnitRecord(name, current_line(), module, None, 0, first=module, lowered=module)
