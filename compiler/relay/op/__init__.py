@@ -3,6 +3,6 @@
 A family's file registers its operators and has the public functions that call them.
 """
 
-from compiler.relay.op import nn
+from compiler.relay.op import image, nn
 
-__all__ = ["nn"]
+__all__ = ["image", "nn"]

@@ -3,6 +3,7 @@
 from compiler.relay.op.nn.activation import leaky_relu, prelu, relu
 from compiler.relay.op.nn.bias import batch_flatten, bias_add, dropout, dropout_raw
 from compiler.relay.op.nn.conv import conv1d, conv2d, conv3d
+from compiler.relay.op.nn.conv_transpose import conv1d_transpose, conv2d_transpose, conv3d_transpose
 from compiler.relay.op.nn.dense import batch_matmul, contrib_dense_pack, dense, matmul
 from compiler.relay.op.nn.global_pool import (
     adaptive_avg_pool1d,
@@ -18,9 +19,13 @@ from compiler.relay.op.nn.global_pool import (
     global_max_pool2d,
     global_max_pool3d,
 )
+from compiler.relay.op.nn.loss import cross_entropy, cross_entropy_with_logits
 from compiler.relay.op.nn.norm import batch_norm, group_norm, instance_norm, l2_normalize, layer_norm, lrn
+from compiler.relay.op.nn.pad import mirror_pad, pad
 from compiler.relay.op.nn.pool import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
+from compiler.relay.op.nn.rearrange import depth_to_space, space_to_depth
 from compiler.relay.op.nn.softmax import fast_softmax, log_softmax, softmax
+from compiler.relay.op.nn.upsampling import upsampling, upsampling3d
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -38,9 +43,15 @@ __all__ = [
     "bias_add",
     "contrib_dense_pack",
     "conv1d",
+    "conv1d_transpose",
     "conv2d",
+    "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
+    "cross_entropy",
+    "cross_entropy_with_logits",
     "dense",
+    "depth_to_space",
     "dropout",
     "dropout_raw",
     "fast_softmax",
@@ -61,7 +72,12 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "mirror_pad",
+    "pad",
     "prelu",
     "relu",
     "softmax",
+    "space_to_depth",
+    "upsampling",
+    "upsampling3d",
 ]

@@ -1,0 +1,85 @@
+"""Losses: ``nn.cross_entropy``, ``nn.cross_entropy_with_logits``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr, const
+from compiler.relay.op.nn.common import agree, call_op
+from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.operator import OpPattern, register
+from compiler.relay.ty import TensorType
+from compiler.topi.nn.loss import cross_entropy as compute
+
+
+def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    predictions, targets = tensor(types[0], "predictions", 2), tensor(types[1], "targets", 2)
+    for axis, what in enumerate(("rows", "classes")):
+        agree(predictions.dims[axis], targets.dims[axis], f"the {what} of predictions and targets")
+    return TensorType((), same_dtype(predictions, targets))
+
+
+def _scaled(call: Call, grad: Expr) -> Expr:
+    rows = call.args[0].checked_type.concrete_shape[0]
+    return call_op("multiply", grad, const(-1 / rows, call.args[0].checked_type.dtype))
+
+
+def _gradient(call: Call, grad: Expr) -> list[Expr]:
+    predictions, targets = call.args
+    scale = _scaled(call, grad)
+    logarithm = call_op("log", predictions)
+    return [
+        call_op("multiply", scale, call_op("divide", targets, predictions)),
+        call_op("multiply", scale, logarithm),
+    ]
+
+
+def _logits_gradient(call: Call, grad: Expr) -> list[Expr]:
+    predictions, targets = call.args
+    scale = _scaled(call, grad)
+    return [call_op("multiply", scale, targets), call_op("multiply", scale, predictions)]
+
+
+def _reference(attrs: Attrs, p: Any, t: Any) -> Any:
+    return np.asarray(-(np.log(p) * t).sum() / p.shape[0], p.dtype)
+
+
+def _logits_reference(attrs: Attrs, p: Any, t: Any) -> Any:
+    return np.asarray(-(p * t).sum() / p.shape[0], p.dtype)
+
+
+_CROSS_ENTROPY = register(
+    "nn.cross_entropy",
+    doc="Minus the mean over the rows of the targets times the logarithms of the predictions.",
+    inputs=("predictions", "targets"),
+    relation=_relation,
+    pattern=OpPattern.OPAQUE,
+    compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], logits=False)],
+    reference=_reference,
+    gradient=_gradient,
+)
+
+_WITH_LOGITS = register(
+    "nn.cross_entropy_with_logits",
+    doc="Minus the mean over the rows of the targets times predictions that are logarithms.",
+    inputs=("predictions", "targets"),
+    relation=_relation,
+    pattern=OpPattern.OPAQUE,
+    compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], logits=True)],
+    reference=_logits_reference,
+    gradient=_logits_gradient,
+)
+
+
+def cross_entropy(predictions: Expr, targets: Expr) -> Call:
+    """Return minus the mean over the rows of ``targets * log(predictions)``, a scalar."""
+    return _CROSS_ENTROPY(predictions, targets)
+
+
+def cross_entropy_with_logits(predictions: Expr, targets: Expr) -> Call:
+    """Return minus the mean over the rows of ``targets * predictions``, a scalar."""
+    return _WITH_LOGITS(predictions, targets)

@@ -1,0 +1,211 @@
+"""Images of another size: which elements a new one is made of, and with what weights.
+
+The arithmetic serves numbers, NumPy arrays and expressions alike.  Coordinates are as the ONNX operator Resize defines
+them; cubic weights are Keys' ("Cubic convolution interpolation for digital image processing", 1981).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import floor
+from typing import Any
+
+from compiler import te, tir
+from compiler.topi.layout import layout
+from compiler.topi.nn.pad import dims
+
+MODES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+)
+METHODS = ("nearest_neighbor", "linear", "cubic")
+ROUNDING = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+
+
+@dataclass(frozen=True, slots=True)
+class AxisResize:
+    """How one axis changes its extent.
+
+    Attributes
+    ----------
+    source, target : int
+        The extents.
+    scale : float or None
+        Elements of the target for one of the source, where that is not the quotient of the extents.
+    region : (float, float)
+        The part of the source that is shown, from 0 to 1; for ``tf_crop_and_resize``.
+    """
+
+    source: int
+    target: int
+    method: str
+    mode: str
+    rounding: str = ""
+    cubic_alpha: float = -0.75
+    exclude_outside: bool = False
+    scale: float | None = None
+    region: tuple[float, float] = (0.0, 1.0)
+    antialias: bool = False
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the axis stays as it is."""
+        return self.source == self.target and self.scale in (None, 1.0) and self.mode != "tf_crop_and_resize"
+
+    @property
+    def factor(self) -> float:
+        """Elements of the target for one of the source."""
+        return self.target / self.source if self.scale is None else self.scale
+
+    def shrunk(self, x: Any) -> Any:
+        """Return a length of the target as one of the source; exact where the quotient is."""
+        return x * self.source / self.target if self.scale is None else x / self.scale
+
+    def coordinate(self, i: Any) -> Any:
+        """Return where in the source the element ``i`` of the target stands."""
+        extent = self.source * self.factor
+        match self.mode:
+            case "half_pixel":
+                return self.shrunk(i + 0.5) - 0.5
+            case "half_pixel_symmetric":
+                return self.source / 2 * (1 - self.target / extent) + self.shrunk(i + 0.5) - 0.5
+            case "pytorch_half_pixel":
+                return self.shrunk(i + 0.5) - 0.5 if extent > 1 else i * 0.0
+            case "align_corners":
+                return i * (self.source - 1) / (extent - 1) if extent != 1 else i * 0.0
+            case "asymmetric":
+                return self.shrunk(i)
+            case "tf_half_pixel_for_nn":
+                return self.shrunk(i + 0.5)
+        begin, end = self.region
+        if extent <= 1:
+            return i * 0.0 + 0.5 * (begin + end) * (self.source - 1)
+        return begin * (self.source - 1) + i * ((end - begin) * (self.source - 1) / (extent - 1))
+
+    @property
+    def repeats(self) -> int:
+        """How often each element is simply repeated, 0 where it is not as simple."""
+        factor, rest = divmod(self.target, self.source)
+        simple = (self.mode, self.rounding) in (("asymmetric", "floor"), ("asymmetric", "")) or (
+            self.mode == "half_pixel" and self.rounding.startswith("round")
+        )
+        return (
+            factor if not rest and self.method == "nearest_neighbor" and simple and self.scale in (None, factor) else 0
+        )
+
+    def nearest(self, x: Any, down: Callable[[Any], Any], up: Callable[[Any], Any]) -> Any:
+        """Return the index of the element that is nearest to a coordinate, by the rounding that is asked for."""
+        how = self.rounding or ("round" if self.mode == "align_corners" else "floor")
+        match how:
+            case "floor":
+                return down(x)
+            case "ceil":
+                return up(x)
+            case "round_prefer_floor":
+                return up(x - 0.5)
+        return down(x + 0.5)
+
+    def first_tap(self) -> int:
+        """Return the first element that counts, relative to the one at or before a coordinate."""
+        reach = 1 if self.method == "linear" else 2
+        return floor(-reach / min(self.factor, 1.0)) + 1 if self.antialias else 1 - reach
+
+    def weights(self, ratio: Any, smallest: Callable[[Any, Any], Any], largest: Callable[[Any, Any], Any]) -> list[Any]:
+        """Return the weights of elements from :meth:`first_tap` on, for a coordinate ``ratio`` after its element."""
+        first = self.first_tap()
+        count = 2 - 2 * first
+        narrow = min(self.factor, 1.0) if self.antialias else 1.0
+        found = []
+        for tap in range(first, first + count):
+            away = (tap - ratio) * narrow
+            distance = largest(away, away * -1.0)
+            if self.method == "linear":
+                found.append(largest(1.0 - distance, 0.0 * distance))
+            else:
+                found.append(self._cubic(distance, smallest, largest))
+        return found
+
+    def _cubic(self, x: Any, smallest: Callable[[Any, Any], Any], largest: Callable[[Any, Any], Any]) -> Any:
+        """Return Keys' weight at a distance: one polynomial up to 1, another one up to 2, where both are zero."""
+        a = self.cubic_alpha
+        near, far = smallest(x, 1.0), smallest(largest(x, 1.0), 2.0)
+        inner = ((a + 2) * near - (a + 3)) * near * near + 1.0
+        outer = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
+        return inner + outer
+
+
+def resize(data: Any, name: str, axes: Sequence[AxisResize], letters: str, extrapolation: float, dtype: str) -> Any:
+    """Return ``data`` with its spatial axes resized one after the other, those that stay left out.
+
+    Parameters
+    ----------
+    name : str
+        The layout.
+    axes : sequence of AxisResize
+        One for each of ``letters``.
+    extrapolation : float
+        What ``tf_crop_and_resize`` shows outside of the source.
+    dtype : str
+        Of the result.
+    """
+    where = layout(name)
+    blend = any(not a.keeps and a.method != "nearest_neighbor" for a in axes)
+    value = data
+    if blend and not data.dtype.startswith("float"):
+        value = te.compute(dims(data), lambda *i: data(*i).astype("float32"), name="real", tag="elemwise")
+    for letter, axis in zip(letters, axes, strict=True):
+        if not axis.keeps:
+            at = next(p for p, a in enumerate(where.axes) if a.letter == letter)
+            value = _resize_axis(value, at, axis, extrapolation)
+    if value.dtype == dtype and value is not data:
+        return value
+    result = value
+    return te.compute(dims(result), lambda *i: result(*i).astype(dtype), name="resized", tag="elemwise")
+
+
+def _resize_axis(x: Any, at: int, axis: AxisResize, extrapolation: float) -> Any:
+    shape = (*dims(x)[:at], axis.target, *dims(x)[at + 1 :])
+
+    def inside(index: Any) -> Any:
+        return te.max(te.min(index, axis.source - 1), 0)
+
+    def element(*i: Any) -> Any:
+        def read(index: Any) -> Any:
+            return x(*i[:at], index, *i[at + 1 :])
+
+        if axis.repeats:
+            return read(i[at] // axis.repeats)
+        place = axis.coordinate(i[at].astype("float64"))
+        if axis.method == "nearest_neighbor":
+            index = axis.nearest(place, te.floor, te.ceil).astype("int32")
+            value = read(inside(index))
+        else:
+            value = _blend(axis, place, read, inside, x.dtype)
+        if axis.mode != "tf_crop_and_resize":
+            return value
+        there = te.all(place >= tir.const(0.0, "float64"), place <= tir.const(axis.source - 1.0, "float64"))
+        return te.if_then_else(there, value, tir.const(extrapolation, x.dtype))
+
+    return te.compute(shape, element, name="resize", tag="injective,resize")
+
+
+def _blend(axis: AxisResize, place: Any, read: Any, inside: Any, dtype: str) -> Any:
+    base = te.floor(place)
+    weights = [w.astype(dtype) for w in axis.weights(place - base, te.min, te.max)]
+    indices = [base.astype("int32") + (axis.first_tap() + k) for k in range(len(weights))]
+    if axis.exclude_outside:
+        zero = tir.const(0, dtype)
+        weights = [
+            te.if_then_else(te.all(i >= 0, i < axis.source), w, zero) for i, w in zip(indices, weights, strict=True)
+        ]
+    total = reduce(lambda a, b: a + b, [w * read(inside(i)) for i, w in zip(indices, weights, strict=True)])
+    if axis.exclude_outside or axis.antialias:
+        return total / reduce(lambda a, b: a + b, weights)
+    return total
