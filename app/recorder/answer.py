@@ -8,6 +8,7 @@ from typing import Any
 from app.artifacts import Answer, Group, Listing, Measurement, Options, Step, Unit
 from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
 from app.recorder.origins import OriginRows
+from app.recorder.pass_words import pass_words
 from app.recorder.schedule_tree import schedule_stages
 from app.recorder.script import Script
 from app.recorder.watch import UnitRecord, Watcher
@@ -173,6 +174,7 @@ class AnswerBuilder:
                 Step(
                     group="lowering",
                     name=item.name,
+                    detail=pass_words(item.name),
                     phase=item.phase,
                     listing=listing.key if listing else None,
                     changed=item.changed,

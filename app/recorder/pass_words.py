@@ -1,0 +1,19 @@
+"""What a pass does, in the words of its own documentation."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+
+from compiler.relay import transform as graph_passes
+from compiler.tir import transform as loop_passes
+
+
+@cache
+def pass_words(name: str) -> str:
+    """Return the first sentence of the documentation of a built-in pass; empty for a user's own."""
+    for room in (loop_passes, graph_passes):
+        found = getattr(room, name.rpartition(".")[2], None)
+        if found is not None:
+            return (inspect.getdoc(found) or "").partition("\n")[0].replace("``", "")
+    return ""
