@@ -1,5 +1,6 @@
 """What can be read off a graph: ``relay.analysis``."""
 
+from compiler.relay.analysis.effects import Effects
 from compiler.relay.analysis.kinds import (
     TypeKind,
     all_type_vars,
@@ -9,20 +10,24 @@ from compiler.relay.analysis.kinds import (
     type_parts,
 )
 from compiler.relay.analysis.matching import unmatched_cases
-from compiler.relay.analysis.traversal import operands, post_order_visit
+from compiler.relay.analysis.scopes import check_basic_block_normal_form
+from compiler.relay.analysis.traversal import operands, post_order, post_order_visit
 from compiler.relay.analysis.variables import all_vars, bound_vars, free_vars
 from compiler.relay.analysis.well_formed import well_formed
 
 __all__ = [
+    "Effects",
     "TypeKind",
     "all_type_vars",
     "all_vars",
     "bound_type_vars",
     "bound_vars",
+    "check_basic_block_normal_form",
     "check_kind",
     "free_type_vars",
     "free_vars",
     "operands",
+    "post_order",
     "post_order_visit",
     "type_parts",
     "unmatched_cases",

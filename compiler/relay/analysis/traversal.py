@@ -1,4 +1,4 @@
-"""Walking over a graph."""
+"""Walking over a graph, without recursion: graphs are as deep as their longest chain of operators."""
 
 from __future__ import annotations
 
@@ -7,23 +7,54 @@ from typing import Any
 
 from compiler.relay.adt import Match
 from compiler.relay.expr import Call, Function, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
-from compiler.relay.expr_functor import ExprVisitor
+from compiler.relay.expr_functor import bound_in_pattern
+
+
+def post_order(expr: Any, parts_of: Callable[[Any], tuple[Any, ...]] | None = None) -> list[Any]:
+    """Return every part of an expression once, operands before what uses them, in the order of evaluation.
+
+    Parameters
+    ----------
+    expr : Expr
+    parts_of : callable, optional
+        What an expression is made of; when left out everything, variables where they are defined.
+    """
+    parts_of = parts_of or _parts
+    done: set[Any] = set()
+    found: list[Any] = []
+    stack: list[tuple[Any, bool]] = [(expr, False)]
+    while stack:
+        part, ready = stack.pop()
+        if part in done:
+            continue
+        parts = () if ready else parts_of(part)
+        if parts:
+            stack.append((part, True))
+            stack.extend([(p, False) for p in reversed(parts) if p not in done])
+        else:
+            done.add(part)
+            found.append(part)
+    return found
 
 
 def post_order_visit(expr: Any, fvisit: Callable[[Any], Any]) -> None:
     """Call ``fvisit`` once on every part of an expression, operands before what uses them."""
-    _PostOrder(fvisit).visit(expr)
+    for part in post_order(expr):
+        fvisit(part)
 
 
-class _PostOrder(ExprVisitor):
-    def __init__(self, fvisit: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self._fvisit = fvisit
-
-    def visit(self, expr: Any) -> Any:
-        if expr not in self.memo_map:
-            super().visit(expr)
-            self._fvisit(expr)
+def _parts(expr: Any) -> tuple[Any, ...]:
+    """Return what an expression is made of, the variables that it defines included."""
+    match expr:
+        case Function():
+            return (*expr.params, expr.body)
+        case Let():
+            return (expr.var, expr.value, expr.body)
+        case Match():
+            clauses = [(*bound_in_pattern(c.lhs), c.rhs) for c in expr.clauses]
+            return (expr.data, *(part for clause in clauses for part in clause))
+        case _:
+            return operands(expr)
 
 
 def operands(expr: Any) -> tuple[Any, ...]:

@@ -1,0 +1,57 @@
+"""Which expressions do more than return a value, so that they must stay where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.op import Op
+from compiler.relay.adt import Constructor
+from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.expr import Call, Function, RefCreate, RefRead, RefWrite
+from compiler.relay.operator import RelayOp
+
+
+class Effects:
+    """What may have effects in an expression: reading and writing references, and calls of stateful operators.
+
+    What an unknown function does nobody knows; but where nothing in the whole program has an effect of its own, no
+    function does either.
+
+    Parameters
+    ----------
+    expr : Expr
+    mod : IRModule, optional
+        The functions that the expression may call.
+    """
+
+    def __init__(self, expr: Any, mod: IRModule | None = None) -> None:
+        parts = post_order(expr)
+        others = [func for func in (mod.functions.values() if mod else ()) if isinstance(func, Function)]
+        self._any = any(_own_effect(p) for p in parts)
+        self._any = self._any or any(_own_effect(p) for func in others for p in post_order(func))
+        self._found: dict[Any, bool] = {}
+
+    def of(self, expr: Any) -> bool:
+        """Return whether evaluating an expression may have effects."""
+        if not self._any:
+            return False
+        if expr not in self._found:
+            for part in post_order(expr):
+                self._found[part] = self._of_part(part)
+        return self._found[expr]
+
+    def _of_part(self, expr: Any) -> bool:
+        if isinstance(expr, Function):  # making a closure has none, whatever calling it may do
+            return False
+        if isinstance(expr, Call) and isinstance(expr.op, Function):
+            return self._found[expr.op.body] or any(self._found[a] for a in expr.args)
+        if isinstance(expr, Call) and not isinstance(expr.op, (Op, Constructor)):
+            return True
+        return _own_effect(expr) or any(self._found[part] for part in operands(expr))
+
+
+def _own_effect(expr: Any) -> bool:
+    if isinstance(expr, Call):
+        return isinstance(expr.op, RelayOp) and expr.op.stateful
+    return isinstance(expr, (RefCreate, RefRead, RefWrite))

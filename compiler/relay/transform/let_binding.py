@@ -1,0 +1,121 @@
+"""Naming expressions with lets: what the normal forms have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.relay.adt import Match
+from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
+from compiler.relay.expr import (
+    Call,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+
+
+class LetBinding:
+    """Names the parts of an expression where they are evaluated.
+
+    Parameters
+    ----------
+    must_name : callable
+        ``must_name(part, scopes)`` says which parts get a name, besides those that have one already; the others stay
+        inside of what uses them.
+    """
+
+    def __init__(self, must_name: Callable[[Any, Scopes], bool]) -> None:
+        self._must_name = must_name
+
+    def apply(self, expr: Any) -> Any:
+        """Return the expression with names; the same object where nothing changed."""
+        self._scopes = Scopes(expr)
+        self._bindings: dict[Scope, list[tuple[Var, Any]]] = {}
+        self._lets: dict[Var, Let] = {}
+        self._names: dict[Any, Var] = {}
+        for part in self._scopes.order:
+            if isinstance(part, Let):
+                self._lets[part.var] = part
+                if not is_atom(part.value):
+                    self._names.setdefault(part.value, part.var)
+        self._new: dict[Any, Any] = {}
+        for part in self._scopes.order:
+            self._new[part] = self._replacement(part)
+        return self._block(self._scopes.root, self._new[expr])
+
+    def _replacement(self, part: Any) -> Any:
+        """Return what users of a part use instead of it."""
+        if isinstance(part, Let):
+            return self._new[part.body]
+        if is_atom(part):
+            return self._alias(part)
+        inner = self._scopes.inner
+        operands = [
+            self._block(inner[part, i], self._new[p]) if (part, i) in inner else self._new[p]
+            for i, p in enumerate(scoped_operands(part))
+        ]
+        with derived_from(part.span):
+            value = with_operands(part, operands)
+            name = self._names.get(part)
+            if name is None:
+                if not self._must_name(part, self._scopes):
+                    return value
+                name = Var("x")
+        self._bindings.setdefault(self._scopes.of[part], []).append((name, value))
+        return name
+
+    def _alias(self, part: Any) -> Any:
+        """Return what another name for something stands for."""
+        let = self._lets.get(part)
+        if let is None or self._names.get(let.value) is part or let.value not in self._new:
+            return part
+        return self._new[let.value]
+
+    def _block(self, scope: Scope, result: Any) -> Any:
+        for var, value in reversed(self._bindings.get(scope, ())):
+            old = self._lets.get(var)
+            if old is not None and old.value is value and old.body is result:
+                result = old
+            else:
+                with derived_from(value.span):
+                    result = Let(var, value, result)
+        return result
+
+
+def with_operands(expr: Any, new: Sequence[Any]) -> Any:
+    """Return an expression made of other operands, in the order of ``scoped_operands``."""
+    old = scoped_operands(expr)
+    if not old or all(a is b for a, b in zip(old, new, strict=True)):
+        return expr
+    match expr:
+        case Call():
+            op, args = (expr.op, new) if len(new) == len(expr.args) else (new[0], new[1:])
+            return rebuild(expr, {"op": op, "args": tuple(args)})
+        case Function():
+            return rebuild(expr, {"body": new[0]})
+        case If():
+            return rebuild(expr, {"cond": new[0], "true_branch": new[1], "false_branch": new[2]})
+        case Tuple():
+            return rebuild(expr, {"fields": tuple(new)})
+        case TupleGetItem():
+            return rebuild(expr, {"tuple_value": new[0]})
+        case RefCreate():
+            return rebuild(expr, {"value": new[0]})
+        case RefRead():
+            return rebuild(expr, {"ref": new[0]})
+        case RefWrite():
+            return rebuild(expr, {"ref": new[0], "value": new[1]})
+        case Match():
+            clauses = [rebuild(c, {"rhs": rhs}) for c, rhs in zip(expr.clauses, new[1:], strict=True)]
+            return rebuild(expr, {"data": new[0], "clauses": tuple(clauses)})
+        case _:
+            raise TypeError(f"{type(expr).__name__} has no operands")

@@ -1,0 +1,41 @@
+"""ToANormalForm: every value has a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.relay.expr import Function
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.let_binding import LetBinding
+
+
+class ToANormalForm(FunctionPass):
+    """Names every value with a let, in the order of evaluation, so that operands are names and constants only.
+
+    What is shared is evaluated once, where all of its users can see it::
+
+        fn (%x) { add(nn.relu(%x), nn.relu(%x)) }       (one nn.relu, used twice)
+        fn (%x) { let %a = nn.relu(%x); let %b = add(%a, %a); %b }
+
+    See Flanagan et al., "The essence of compiling with continuations" (1993).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(to_a_normal_form, PassInfo(1, "ToANormalForm"))
+
+
+def to_a_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
+    """Return a function whose body is in A-normal form."""
+    body = ToANormalFormExpr(func.body)
+    return func if body is func.body else rebuild(func, {"body": body})
+
+
+def ToANormalFormExpr(expr: Any) -> Any:
+    """Return an expression in A-normal form."""
+    return LetBinding(lambda part, scopes: True).apply(expr)
+
+
+register_named_pass("ToANormalForm", ToANormalForm)

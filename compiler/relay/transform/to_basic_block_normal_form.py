@@ -1,0 +1,41 @@
+"""ToBasicBlockNormalForm: what several blocks share has a name in the block around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import Effects
+from compiler.relay.analysis.scopes import Scopes
+from compiler.relay.expr import Function
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.let_binding import LetBinding
+
+
+class ToBasicBlockNormalForm(FunctionPass):
+    """Names what is used from several blocks (bodies of functions, branches, clauses) in the block around all of them.
+
+    Inside of a block expressions stay a graph::
+
+        if (%c) { nn.relu(%y) } else { %y }             (with %y = add(%x, %x), one expression)
+        let %v = add(%x, %x); if (%c) { nn.relu(%v) } else { %v }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(to_basic_block_normal_form, PassInfo(1, "ToBasicBlockNormalForm"))
+
+
+def to_basic_block_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
+    """Return a function whose body is in basic block normal form."""
+    effects = Effects(func, mod)
+
+    def must_name(part: Any, scopes: Scopes) -> bool:
+        return part in scopes.shared or effects.of(part)
+
+    body = LetBinding(must_name).apply(func.body)
+    return func if body is func.body else rebuild(func, {"body": body})
+
+
+register_named_pass("ToBasicBlockNormalForm", ToBasicBlockNormalForm)

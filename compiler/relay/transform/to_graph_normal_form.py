@@ -1,0 +1,59 @@
+"""ToGraphNormalForm: no names, what is shared is one expression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import Effects, free_vars
+from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
+from compiler.relay.expr import Function, Let
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.let_binding import with_operands
+
+
+class ToGraphNormalForm(FunctionPass):
+    """Puts values in the place of their names.
+
+    Lets remain around what must be evaluated in its order, and around functions that call themselves::
+
+        fn (%x) { let %a = nn.relu(%x); let %b = add(%a, %a); %b }
+        fn (%x) { add(nn.relu(%x), nn.relu(%x)) }       (one nn.relu, used twice)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(to_graph_normal_form, PassInfo(1, "ToGraphNormalForm"))
+
+
+def to_graph_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
+    """Return a function whose body is a graph."""
+    parts = post_order_outside_kernels(func.body)
+    effects = Effects(func, mod)
+    values = {let.var: let.value for let in parts if isinstance(let, Let) and not _keeps_name(let, effects)}
+    new: dict[Any, Any] = {}
+    for part in parts:
+        if isinstance(part, Let) and part.var in values:
+            new[part] = new[part.body]
+        elif part in values:
+            new[part] = new[values[part]]
+        elif isinstance(part, Let):
+            changes = {"value": new[part.value], "body": new[part.body]}
+            same = changes["value"] is part.value and changes["body"] is part.body
+            with derived_from(part.span):
+                new[part] = part if same else rebuild(part, changes)
+        else:
+            with derived_from(part.span):
+                new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])
+    body = new[func.body]
+    return func if body is func.body else rebuild(func, {"body": body})
+
+
+def _keeps_name(let: Let, effects: Effects) -> bool:
+    recursive = isinstance(let.value, Function) and let.var in free_vars(let.value)
+    return recursive or effects.of(let.value)
+
+
+register_named_pass("ToGraphNormalForm", ToGraphNormalForm)
