@@ -2,7 +2,7 @@
 import { compile, run } from "./compile.js";
 import { $, $$ } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
-import { ORDER, enlarge, focusPane } from "./layout.js";
+import { ORDER, enlarge, focusPane, setOpen } from "./layout.js";
 import { remember } from "./memory.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
@@ -14,6 +14,7 @@ const plain = {
   g: () => tell("reveal"),
   m: () => enlarge(document.activeElement.closest(".pane")?.dataset.pane ?? $(".pane.alone")?.dataset.pane ?? "loops"),
   d: toggleDiff,
+  x: closePane,
   "[": () => stepBy(-1),
   "]": () => stepBy(1),
 };
@@ -30,11 +31,16 @@ export function startKeys() {
   options.addEventListener("change", ({ target }) => setOption(target.name, target.name === "target" ? target.value : Number(target.value)));
   options.addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("click", ({ target }) => {
-    if (!target.closest("#options")) $("#options").open = false;
+    for (const menu of $$("details.menu")) if (!menu.contains(target)) menu.open = false;
     const goto = target.closest("[data-goto]");
     if (goto) tell("goto", Number(goto.dataset.goto));
   });
   describeOptions();
+}
+
+function closePane() {
+  const pane = document.activeElement.closest(".pane")?.dataset.pane;
+  if (pane) setOpen(pane, false);
 }
 
 /** Start a run; one that goes on is stopped by compiling instead. */
@@ -66,7 +72,7 @@ function pressed(event) {
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
   if (event.altKey && /^Digit[1-7]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
   if (event.key === "Escape" && !$("dialog[open]")) {
-    $("#options").open = false;
+    for (const menu of $$("details.menu")) menu.open = false;
     return tell("unpin");
   }
   const writing = event.target.closest?.("input, select, textarea, .cm-editor, dialog");

@@ -1,8 +1,8 @@
-// Panes that can be resized, and shown one at a time where there is little room.
+// Panes that can be resized, closed and reopened, and shown one at a time where there is little room.
 import Split from "../vendor/split.js";
-import { $, $$, element, narrow } from "./dom.js";
+import { $, $$, element, narrow, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
-import { tell } from "./state.js";
+import { state, tell } from "./state.js";
 
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
@@ -12,42 +12,112 @@ const SPLITS = [
   { name: "lower", parts: ["#pane-bench", "#pane-schedule"], direction: "horizontal", sizes: [66, 34], least: 120 },
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
+const made = new Map(); // name of a split -> what divides its open parts
+
+export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console"];
 
 export function startLayout() {
-  SPLITS.forEach(split);
+  // A link says which panes it shows; else they are as this browser left them.
+  state.view.closed ??= state.link ? "" : recall("closed") ?? "";
+  arrange();
   tabs();
+  makeMenu();
   document.addEventListener("click", ({ target }) => {
     const heading = target.closest(".heading");
     if (heading) enlarge(heading.dataset.enlarge);
+    const close = target.closest("[data-close]");
+    if (close) setOpen(close.dataset.close, false);
   });
 }
 
+// Closing and reopening
+
+const closed = () => new Set(state.view.closed.split(" ").filter((pane) => ORDER.includes(pane)));
+
+/** Close a pane, or open it where it was; the last one stays. */
+export function setOpen(pane, open) {
+  const now = closed();
+  if (open) now.delete(pane);
+  else now.add(pane);
+  if (now.size === ORDER.length) {
+    toast("One pane stays open");
+    menu();
+    return;
+  }
+  if (!open && $(`#pane-${pane}`).classList.contains("alone")) enlarge(pane);
+  state.view.closed = ORDER.filter((name) => now.has(name)).join(" ");
+  remember("closed", state.view.closed);
+  arrange();
+  menu();
+  tell("shown");
+}
+
+/** Give the room to the panes that are open. */
+function arrange() {
+  const shut = closed();
+  for (const pane of ORDER) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane));
+  // From the inside out: a row or column without an open pane takes no room either.
+  for (const box of ["#upper", "#lower", "#left", "#right"]) $(box).classList.toggle("closed", !$(".pane:not(.closed)", $(box)));
+  SPLITS.forEach(split);
+}
+
+/** The boxes of the "Panes" menu say what is open. */
+function menu() {
+  const shut = closed();
+  for (const box of $$("#panes-form input")) box.checked = !shut.has(box.name);
+}
+
+function makeMenu() {
+  for (const pane of ORDER) {
+    const box = element("input", { type: "checkbox", name: pane });
+    box.addEventListener("change", () => setOpen(pane, box.checked));
+    $("#panes-form").append(element("label", {}, box, titleOf(pane)));
+  }
+  menu();
+}
+
+/** Divide a row or column among its open parts, in the proportions that they had when all were open. */
 function split({ name, parts, direction, sizes, least }) {
-  const keep = (now) => remember(`layout.${name}`, now.map((size) => size.toFixed(2)).join(" "));
+  made.get(name)?.destroy();
+  made.delete(name);
   const kept = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
-  const made = Split(parts, {
-    direction, minSize: least, gutterSize: 1, snapOffset: 0,
-    sizes: kept.length === parts.length ? kept : sizes,
+  const all = kept.length === parts.length ? kept : [...sizes];
+  const open = parts.map((_, index) => index).filter((index) => !$(parts[index]).classList.contains("closed"));
+  const share = open.reduce((sum, index) => sum + all[index], 0);
+  if (open.length === 1) Object.assign($(parts[open[0]]).style, { flexBasis: "0px", flexGrow: "1", flexShrink: "1" });
+  if (open.length < 2) return;
+  const keep = (now) => {
+    open.forEach((index, place) => { all[index] = (now[place] * share) / 100; });
+    remember(`layout.${name}`, all.map((size) => size.toFixed(2)).join(" "));
+  };
+  const whole = (values) => {
+    const sum = open.reduce((total, index) => total + values[index], 0);
+    return open.map((index) => (100 * values[index]) / sum);
+  };
+  const shown = open.map((index) => parts[index]);
+  const divided = Split(shown, {
+    direction, minSize: least, gutterSize: 1, snapOffset: 0, sizes: whole(all),
     elementStyle: (dimension, size) => ({ "flex-basis": "0px", "flex-grow": size, "flex-shrink": 1 }),
     gutterStyle: () => ({ "flex-basis": "1px" }),
-    gutter: (index) => gutter(name, direction, parts[index - 1], parts[index]),
+    gutter: (index) => gutter(name, direction, shown[index - 1], shown[index]),
     onDragEnd: keep,
   });
+  made.set(name, divided);
   $$(`.gutter[data-split="${name}"]`).forEach((bar, index) => {
-    const show = () => bar.setAttribute("aria-valuenow", String(Math.round(made.getSizes()[index])));
+    const show = () => bar.setAttribute("aria-valuenow", String(Math.round(divided.getSizes()[index])));
     bar.addEventListener("keydown", (event) => {
       const change = KEYS[direction][event.key];
       if (!change) return;
       event.preventDefault();
-      const now = made.getSizes();
+      const now = divided.getSizes();
       if (now[index] + change < 5 || now[index + 1] - change < 5) return;
       now[index] += change;
       now[index + 1] -= change;
-      made.setSizes(now);
+      divided.setSizes(now);
       keep(now);
       show();
     });
-    bar.addEventListener("dblclick", () => { made.setSizes(sizes); keep(sizes); show(); });
+    bar.addEventListener("dblclick", () => { divided.setSizes(whole(sizes)); keep(whole(sizes)); show(); });
     show();
   });
 }
@@ -61,7 +131,7 @@ function gutter(name, direction, before, after) {
   });
 }
 
-export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console"];
+// One at a time
 
 /** Bring a pane forward and put the focus into it. */
 function showPane(pane) {
@@ -83,14 +153,16 @@ export function enlarge(pane) {
 export function focusPane(pane) {
   const alone = $(".pane.alone");
   if (alone && alone.dataset.pane !== pane) enlarge(pane);
+  if (!narrow.matches && closed().has(pane)) setOpen(pane, true);
   showPane(pane);
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
 }
 
+const titleOf = (pane) => (pane === "source" ? "Source" : $(`#title-${pane}`).textContent);
+
 function tabs() {
   for (const pane of ORDER) {
-    const title = pane === "source" ? "Source" : $(`#title-${pane}`).textContent;
-    const button = element("button", { type: "button", "data-tab": pane }, title);
+    const button = element("button", { type: "button", "data-tab": pane }, titleOf(pane));
     button.addEventListener("click", () => showPane(pane));
     $("#tabs").append(button);
   }

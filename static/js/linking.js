@@ -26,7 +26,6 @@ export function startLinking() {
   on("drawn", () => { colour(); relight(); });
   on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
   readAnswer();
-  showHeart();
   const panes = $("#panes");
   panes.addEventListener("pointerover", hover);
   panes.addEventListener("pointerleave", () => { hovered = null; show(pinned); });
@@ -50,6 +49,7 @@ function readAnswer() {
   }
   colour();
   relight();
+  showHeart();
 }
 
 function readPane(pane) {
@@ -193,7 +193,7 @@ const heartShown = new Set(); // panes that were scrolled there
 /** At first, show where the work is done: what became of the innermost statement of the loop nest. */
 function showHeart() {
   const panes = ["llvm", "asm"].filter((pane) => !heartShown.has(pane) && $(`#body-${pane}`).clientHeight > 0);
-  if (!panes.length) return;
+  if (!panes.length || !readJson("answer").origins.length) return;
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
   const linked = $$("#body-loops .l").filter((line) => !isEmpty(model.of("loops", Number(line.dataset.i))));
   const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);

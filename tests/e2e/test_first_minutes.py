@@ -153,6 +153,7 @@ def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable
     other = open_page(address)
     settled(other)
     assert lines(other, "loops") == shown
+    expect(other.locator("#body-asm .l", has_text=re.compile("fmadd|mulps|fmla")).first).to_be_in_viewport()
     assert "".join(other.locator(".cm-line").all_inner_texts()) == "".join(page.locator(".cm-line").all_inner_texts())
 
 

@@ -24,7 +24,7 @@ def test_the_page_is_accessible(fixed: str, open_page: Callable[..., Page], them
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("opener", ["#open-help", "#open-gallery", "#options summary"])
+@pytest.mark.parametrize("opener", ["#open-help", "#open-gallery", "#options summary", "#panes-menu summary"])
 def test_what_opens_is_accessible(fixed: str, open_page: Callable[..., Page], opener: str) -> None:
     page = open_page(fixed)
     page.click(opener)
@@ -102,6 +102,81 @@ def test_a_pane_can_have_the_whole_room(fixed: str, open_page: Callable[..., Pag
     expect(page.locator(".pane:visible")).to_have_attribute("id", "pane-loops")
     page.keyboard.press("m")
     expect(page.locator(".pane:visible")).to_have_count(7)
+
+
+def open_panes(page: Page) -> list[str]:
+    """Return the panes that can be seen, in the order of the document."""
+    names: list[str] = page.locator(".pane:visible").evaluate_all("panes => panes.map((pane) => pane.dataset.pane)")
+    return names
+
+
+def close(page: Page, pane: str) -> None:
+    """Close a pane by its button, which shows under the pointer."""
+    page.hover(f"#pane-{pane}")
+    page.click(f"#pane-{pane} .close")
+    expect(page.locator(f"#pane-{pane}")).to_be_hidden()
+
+
+def width(page: Page, pane: str) -> float:
+    """Return how wide a pane is."""
+    box = page.locator(f"#pane-{pane}").bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+def test_panes_close_and_come_back_as_they_were(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    everything = open_panes(page)
+    page.locator(".gutter[data-split='upper']").first.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    before = {pane: width(page, pane) for pane in ("loops", "llvm", "asm")}
+    close(page, "llvm")
+    assert width(page, "loops") + width(page, "asm") == pytest.approx(sum(before.values()), abs=3)
+    assert width(page, "loops") / width(page, "asm") == pytest.approx(before["loops"] / before["asm"], rel=0.02)
+    for pane in ("bench", "schedule", "console"):
+        close(page, pane)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert open_panes(page) == ["source", "loops", "asm"]
+    write(page, "another answer")
+    assert open_panes(page) == ["source", "loops", "asm"], "an answer opens nothing"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+3")
+    expect(page.locator("#body-llvm")).to_be_focused()
+    page.click("#panes-menu summary")
+    for name in ("Benchmark", "Schedule", "Console"):
+        page.get_by_role("checkbox", name=name).check()
+    page.keyboard.press("Escape")
+    assert open_panes(page) == everything
+    assert {pane: width(page, pane) for pane in before} == pytest.approx(before, abs=3)
+
+
+def test_one_pane_stays_open(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    for pane in ("source", "console", "loops", "llvm", "asm", "bench"):
+        close(page, pane)
+    assert width(page, "schedule") == pytest.approx(1440, abs=3)
+    page.focus("#pane-schedule .nest")
+    page.keyboard.press("x")
+    expect(page.locator("#toast")).to_contain_text("stays open")
+    assert open_panes(page) == ["schedule"]
+
+
+@pytest.mark.parametrize("wide", [1680, 1280, 390])
+def test_titles_are_not_cut_short(fixed: str, open_page: Callable[..., Page], wide: int) -> None:
+    page = open_page(fixed, width=wide)
+    for tab in ("Loop IR", "LLVM IR", "Assembly"):
+        if wide < 900:
+            page.click(f"#tabs button:has-text('{tab}')")
+        cut = page.locator(".pane:visible .pane-head h2, .pane:visible .facts span").evaluate_all(
+            "all => all.filter((n) => n.clientWidth && n.scrollWidth > n.clientWidth + 1).map((n) => n.textContent)"
+        )
+        assert cut == []
+    expect(page.locator("#facts-asm")).to_contain_text("1 FMA · 0 spills")
+    assert page.locator("#facts-asm span").evaluate_all(
+        "all => { const top = all[0].offsetTop; return all.slice(0, 2).every((fact) => fact.offsetTop === top); }"
+    ), "the most telling facts are on the line that shows"
 
 
 def test_a_line_that_maps_to_nothing_says_why(fixed: str, open_page: Callable[..., Page]) -> None:
