@@ -1,0 +1,150 @@
+"""FuseOps: operators that belong into one kernel become one function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import ambient, derived_from
+from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.ir.types import FuncType
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.operator import RelayOp
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
+from compiler.relay.transform.rewriter import GraphMutator, outside_kernels, type_of, typed
+
+_MAX_DEPTH, _LINK_PARAMS = "relay.FuseOps.max_depth", "relay.FuseOps.link_params"
+register_config_option(_MAX_DEPTH, int)
+register_config_option(_LINK_PARAMS, bool)
+
+_DEFAULT_DEPTH = 256
+
+
+def FuseOps(fuse_opt_level: int = -1) -> FunctionPass:
+    """Return the pass that gathers operators into kernels: functions with the attribute ``Primitive``.
+
+    An intermediate result of a kernel needs no memory, and each kernel is launched once::
+
+        nn.relu(nn.bias_add(nn.conv2d(%x, %w), %b))
+        fn (%p0, %p1, %p2, Primitive=1) { nn.relu(nn.bias_add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
+
+    Five rules decide, for an operator and everything on the ways to where its result comes together again:
+
+    1. Elementwise and broadcasting operators fuse with each other.
+    2. Elementwise operators follow a heavy one (convolution, matrix product) into its kernel.
+    3. Operators that only move elements fuse with each other.
+    4. A reduction takes the elementwise operators before it, and those after it on its result.
+    5. Two heavy operators, or two reductions, never share a kernel.
+
+    Parameters
+    ----------
+    fuse_opt_level : int
+        0 makes a kernel of each operator; negative is the level of the current context.
+
+    Notes
+    -----
+    ``relay.FuseOps.max_depth`` in the context's configuration limits how many operators one kernel has, and
+    ``relay.FuseOps.link_params`` puts constants of any size into kernels instead of scalars only.
+    """
+    if not isinstance(fuse_opt_level, int):
+        raise ArgumentError(f"FuseOps: fuse_opt_level must be an int, got {show(fuse_opt_level)}")
+
+    def fuse(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+        graph = FusionGraph.of(func)
+        groups = FusionGroups(graph, int(ctx.config.get(_MAX_DEPTH, _DEFAULT_DEPTH)))
+        if (ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level) > 0:
+            groups.fuse()
+        return _Fuser(graph, groups, bool(ctx.config.get(_LINK_PARAMS, False))).rewrite(func)
+
+    return FunctionPass(fuse, PassInfo(0, "FuseOps", ("InferType",)))
+
+
+@dataclass(slots=True)
+class _Kernel:
+    """A kernel that is being built: its parameters, what is passed for them, its expressions by the old ones."""
+
+    params: dict[Any, Var] = field(default_factory=dict)
+    args: list[Any] = field(default_factory=list)
+    inside: dict[Any, Any] = field(default_factory=dict)
+    members: list[Any] = field(default_factory=list)
+
+
+class _Fuser(GraphMutator):
+    """Builds the kernels of a partition in the order of evaluation."""
+
+    def __init__(self, graph: FusionGraph, groups: FusionGroups, link_params: bool) -> None:
+        super().__init__()
+        self._graph = graph
+        self._groups = groups
+        self._link_params = link_params
+        self._kernels: dict[int, _Kernel] = {}
+        self._with_calls = {
+            groups.root(i) for i, n in enumerate(graph.nodes) if isinstance(n, Call) and isinstance(n.op, RelayOp)
+        }
+
+    def rewrite(self, expr: Any) -> Any:
+        index = self._graph.index
+        for part in post_order(expr, outside_kernels):
+            at = index.get(part)
+            group = -1 if at is None else self._groups.root(at)
+            if group in self._with_calls and self._belongs(part, group):
+                self._add(part, group)
+            elif part not in self.memo_map:
+                self.visit(part)
+        return self.memo_map[expr]
+
+    def _belongs(self, expr: Any, group: int) -> bool:
+        """Return whether an expression is computed inside; an element of an outside tuple is passed as it is."""
+        kernel = self._kernels.get(group)
+        return not isinstance(expr, TupleGetItem) or (kernel is not None and expr.tuple_value in kernel.inside)
+
+    def _add(self, expr: Any, group: int) -> None:
+        kernel = self._kernels.setdefault(group, _Kernel())
+        with derived_from(expr.span):
+            kernel.inside[expr] = self._inside(expr, kernel)
+        kernel.members.append(expr)
+        if expr is self._graph.nodes[group]:
+            self.memo_map[expr] = self._finish(expr, kernel)
+
+    def _inside(self, expr: Any, kernel: _Kernel) -> Any:
+        if isinstance(expr, Call):
+            new: Any = rebuild(expr, {"args": tuple([self._operand(a, kernel) for a in expr.args])})
+        elif isinstance(expr, Tuple):
+            new = Tuple(tuple([self._operand(f, kernel) for f in expr.fields]))
+        else:
+            new = TupleGetItem(kernel.inside[expr.tuple_value], expr.index)
+        return typed(new, expr.checked_type_)
+
+    def _operand(self, operand: Any, kernel: _Kernel) -> Any:
+        known = kernel.inside.get(operand)
+        if known is None:
+            known = kernel.inside[operand] = self._from_outside(operand, kernel)
+        return known
+
+    def _from_outside(self, operand: Any, kernel: _Kernel) -> Any:
+        if isinstance(operand, Constant) and (self._link_params or not operand.data.shape):
+            return operand
+        with derived_from(operand.span):
+            param = Var(f"p{len(kernel.args)}", type_of(operand))
+        kernel.params[operand] = typed(param, param.type_annotation)
+        kernel.args.append(self.visit(operand))
+        return param
+
+    def _finish(self, root: Any, kernel: _Kernel) -> Call:
+        span = frozenset().union(*[m.span for m in kernel.members])
+        with derived_from(span):
+            params = tuple(kernel.params.values())
+            result = type_of(root)
+            func = Function(params, kernel.inside[root], result, (), Attrs(Primitive=1))
+            func = typed(func, FuncType(tuple(type_of(p) for p in params), result))
+            call: Call = typed(Call(func, tuple(kernel.args)), result)
+        if ambient.listener is not None:
+            for member in kernel.members:
+                ambient.listener(member, call)
+        return call

@@ -1,0 +1,127 @@
+"""What passes that rewrite graphs share: a mutator that needs no recursion, and short names for building graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.module import IRModule
+from compiler.ir.op import Op
+from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.types import Type
+from compiler.relay.analysis import operands, post_order
+from compiler.relay.expr import Call, Constant, Function, const
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_expr
+from compiler.relay.operator import RelayOp
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.ty import Dim, TensorType
+
+
+def is_primitive(expr: Any) -> bool:
+    """Return whether an expression is a function that becomes one kernel."""
+    return isinstance(expr, Function) and bool(expr.attrs.get("Primitive"))
+
+
+def outside_kernels(expr: Any) -> tuple[Any, ...]:
+    """Return what an expression is made of, for walks that leave kernels alone."""
+    return () if is_primitive(expr) else operands(expr)
+
+
+class GraphMutator(ExprMutator):
+    """A mutator for rewrites that change no type; kernels stay as they are.
+
+    Operands are rewritten before what uses them, so that a graph of any depth needs no deep recursion; what is
+    rewritten has the type of what it replaces.
+    """
+
+    def rewrite(self, expr: Any) -> Any:
+        """Return the rewritten expression."""
+        for part in post_order(expr, outside_kernels):
+            self.visit(part)
+        return self.memo_map[expr]
+
+    def visit(self, expr: Any) -> Any:
+        known = expr in self.memo_map
+        result = super().visit(expr)
+        if not known and result is not expr and result.checked_type_ is None:
+            result.checked_type_ = expr.checked_type_
+        return result
+
+    def visit_function(self, fn: Function) -> Any:
+        return fn if is_primitive(fn) else super().visit_function(fn)
+
+
+def mutator_pass(make: Callable[[], GraphMutator], opt_level: int, name: str, *required: str) -> FunctionPass:
+    """Return the pass that rewrites every function by a fresh mutator."""
+
+    def transform(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+        return make().rewrite(func)
+
+    return FunctionPass(transform, PassInfo(opt_level, name, required))
+
+
+def op_name(expr: Any) -> str:
+    """Return the name of the operator that an expression calls; empty if it is none."""
+    return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else ""
+
+
+def call_op(name: str, *args: Any, **attrs: Any) -> Call:
+    """Return the call of an operator by name."""
+    operator: Any = Op.get(name)
+    call: Call = operator(*args, **attrs)
+    return call
+
+
+def relay_op(expr: Any) -> RelayOp | None:
+    """Return the operator that an expression calls, or None."""
+    return expr.op if isinstance(expr, Call) and isinstance(expr.op, RelayOp) else None
+
+
+def typed(expr: Any, t: Type | None) -> Any:
+    """Fill in the type of an expression that is new and return the expression."""
+    expr.checked_type_ = t
+    return expr
+
+
+def type_of(expr: Any) -> Type:
+    """Return the type of an expression, inferred if it is new."""
+    found: Type = expr.checked_type_ or infer_expr(expr)
+    return found
+
+
+def tensor_type(expr: Any) -> TensorType | None:
+    """Return the type of an expression if it is a tensor."""
+    found = type_of(expr)
+    return found if isinstance(found, TensorType) else None
+
+
+def dims_of(expr: Any) -> tuple[Dim, ...] | None:
+    """Return the shape of an expression that is a tensor."""
+    found = tensor_type(expr)
+    return None if found is None else found.dims
+
+
+def scalar_value(expr: Any) -> Any:
+    """Return the one value that all elements of a constant have, as a NumPy scalar; None if there is none."""
+    if not isinstance(expr, Constant) or expr.value.size == 0 or expr.value.size > 4096:
+        return None
+    value = expr.value
+    first = value.flat[0]
+    return first if bool(np.all(value == first)) else None
+
+
+def const_like(value: float, dtype: str) -> Constant:
+    """Return a scalar constant of a data type."""
+    return const(np.asarray(value, dtype))
+
+
+def users_of(expr: Any) -> dict[Any, int]:
+    """Return how often each part of an expression is used; the expression itself counts as used once."""
+    count: dict[Any, int] = {expr: 1}
+    for part in post_order(expr, outside_kernels):
+        for operand in outside_kernels(part):
+            count[operand] = count.get(operand, 0) + 1
+    return count

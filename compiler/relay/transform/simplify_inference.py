@@ -1,0 +1,136 @@
+"""SimplifyInference: what only training needs goes, and normalisations become plain arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.relay.expr import Call, Tuple
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    call_op,
+    const_like,
+    dims_of,
+    mutator_pass,
+    op_name,
+    tensor_type,
+)
+
+
+def SimplifyInference() -> FunctionPass:
+    """Return the pass that replaces normalisations by arithmetic that other passes understand, and drops dropout.
+
+    The statistics of a batch normalisation are known when a model runs, so it is one multiplication and one addition::
+
+        nn.batch_norm(%x, %gamma, %beta, %mean, %var).0
+        add(multiply(%x, %scale), %shift)   where scale = gamma / sqrt(var + epsilon), shift = beta - mean * scale
+    """
+    return mutator_pass(_Simplifier, 0, "SimplifyInference", "InferType")
+
+
+class _Simplifier(GraphMutator):
+    def visit_call(self, call: Call) -> Any:
+        new = super().visit_call(call)
+        rule = _RULES.get(op_name(new))
+        return new if rule is None else rule(new, call.args[0])
+
+
+def _batch_norm(call: Call, data_before: Any) -> Any:
+    data, gamma, beta, mean, variance = call.args
+    attrs, found = call.attrs, tensor_type(data_before)
+    assert found is not None
+    scale = _inverse_deviation(variance, attrs.epsilon, found.dtype)
+    if attrs.scale:
+        scale = call_op("multiply", scale, gamma)
+    shift = call_op("multiply", call_op("negative", mean), scale)
+    if attrs.center:
+        shift = call_op("add", shift, beta)
+    rank, axis = len(found.dims), attrs.axis % len(found.dims)
+    scaled = call_op("multiply", data, _along(scale, axis, rank))
+    return Tuple((call_op("add", scaled, _along(shift, axis, rank)), mean, variance))
+
+
+def _layer_norm(call: Call, data_before: Any) -> Any:
+    return _by_own_statistics(call, call.args[0], data_before, (call.attrs.axis,))
+
+
+def _instance_norm(call: Call, data_before: Any) -> Any:
+    dims = dims_of(data_before)
+    assert dims is not None
+    axis = call.attrs.axis % len(dims)
+    return _by_own_statistics(call, call.args[0], data_before, tuple(d for d in range(1, len(dims)) if d != axis))
+
+
+def _by_own_statistics(call: Call, data: Any, data_before: Any, axes: Sequence[int]) -> Any:
+    found = tensor_type(data_before)
+    assert found is not None
+    return _affine(call, _normalized(data, axes, call.attrs.epsilon, found.dtype), len(found.dims))
+
+
+def _group_norm(call: Call, data_before: Any) -> Any:
+    """Split the channels into (groups, channels of one), normalise, and join them again."""
+    found = tensor_type(data_before)
+    assert found is not None
+    dims, groups = found.dims, call.attrs.num_groups
+    axis = call.attrs.axis % len(dims)
+    if not all(isinstance(d, int) for d in dims):
+        return call
+    split = (*dims[:axis], groups, dims[axis] // groups, *dims[axis + 1 :])
+    over = tuple(d for d in range(1, len(split)) if d != axis)
+    parts = call_op("reshape", call.args[0], newshape=split)
+    joined = call_op("reshape", _normalized(parts, over, call.attrs.epsilon, found.dtype), newshape=dims)
+    return _affine(call, joined, len(dims))
+
+
+def _l2_normalize(call: Call, data_before: Any) -> Any:
+    data, found = call.args[0], tensor_type(data_before)
+    assert found is not None
+    squares = call_op("sum", call_op("multiply", data, data), axis=call.attrs.axis, keepdims=True)
+    norm = call_op("sqrt", call_op("maximum", squares, const_like(call.attrs.eps, found.dtype)))
+    return call_op("divide", data, norm)
+
+
+def _dropout(call: Call, data_before: Any) -> Any:
+    return Tuple((call.args[0], call_op("ones_like", call.args[0])))
+
+
+_RULES: dict[str, Callable[[Call, Any], Any]] = {
+    "nn.batch_norm": _batch_norm,
+    "nn.layer_norm": _layer_norm,
+    "nn.instance_norm": _instance_norm,
+    "nn.group_norm": _group_norm,
+    "nn.l2_normalize": _l2_normalize,
+    "nn.dropout": _dropout,
+}
+"""By operator: ``rule(call, data before rewriting)`` returns what replaces a call whose operands are rewritten."""
+
+
+def _normalized(data: Any, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
+    """Return ``(data - mean) / sqrt(variance + epsilon)`` over some axes."""
+    mean = call_op("mean", data, axis=tuple(axes), keepdims=True)
+    centred = call_op("subtract", data, mean)
+    variance = call_op("mean", call_op("multiply", centred, centred), axis=tuple(axes), keepdims=True)
+    return call_op("multiply", centred, _inverse_deviation(variance, epsilon, dtype))
+
+
+def _inverse_deviation(variance: Any, epsilon: float, dtype: str) -> Any:
+    deviation = call_op("sqrt", call_op("add", variance, const_like(epsilon, dtype)))
+    return call_op("divide", const_like(1.0, dtype), deviation)
+
+
+def _affine(call: Call, value: Any, rank: int) -> Any:
+    """Return a value times gamma plus beta, as far as the call wants them."""
+    _, gamma, beta = call.args
+    axis = call.attrs.axis % rank
+    if call.attrs.scale:
+        value = call_op("multiply", value, _along(gamma, axis, rank))
+    if call.attrs.center:
+        value = call_op("add", value, _along(beta, axis, rank))
+    return value
+
+
+def _along(vector: Any, axis: int, rank: int) -> Any:
+    """Return a vector that broadcasts along an axis of a tensor."""
+    behind = rank - 1 - axis
+    return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
