@@ -70,7 +70,7 @@ function pressed(event) {
   const mod = apple ? event.metaKey : event.ctrlKey;
   if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : toggleRun);
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
-  if (event.altKey && /^Digit[1-7]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
+  if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
   if (event.key === "Escape" && !$("dialog[open]")) {
     for (const menu of $$("details.menu")) menu.open = false;
     return tell("unpin");

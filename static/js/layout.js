@@ -8,13 +8,18 @@ const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
   { name: "left", parts: ["#pane-source", "#pane-console"], direction: "vertical", sizes: [78, 22], least: 60 },
   { name: "rows", parts: ["#upper", "#lower"], direction: "vertical", sizes: [68, 32], least: 60 },
+  { name: "graph-rows", parts: ["#graph-upper", "#graph-lower"], direction: "vertical", sizes: [72, 28], least: 60 },
+  { name: "graph-upper", parts: ["#pane-graph", "#pane-drawing"], direction: "horizontal", sizes: [50, 50], least: 120 },
   { name: "upper", parts: ["#pane-loops", "#pane-llvm", "#pane-asm"], direction: "horizontal", sizes: [37, 33, 30], least: 90 },
   { name: "lower", parts: ["#pane-bench", "#pane-schedule"], direction: "horizontal", sizes: [66, 34], least: 120 },
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
 const made = new Map(); // name of a split -> what divides its open parts
 
-export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console"];
+export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console", "graph", "drawing", "kernels"];
+/** Panes that show a graph, or the code of one of its kernels; the others are there at both levels. */
+const LEVELS = { graph: ["graph", "drawing", "kernels"], code: ["loops", "llvm", "asm", "bench", "schedule"] };
+const BOXES = ["#upper", "#lower", "#graph-upper", "#graph-lower", "#left", "#right"];
 
 export function startLayout() {
   // A link says which panes it shows; else they are as this browser left them.
@@ -22,6 +27,7 @@ export function startLayout() {
   arrange();
   tabs();
   makeMenu();
+  offer();
   document.addEventListener("click", ({ target }) => {
     const heading = target.closest(".heading");
     if (heading) enlarge(heading.dataset.enlarge);
@@ -34,12 +40,34 @@ export function startLayout() {
 
 const closed = () => new Set(state.view.closed.split(" ").filter((pane) => ORDER.includes(pane)));
 
+const level = () => $("#right").dataset.level;
+const levelOf = (pane) => Object.keys(LEVELS).find((name) => LEVELS[name].includes(pane)) ?? level();
+const hasGraph = () => Boolean($("#strip .group.graph"));
+
+/** Show the panes of a level: "graph" or "code". */
+export function setLevel(name) {
+  const alone = $(".pane.alone");
+  if (alone && levelOf(alone.dataset.pane) !== name) enlarge(alone.dataset.pane);
+  $("#right").dataset.level = name;
+  arrange();
+  offer();
+  tell("shown");
+}
+
+/** Tabs and boxes are offered for panes that may have something to show. */
+function offer() {
+  for (const pane of LEVELS.graph) {
+    $(`#tabs [data-tab="${pane}"]`).hidden = !hasGraph();
+    $(`#panes-form [name="${pane}"]`).parentElement.hidden = !hasGraph();
+  }
+}
+
 /** Close a pane, or open it where it was; the last one stays. */
 export function setOpen(pane, open) {
   const now = closed();
   if (open) now.delete(pane);
   else now.add(pane);
-  if (now.size === ORDER.length) {
+  if (ORDER.every((other) => now.has(other) || levelOf(other) !== level())) {
     toast("One pane stays open");
     menu();
     return;
@@ -55,9 +83,9 @@ export function setOpen(pane, open) {
 /** Give the room to the panes that are open. */
 function arrange() {
   const shut = closed();
-  for (const pane of ORDER) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane));
+  for (const pane of ORDER) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level());
   // From the inside out: a row or column without an open pane takes no room either.
-  for (const box of ["#upper", "#lower", "#left", "#right"]) $(box).classList.toggle("closed", !$(".pane:not(.closed)", $(box)));
+  for (const box of BOXES) $(box).classList.toggle("closed", !$(".pane:not(.closed)", $(box)));
   SPLITS.forEach(split);
 }
 
@@ -153,6 +181,10 @@ export function enlarge(pane) {
 export function focusPane(pane) {
   const alone = $(".pane.alone");
   if (alone && alone.dataset.pane !== pane) enlarge(pane);
+  if (levelOf(pane) !== level()) {
+    if (levelOf(pane) === "graph" && !hasGraph()) return;
+    setLevel(levelOf(pane));
+  }
   if (!narrow.matches && closed().has(pane)) setOpen(pane, true);
   showPane(pane);
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();

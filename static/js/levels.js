@@ -1,7 +1,8 @@
 // The two levels of a model: its graph with the kernels, and the loops and code of one kernel.
 import { $, $$ } from "./dom.js";
 import { editor } from "./editor.js";
-import { on, readJson, state, tell } from "./state.js";
+import { setLevel } from "./layout.js";
+import { on, readJson, state } from "./state.js";
 import { setOption } from "./steps.js";
 
 let known = false; // whether the last answer had a graph
@@ -32,9 +33,8 @@ function arrived() {
 }
 
 function show(level) {
-  $("#right").dataset.level = level;
+  setLevel(level);
   mark();
-  tell("shown");
 }
 
 function mark() {
