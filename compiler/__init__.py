@@ -38,6 +38,7 @@ LATER = ("auto_scheduler", "autotvm", "meta_schedule", "micro", "relax", "rpc", 
 
 
 option_sources.append(lambda: importlib.import_module("compiler.driver.pipeline"))
+option_sources.append(lambda: importlib.import_module("compiler.relay.transform"))
 
 
 def public_names() -> list[str]:

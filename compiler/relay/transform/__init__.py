@@ -1,22 +1,49 @@
 """Passes over graphs, one a file: ``relay.transform``."""
 
+from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
+from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
+from compiler.relay.transform.dead_code_elimination import DeadCodeElimination
+from compiler.relay.transform.defuse_ops import DefuseOps
+from compiler.relay.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from compiler.relay.transform.eta_expand import EtaExpand
+from compiler.relay.transform.fast_math import FastMath
+from compiler.relay.transform.first_order_gradient import FirstOrderGradient
+from compiler.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass, function_pass
 from compiler.relay.transform.fuse_ops import FuseOps
+from compiler.relay.transform.gradient import gradient
 from compiler.relay.transform.infer_type import InferType, InferTypeLocal
+from compiler.relay.transform.inline import Inline
+from compiler.relay.transform.lambda_lift import LambdaLift
+from compiler.relay.transform.remove_unused_functions import RemoveUnusedFunctions
 from compiler.relay.transform.simplify_inference import SimplifyInference
 from compiler.relay.transform.to_a_normal_form import ToANormalForm, ToANormalFormExpr
 from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.transform.to_graph_normal_form import ToGraphNormalForm
 
 __all__ = [
+    "CanonicalizeCast",
+    "CanonicalizeOps",
+    "DeadCodeElimination",
+    "DefuseOps",
+    "EliminateCommonSubexpr",
+    "EtaExpand",
+    "FastMath",
+    "FirstOrderGradient",
+    "FoldConstant",
+    "FoldConstantExpr",
     "FunctionPass",
     "FuseOps",
     "InferType",
     "InferTypeLocal",
+    "Inline",
+    "LambdaLift",
+    "RemoveUnusedFunctions",
     "SimplifyInference",
     "ToANormalForm",
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
     "ToGraphNormalForm",
     "function_pass",
+    "gradient",
 ]

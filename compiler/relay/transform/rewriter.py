@@ -75,6 +75,12 @@ def call_op(name: str, *args: Any, **attrs: Any) -> Call:
     return call
 
 
+def along_axis(vector: Any, axis: int, rank: int) -> Any:
+    """Return a vector with axes of extent 1 behind it, so that it broadcasts along an axis of a tensor."""
+    behind = rank - 1 - axis % rank
+    return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
+
+
 def relay_op(expr: Any) -> RelayOp | None:
     """Return the operator that an expression calls, or None."""
     return expr.op if isinstance(expr, Call) and isinstance(expr.op, RelayOp) else None

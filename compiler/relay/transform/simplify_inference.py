@@ -9,6 +9,7 @@ from compiler.relay.expr import Call, Tuple
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
+    along_axis,
     call_op,
     const_like,
     dims_of,
@@ -47,8 +48,8 @@ def _batch_norm(call: Call, data_before: Any) -> Any:
     if attrs.center:
         shift = call_op("add", shift, beta)
     rank, axis = len(found.dims), attrs.axis % len(found.dims)
-    scaled = call_op("multiply", data, _along(scale, axis, rank))
-    return Tuple((call_op("add", scaled, _along(shift, axis, rank)), mean, variance))
+    scaled = call_op("multiply", data, along_axis(scale, axis, rank))
+    return Tuple((call_op("add", scaled, along_axis(shift, axis, rank)), mean, variance))
 
 
 def _layer_norm(call: Call, data_before: Any) -> Any:
@@ -124,13 +125,7 @@ def _affine(call: Call, value: Any, rank: int) -> Any:
     _, gamma, beta = call.args
     axis = call.attrs.axis % rank
     if call.attrs.scale:
-        value = call_op("multiply", value, _along(gamma, axis, rank))
+        value = call_op("multiply", value, along_axis(gamma, axis, rank))
     if call.attrs.center:
-        value = call_op("add", value, _along(beta, axis, rank))
+        value = call_op("add", value, along_axis(beta, axis, rank))
     return value
-
-
-def _along(vector: Any, axis: int, rank: int) -> Any:
-    """Return a vector that broadcasts along an axis of a tensor."""
-    behind = rank - 1 - axis
-    return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector

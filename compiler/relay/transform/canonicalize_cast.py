@@ -1,0 +1,52 @@
+"""CanonicalizeCast: widening casts stand where their result is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassInfo
+from compiler.relay.expr import Call
+from compiler.relay.operator import OpPattern
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import GraphMutator, op_name, relay_op, tensor_type, typed, users_of
+
+
+def CanonicalizeCast() -> FunctionPass:
+    """Return the pass that gives each user of a widening cast a cast of its own.
+
+    A cast that several kernels share is a kernel with a wide result in memory; copies are fused into the users, which
+    then read the narrow value::
+
+        %1 = cast(%0, "int32"); (exp(%1), tanh(%1))   ->   (exp(cast(%0, "int32")), tanh(cast(%0, "int32")))
+    """
+
+    def transform(func: Any, mod: Any, ctx: Any) -> Any:
+        return _Canonicalizer(users_of(func)).rewrite(func)
+
+    return FunctionPass(transform, PassInfo(3, "CanonicalizeCast", ("InferType",)))
+
+
+class _Canonicalizer(GraphMutator):
+    def __init__(self, users: dict[Any, int]) -> None:
+        super().__init__()
+        self._users = users
+
+    def visit_call(self, call: Call) -> Any:
+        new = super().visit_call(call)
+        op = relay_op(new)
+        if op is None or op.pattern > OpPattern.BROADCAST:
+            return new
+        args = tuple([self._own(old, arg) for old, arg in zip(call.args, new.args, strict=True)])
+        return new if all(a is b for a, b in zip(args, new.args, strict=True)) else rebuild(new, {"args": args})
+
+    def _own(self, old: Any, arg: Any) -> Any:
+        if self._users[old] < 2 or op_name(old) != "cast" or op_name(arg) != "cast" or not _widens(old):
+            return arg
+        return typed(rebuild(arg, {}), old.checked_type_)
+
+
+def _widens(cast: Call) -> bool:
+    before, after = tensor_type(cast.args[0]), tensor_type(cast)
+    return before is not None and after is not None and dt.parse(before.dtype).bits < dt.parse(after.dtype).bits

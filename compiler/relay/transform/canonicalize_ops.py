@@ -1,0 +1,27 @@
+"""CanonicalizeOps: operators that are a special case of others are written as these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.relay.expr import Call
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import GraphMutator, along_axis, call_op, dims_of, mutator_pass, op_name
+
+
+def CanonicalizeOps() -> FunctionPass:
+    """Return the pass that writes the addition of a bias as a plain addition, which more passes know::
+
+    nn.bias_add(%x, %b)     ->        add(%x, expand_dims(%b, axis=1, num_newaxis=2))
+    """
+    return mutator_pass(_Canonicalizer, 3, "CanonicalizeOps", "InferType")
+
+
+class _Canonicalizer(GraphMutator):
+    def visit_call(self, call: Call) -> Any:
+        new = super().visit_call(call)
+        dims = dims_of(call.args[0]) if op_name(new) == "nn.bias_add" else None
+        if dims is None:
+            return new
+        data, bias = new.args
+        return call_op("add", data, along_axis(bias, new.attrs.axis, len(dims)))

@@ -1,0 +1,138 @@
+"""FoldConstant: what can be computed before the model runs is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.module import IRModule
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Constant, If, Let, Tuple, Var, const
+from compiler.relay.operator import RelayOp
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, outside_kernels, relay_op, type_of
+from compiler.relay.ty import TensorType, TupleType, Type
+
+_ALWAYS_SMALL = 1 << 20
+_GROWTH = 2
+
+
+def FoldConstant(fold_qnn: bool = False) -> FunctionPass:
+    """Return the pass that evaluates operators whose operands are constants, and takes decided branches::
+
+        %0 = add(1f, 2f);
+        multiply(%x, %0)        ->        multiply(%x, 3f)
+
+    Values are computed by the operators' NumPy references.  What has effects stays, and so does what would only make
+    the program bigger: results above one MiB that have more than twice the bytes of what they are computed from.
+
+    Parameters
+    ----------
+    fold_qnn : bool
+        Accepted for TVM's programs: quantised operators are folded like all others.
+    """
+    return mutator_pass(_Folder, 2, "FoldConstant", "InferType")
+
+
+def FoldConstantExpr(expr: Any, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
+    """Return one expression with its constant parts folded; see :func:`FoldConstant`."""
+    type_of(expr)
+    return _Folder().rewrite(expr)
+
+
+class _Folder(GraphMutator):
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[Any, list[Var]] = {}
+
+    def rewrite(self, expr: Any) -> Any:
+        for part in post_order(expr, outside_kernels):
+            if isinstance(part, Let):
+                self._names.setdefault(part.value, []).append(part.var)
+        return super().rewrite(expr)
+
+    def visit(self, expr: Any) -> Any:
+        result = super().visit(expr)
+        if expr in self._names and isinstance(result, Constant):
+            # Values of names come before their uses, so that the uses find the constant.
+            self.memo_map.update(dict.fromkeys(self._names[expr], result))
+        return result
+
+    def visit_let(self, let: Let) -> Any:
+        return self.visit(let.body) if isinstance(self.visit(let.value), Constant) else super().visit_let(let)
+
+    def visit_if(self, i: If) -> Any:
+        cond = self.visit(i.cond)
+        if isinstance(cond, Constant):
+            return self.visit(i.true_branch if bool(cond.value) else i.false_branch)
+        return super().visit_if(i)
+
+    def visit_call(self, call: Call) -> Any:
+        new = super().visit_call(call)
+        op = relay_op(new)
+        if op is None or op.stateful:
+            return new
+        from_type = _FROM_TYPES.get(op.name)
+        if from_type is not None:
+            found = from_type(new, type_of(call.args[0]))
+            return new if found is None else found
+        values = [_known(arg) for arg in new.args]
+        if op.reference is None or any(v is None for v in values) or _grows(type_of(call), values):
+            return new
+        return _evaluate(op, new, values, type_of(call))
+
+
+def _evaluate(op: RelayOp, call: Call, values: list[Any], t: Type) -> Any:
+    assert op.reference is not None
+    with np.errstate(all="ignore"):
+        return _as_constant(op.reference(call.attrs, *values), t)
+
+
+def _as_constant(value: Any, t: Type) -> Any:
+    if isinstance(t, TupleType):
+        return Tuple(tuple(_as_constant(v, part) for v, part in zip(value, t.fields, strict=True)))
+    assert isinstance(t, TensorType)
+    return const(np.asarray(value), t.dtype)
+
+
+def _known(expr: Any) -> Any:
+    """Return the value of a constant, or of a tuple of constants; None for everything else."""
+    if isinstance(expr, Constant):
+        return expr.value
+    if not isinstance(expr, Tuple):
+        return None
+    values = tuple(_known(f) for f in expr.fields)
+    return None if any(v is None for v in values) else values
+
+
+def _grows(t: Type, values: list[Any]) -> bool:
+    """Return whether a result is big without need; one whose size nobody knows yet has what its inputs make of it."""
+    size = _bytes_of_type(t)
+    return size > _ALWAYS_SMALL and size > _GROWTH * sum(_bytes_of_value(v) for v in values)
+
+
+def _bytes_of_type(t: Type) -> int:
+    if isinstance(t, TupleType):
+        return sum(_bytes_of_type(part) for part in t.fields)
+    assert isinstance(t, TensorType)
+    return int(np.prod(t.concrete_shape, dtype=np.int64)) * 8 if t.is_static else 0
+
+
+def _bytes_of_value(value: Any) -> int:
+    return sum(_bytes_of_value(v) for v in value) if isinstance(value, tuple) else int(value.size) * 8
+
+
+def _shape_of(call: Call, t: Type) -> Any:
+    return const(np.asarray(t.concrete_shape), call.attrs.dtype) if isinstance(t, TensorType) and t.is_static else None
+
+
+def _size_of(call: Call, t: Type) -> Any:
+    if not isinstance(t, TensorType) or not t.is_static:
+        return None
+    return const(np.asarray(np.prod(t.concrete_shape, dtype=np.int64)), call.attrs.dtype)
+
+
+_FROM_TYPES: dict[str, Callable[[Call, Type], Any]] = {"shape_of": _shape_of, "ndarray_size": _size_of}
+"""Operators whose result follows from the type of their operand."""
