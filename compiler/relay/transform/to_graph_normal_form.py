@@ -30,8 +30,14 @@ class ToGraphNormalForm(FunctionPass):
 
 def to_graph_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
     """Return a function whose body is a graph."""
-    parts = post_order_outside_kernels(func.body)
-    effects = Effects(func, mod)
+    body = graph_normal_form(func.body, mod)
+    return func if body is func.body else rebuild(func, {"body": body})
+
+
+def graph_normal_form(expr: Any, mod: IRModule | None = None) -> Any:
+    """Return an expression as a graph."""
+    parts = post_order_outside_kernels(expr)
+    effects = Effects(expr, mod)
     values = {let.var: let.value for let in parts if isinstance(let, Let) and not _keeps_name(let, effects)}
     new: dict[Any, Any] = {}
     for part in parts:
@@ -47,8 +53,7 @@ def to_graph_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Fun
         else:
             with derived_from(part.span):
                 new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])
-    body = new[func.body]
-    return func if body is func.body else rebuild(func, {"body": body})
+    return new[expr]
 
 
 def _keeps_name(let: Let, effects: Effects) -> bool:

@@ -1,0 +1,115 @@
+"""DeadCodeElimination: what nothing uses is not computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import Effects, operands, post_order
+from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
+from compiler.relay.expr import Function, Let, Var
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.let_binding import with_operands
+
+
+class DeadCodeElimination(FunctionPass):
+    """Removes lets whose variable nothing that is needed uses::
+
+        fn (%x) { let %a = nn.relu(%x); let %b = tanh(%x); %b }
+        fn (%x) { let %b = tanh(%x); %b }
+
+    Parameters
+    ----------
+    inline_once : bool
+        Whether values that are used once are put in the place of their names.
+    ignore_impurity : bool
+        Whether values that may have effects are removed as well.
+    """
+
+    def __init__(self, inline_once: bool = False, ignore_impurity: bool = False) -> None:
+        self.inline_once = inline_once
+        self.ignore_impurity = ignore_impurity
+        super().__init__(self._eliminate, PassInfo(1, "DeadCodeElimination"))
+
+    def _eliminate(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        effects = Effects(func, mod)
+
+        def stays(value: Any) -> bool:
+            return not self.ignore_impurity and effects.of(value)
+
+        uses = _Uses(func, stays)
+        once = {let.var: let.value for let in uses.lets if self.inline_once and uses.once(let) and not stays(let.value)}
+        return _rebuilt(func, uses, once)
+
+
+class _Uses:
+    """Which variables are needed, how often they are used, and inside of which function."""
+
+    def __init__(self, func: Function, stays: Any) -> None:
+        self.lets: list[Let] = []
+        self.needed: set[Any] = set()
+        self.kept: set[Var] = set()
+        """Variables that nothing may need, but whose values have effects."""
+        self._count: dict[Any, int] = {}
+        self._home: dict[Any, Any] = {}
+        self._used_in: dict[Any, Any] = {}
+        values: dict[Var, Any] = {}
+        todo: list[tuple[Any, Any]] = [(func.body, func)]
+        for part in post_order(func.body):
+            if isinstance(part, Let):
+                values[part.var] = part.value
+        while todo:
+            part, home = todo.pop()
+            self._count[part] = self._count.get(part, 0) + 1
+            if part in self.needed:
+                continue
+            self.needed.add(part)
+            self._used_in[part] = home
+            if isinstance(part, Let):
+                self.lets.append(part)
+                self._home[part.var] = home
+                todo.append((part.body, home))
+                if stays(part.value):
+                    self.kept.add(part.var)
+                    todo.append((part.value, home))
+            elif isinstance(part, Var):
+                todo += [(values[part], home)] if part in values else []
+            else:
+                inside = part if isinstance(part, Function) else home
+                todo += [(p, inside) for p in operands(part)]
+
+    def once(self, let: Let) -> bool:
+        """Return whether a value is used in one place only, which is evaluated once if its name is."""
+        if self._count.get(let.var) != 1:
+            return False
+        return isinstance(let.value, Function) or self._used_in[let.var] is self._home[let.var]
+
+
+def _rebuilt(func: Function, uses: _Uses, once: dict[Var, Any]) -> Function:
+    new: dict[Any, Any] = {}
+    for part in post_order_outside_kernels(func.body):
+        if isinstance(part, Let):
+            new[part] = _let(part, new, uses, once)
+        elif part in once:
+            new[part] = new[once[part]]
+        else:
+            with derived_from(part.span):
+                new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])
+    body = new[func.body]
+    return func if body is func.body else rebuild(func, {"body": body})
+
+
+def _let(let: Let, new: dict[Any, Any], uses: _Uses, once: dict[Var, Any]) -> Any:
+    value, body = new[let.value], new[let.body]
+    if let.var in once or not (let.var in uses.needed or let.var in uses.kept):
+        return body
+    if value is let.value and body is let.body:
+        return let
+    with derived_from(let.span):
+        return rebuild(let, {"value": value, "body": body})
+
+
+register_named_pass("DeadCodeElimination", DeadCodeElimination)

@@ -1,0 +1,70 @@
+"""EtaExpand: functions that are values are written as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.types import FuncType, TypeVar
+from compiler.relay.adt import Constructor
+from compiler.relay.expr import Call, Function, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_module
+from compiler.relay.inference.solver import substitute_types
+
+
+class EtaExpand(Pass):
+    """Wraps constructors, and functions of the module, into functions of their own where they are not called::
+
+        @map(Some, %xs)
+        @map(fn (%x) { Some(%x) }, %xs)
+
+    Parameters
+    ----------
+    expand_constructor, expand_global_var : bool
+        What to wrap.
+    """
+
+    def __init__(self, expand_constructor: bool = True, expand_global_var: bool = False) -> None:
+        self.expand_constructor = expand_constructor
+        self.expand_global_var = expand_global_var
+        self.info = PassInfo(1, "EtaExpand")
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        typed = infer_module(mod)
+        expand = _Expand(self.expand_constructor, self.expand_global_var)
+        return typed.with_functions(
+            {var: expand.visit(func) if isinstance(func, Function) else func for var, func in typed.items()}
+        )
+
+
+class _Expand(ExprMutator):
+    def __init__(self, constructors: bool, global_vars: bool) -> None:
+        super().__init__()
+        self._kinds = ((Constructor,) if constructors else ()) + ((GlobalVar,) if global_vars else ())
+
+    def visit_call(self, call: Call) -> Any:
+        if not isinstance(call.op, self._kinds):
+            return super().visit_call(call)
+        args = self._all(call.args)  # what is called is no value
+        return call if args is call.args else rebuild(call, {"args": args})
+
+    def visit_constructor(self, con: Constructor) -> Any:
+        return _wrapped(con) if isinstance(con, self._kinds) else con
+
+    def visit_global_var(self, gvar: GlobalVar) -> Any:
+        return _wrapped(gvar) if isinstance(gvar, self._kinds) else gvar
+
+
+def _wrapped(value: Any) -> Any:
+    t = value.checked_type
+    if not isinstance(t, FuncType):
+        return value
+    fresh = {old: TypeVar(old.name_hint) for old in t.type_params}
+    params = tuple(Var("x", substitute_types(a, dict(fresh))) for a in t.arg_types)
+    return Function(params, Call(value, params), substitute_types(t.ret_type, dict(fresh)), tuple(fresh.values()))
+
+
+register_named_pass("EtaExpand", EtaExpand)

@@ -1,0 +1,131 @@
+"""FirstOrderGradient: gradients of graphs of operators, by reverse accumulation.
+
+The operators of the graph are gone through from the result to the parameters; what an operator adds to the gradients of
+its arguments stands in its registration.  See Griewank and Walther, "Evaluating Derivatives" (2008), chapter 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.types import Type
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.inference import infer_expr
+from compiler.relay.operator import RelayOp
+from compiler.relay.transform.gradient_values import apply, ones, operator_gradient, zeros
+from compiler.relay.transform.splice import splice_calls
+from compiler.relay.transform.to_graph_normal_form import graph_normal_form
+from compiler.relay.ty import TupleType
+
+
+class FirstOrderGradient(Pass):
+    """Makes every function return its result and the gradients of its parameters; see ``gradient``."""
+
+    def __init__(self) -> None:
+        self.info = PassInfo(0, "FirstOrderGradient")
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = {var: first_order(f, mod) if isinstance(f, Function) else f for var, f in mod.items()}
+        return mod.with_functions(functions)
+
+
+def first_order(func: Function, mod: IRModule | None) -> Function:
+    """Return the function of a graph's result and gradients.
+
+    Raises
+    ------
+    ArgumentError
+        If the body is more than operators and tuples.
+    """
+    # Functions that are called where they stand, such as fused groups, are what they compute.
+    body = splice_calls(graph_normal_form(func.body, mod))
+    infer_expr(body, mod)
+    grads = _Accumulation(body, func.params)
+    result = Tuple((body, Tuple(tuple(grads.total(p) for p in func.params))))
+    return Function(func.params, result, None, func.type_params, func.attrs)
+
+
+class _Accumulation:
+    """The gradients of a result with respect to all that it is made of.
+
+    What users have added is kept for each tensor: of a tuple by the path of indices that leads to it.
+    """
+
+    def __init__(self, body: Any, params: tuple[Var, ...]) -> None:
+        order = post_order(body)
+        self._grads: dict[Any, dict[tuple[int, ...], Any]] = {}
+        self._needed: set[Any] = set(params)
+        for part in order:
+            if any(p in self._needed for p in _tensors_of(part)):
+                self._needed.add(part)
+        self._add(body, (), ones(body), infer_expr(body))
+        for part in reversed(order):
+            if part in self._needed and part in self._grads:
+                with derived_from(part.span):
+                    self._go_through(part)
+
+    def total(self, expr: Any, path: tuple[int, ...] = (), t: Type | None = None) -> Any:
+        """Return the gradient with respect to an expression, or to a place in a tuple: zeros if nothing uses it."""
+        t = infer_expr(expr) if t is None else t
+        if isinstance(t, TupleType):
+            return Tuple(tuple(self.total(expr, (*path, i), field) for i, field in enumerate(t.fields)))
+        found = self._grads.get(expr, {}).get(path)
+        return zeros(_element(expr, path)) if found is None else found
+
+    def _go_through(self, part: Any) -> None:
+        match part:
+            case Var() | Constant():
+                return
+            case Tuple():
+                for (index, *rest), grad in self._grads[part].items():
+                    self._add_at(part.fields[index], tuple(rest), grad)
+            case TupleGetItem():
+                for path, grad in self._grads[part].items():
+                    self._add_at(part.tuple_value, (part.index, *path), grad)
+            case Call(op=RelayOp()):
+                for arg, grad in zip(part.args, operator_gradient(part, self.total(part)), strict=True):
+                    if grad is not None:
+                        self._add(arg, (), grad, infer_expr(arg))
+            case _:
+                what = f"the call of {part.op}" if isinstance(part, Call) else type(part).__name__
+                raise ArgumentError(
+                    f"gradient: mode 'first_order' differentiates operators and tuples only, not {what}"
+                )
+
+    def _add(self, expr: Any, path: tuple[int, ...], grad: Any, t: Type) -> None:
+        if isinstance(t, TupleType):
+            for i, field in enumerate(t.fields):
+                self._add(expr, (*path, i), grad.fields[i] if isinstance(grad, Tuple) else TupleGetItem(grad, i), field)
+        else:
+            self._add_at(expr, path, grad)
+
+    def _add_at(self, expr: Any, path: tuple[int, ...], grad: Any) -> None:
+        if expr in self._needed:
+            grads = self._grads.setdefault(expr, {})
+            grads[path] = apply("add", grads[path], grad) if path in grads else grad
+
+
+def _element(expr: Any, path: tuple[int, ...]) -> Any:
+    for index in path:
+        expr = TupleGetItem(expr, index)
+    return expr
+
+
+def _tensors_of(part: Any) -> tuple[Any, ...]:
+    match part:
+        case Call():
+            return part.args
+        case Tuple():
+            return part.fields
+        case TupleGetItem():
+            return (part.tuple_value,)
+        case _:
+            return ()
+
+
+register_named_pass("FirstOrderGradient", FirstOrderGradient)

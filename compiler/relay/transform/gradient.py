@@ -1,0 +1,47 @@
+"""The gradient of a function: ``relay.transform.gradient``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import expected
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.origin import derived_from
+from compiler.relay.expr import Function
+from compiler.relay.transform.first_order_gradient import first_order
+from compiler.relay.transform.higher_order_gradient import higher_order
+
+_MODES = {"first_order": first_order, "higher_order": higher_order}
+
+
+def gradient(expr: Any, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
+    """Return the function that computes what a function computes, and the gradients of that.
+
+    Parameters
+    ----------
+    expr : Function or GlobalVar
+        With parameters that are tensors, or tuples of tensors.
+    mod : IRModule, optional
+        The functions that it calls.
+    mode : str
+        ``first_order`` for graphs of operators; ``higher_order`` for programs with functions as values, branches,
+        recursion, references and data types.
+
+    Returns
+    -------
+    Function
+        Of the same parameters; its value is ``(result, (gradient of each parameter, …))``, where the result's elements
+        are weighted with ones.
+
+    Raises
+    ------
+    ArgumentError
+        If the program has something that the mode cannot differentiate.
+    """
+    if mode not in _MODES:
+        expected("gradient", "mode", " or ".join(repr(m) for m in _MODES), mode)
+    func = mod[expr] if isinstance(expr, GlobalVar) and mod is not None else expr
+    if not isinstance(func, Function):
+        expected("gradient", "expr", "a Function, or the GlobalVar of one in mod", expr)
+    with derived_from(func.span):
+        return _MODES[mode](func, mod)

@@ -1,0 +1,63 @@
+"""What both kinds of gradients are made of: ones, zeros, and the gradient of one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
+from compiler.ir.op import Op
+from compiler.ir.types import Type
+from compiler.relay.expr import Call, Tuple, TupleGetItem, as_expr
+from compiler.relay.inference import infer_expr
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType, TupleType, tensor_types
+
+
+def apply(name: str, *args: Any) -> Any:
+    """Return the call of an operator."""
+    operator: Any = Op.get(name)
+    return operator(*args)
+
+
+def ones(expr: Any) -> Any:
+    """Return ones in the shape of an expression, a tuple of them for a tuple."""
+    return map_tensors(infer_expr(expr), expr, lambda tensor: apply("ones_like", tensor))
+
+
+def zeros(expr: Any) -> Any:
+    """Return zeros in the shape of an expression, a tuple of them for a tuple."""
+    return map_tensors(infer_expr(expr), expr, lambda tensor: apply("zeros_like", tensor))
+
+
+def map_tensors(t: Type, expr: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a value of the type ``t`` with every tensor in it changed."""
+    if isinstance(t, TupleType):
+        fields = expr.fields if isinstance(expr, Tuple) else [TupleGetItem(expr, i) for i in range(len(t.fields))]
+        return Tuple(tuple(map_tensors(f, e, change) for f, e in zip(t.fields, fields, strict=True)))
+    if not isinstance(t, TensorType):
+        raise ArgumentError(f"gradient: expected tensors and tuples of them, got a value of type {t}")
+    return change(expr)
+
+
+def operator_gradient(call: Call, grad: Any) -> Sequence[Any]:
+    """Return what a call adds to the gradient of each of its arguments; None where that is nothing.
+
+    Raises
+    ------
+    ArgumentError
+        If the operator has no gradient.
+    """
+    op = call.op
+    assert isinstance(op, RelayOp)
+    if op.gradient is None:
+        if not any(dt.is_float(t.dtype) for t in tensor_types([infer_expr(call)])):
+            return (None,) * len(call.args)  # integers and truth values do not change by a little
+        raise ArgumentError(f"gradient: operator {op.name} has no gradient")
+    grads = [as_expr(g) for g in op.gradient(call, grad)]
+    return [g if _differentiable(arg) else None for arg, g in zip(call.args, grads, strict=True)]
+
+
+def _differentiable(arg: Any) -> bool:
+    return any(dt.is_float(t.dtype) for t in tensor_types([infer_expr(arg)]))

@@ -1,0 +1,111 @@
+"""Inline: calls of small functions become what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import Effects, post_order
+from compiler.relay.analysis.scopes import is_atom
+from compiler.relay.expr import Call, Function, Let, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.transform.copies import copy_with
+
+
+class Inline(Pass):
+    """Replaces calls of functions with the attribute ``Inline`` by their bodies, and removes those functions.
+
+    A function that calls itself, directly or not, stays; so does one that is used as a value::
+
+        def @main(%x) { @twice(nn.relu(%x)) }           def @twice(%y) Inline=1 { add(%y, %y) }
+        def @main(%x) { add(nn.relu(%x), nn.relu(%x)) }         (one nn.relu, used twice)
+    """
+
+    def __init__(self) -> None:
+        self.info = PassInfo(1, "Inline")
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        calls = {var: _used(func) for var, func in mod.items() if isinstance(func, Function)}
+        order = _callees_first(calls)
+        inlined = {var for var in order if mod[var].attrs.get("Inline") and not _recursive(var, calls)}
+        functions: dict[GlobalVar, Any] = dict(mod.items())
+        for var in order:
+            bodies = {callee: functions[callee] for callee in calls[var] if callee in inlined}
+            if bodies:
+                with derived_from(mod[var].span):
+                    functions[var] = _Inliner(bodies, Effects(mod[var], mod)).visit(functions[var])
+        still_used = {used for var in order if var not in inlined for used in _used(functions[var])}
+        gone = {var for var in inlined if var not in still_used and var.name_hint != "main"}
+        return mod.with_functions({var: func for var, func in functions.items() if var not in gone})
+
+
+class _Inliner(ExprMutator):
+    def __init__(self, bodies: Mapping[GlobalVar, Function], effects: Effects) -> None:
+        super().__init__()
+        self._bodies = bodies
+        self._effects = effects
+
+    def visit_call(self, call: Call) -> Any:
+        func = self._bodies.get(call.op)
+        if func is None:
+            return super().visit_call(call)
+        return inlined(func, [self.visit(arg) for arg in call.args], any(self._effects.of(arg) for arg in call.args))
+
+
+def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
+    """Return what a call of a function computes, as an expression of its own.
+
+    Parameters
+    ----------
+    func : Function
+    args : sequence of Expr
+    in_order : bool
+        Whether the arguments must be evaluated before the body, each once, whatever the body does with them.
+    """
+    named: list[tuple[Var, Any]] = []
+    new: dict[Any, Any] = {}
+    for param, arg in zip(func.params, args, strict=True):
+        new[param] = arg
+        if in_order and not is_atom(arg):
+            new[param] = Var(param.name_hint)
+            named.append((new[param], arg))
+    body = copy_with(func.body, new, func.type_params)
+    for var, arg in reversed(named):
+        body = Let(var, arg, body)
+    return body
+
+
+def _used(func: Any) -> list[GlobalVar]:
+    return [part for part in post_order(func) if isinstance(part, GlobalVar)]
+
+
+def _callees_first(calls: Mapping[GlobalVar, Sequence[GlobalVar]]) -> list[GlobalVar]:
+    order: dict[GlobalVar, None] = {}
+    visited: set[GlobalVar] = set()
+    stack = [(var, False) for var in reversed(list(calls))]
+    while stack:
+        var, ready = stack.pop()
+        if ready:
+            order[var] = None
+        elif var not in visited:
+            visited.add(var)
+            stack.append((var, True))
+            stack.extend((callee, False) for callee in calls[var] if callee in calls)
+    return list(order)
+
+
+def _recursive(var: GlobalVar, calls: Mapping[GlobalVar, Sequence[GlobalVar]]) -> bool:
+    reached: set[GlobalVar] = set()
+    todo = list(calls[var])
+    while todo:
+        callee = todo.pop()
+        if callee not in reached:
+            reached.add(callee)
+            todo.extend(calls.get(callee, ()))
+    return var in reached
+
+
+register_named_pass("Inline", Inline)

@@ -1,0 +1,100 @@
+"""LambdaLift: local functions become functions of the module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import free_type_vars, free_vars
+from compiler.relay.analysis.scopes import is_kernel
+from compiler.relay.expr import Call, Function, Let, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_module
+
+
+class LambdaLift(Pass):
+    """Makes a function of the module of every local function.
+
+    Where it uses variables from around it, it becomes the result of a function of those variables, which has the
+    attribute ``Closure``::
+
+        def @main(%x) { let %f = fn (%y) { add(%x, %y) }; %f(%x) }
+        def @main(%x) { let %f = @lifted_f(%x); %f(%x) }
+        def @lifted_f(%x) Closure=1 { fn (%y) { add(%x, %y) } }
+    """
+
+    def __init__(self) -> None:
+        self.info = PassInfo(1, "LambdaLift")
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        names = {var.name_hint for var in mod}
+        functions: dict[GlobalVar, Any] = {}
+        for var, func in infer_module(mod).items():
+            functions[var] = func
+            if isinstance(func, Function) and not is_kernel(func) and not func.attrs.get("Closure"):
+                lifter = _Lifter(names)
+                functions[var] = lifter.lift_inside(func)
+                functions.update(lifter.lifted)
+        return mod.with_functions(functions)
+
+
+class _Lifter(ExprMutator):
+    def __init__(self, names: set[str]) -> None:
+        super().__init__()
+        self.lifted: dict[GlobalVar, Function] = {}
+        self._names = names
+
+    def lift_inside(self, func: Function) -> Function:
+        """Return a function of the module without local functions."""
+        with derived_from(func.span):
+            return self._fields(func, body=self.visit(func.body))  # type: ignore[no-any-return]
+
+    def visit_let(self, let: Let) -> Any:
+        if isinstance(let.value, Function) and not is_kernel(let.value):
+            self.memo_map[let.value] = self._lift(let.value, let.var)
+        return super().visit_let(let)
+
+    def visit_function(self, fn: Function) -> Any:
+        return fn if is_kernel(fn) else self._lift(fn, None)
+
+    def _lift(self, fn: Function, name: Var | None) -> Any:
+        """Return what stands for a local function; ``name`` is the variable by which it may call itself."""
+        captured = tuple(v for v in free_vars(fn) if v is not name)
+        gvar = GlobalVar(self._fresh("lifted" if name is None else f"lifted_{name.name_hint}"))
+        inside = {old: Var(old.name_hint, old.type_annotation or old.checked_type_) for old in captured}
+        body = self.visit(fn.body)
+        itself = Call(gvar, tuple(inside.values())) if captured else gvar
+        body = _Rename({**inside, **({name: itself} if name is not None else {})}).visit(body)
+        lifted = rebuild(fn, {"body": body})
+        if captured:
+            lifted = Function(tuple(inside.values()), lifted, None, (), Attrs(Closure=1))
+        # It stands on its own now, and is generic in what the function around it was generic in.
+        outer_types = tuple(free_type_vars(lifted))
+        if outer_types:
+            lifted = rebuild(lifted, {"type_params": (*lifted.type_params, *outer_types)})
+        self.lifted[gvar] = lifted
+        return Call(gvar, captured) if captured else gvar
+
+    def _fresh(self, wanted: str) -> str:
+        name, count = wanted, 0
+        while name in self._names:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._names.add(name)
+        return name
+
+
+class _Rename(ExprMutator):
+    def __init__(self, new: dict[Any, Any]) -> None:
+        super().__init__()
+        self._new = new
+
+    def visit_var(self, var: Var) -> Any:
+        return self._new.get(var, var)
+
+
+register_named_pass("LambdaLift", LambdaLift)

@@ -1,0 +1,46 @@
+"""RemoveUnusedFunctions: what nothing calls is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Function
+
+
+class RemoveUnusedFunctions(Pass):
+    """Removes the functions that cannot be reached from the entry functions.
+
+    Parameters
+    ----------
+    entry_functions : sequence of str, optional
+        Their names; ``main`` when left out.  Names that the module does not have are passed over.
+    """
+
+    def __init__(self, entry_functions: Sequence[str] | None = None) -> None:
+        self.entry_functions = tuple(entry_functions or ("main",))
+        self.info = PassInfo(1, "RemoveUnusedFunctions")
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        reached = reachable_functions(mod, [name for name in self.entry_functions if name in mod])
+        return mod.with_functions({var: func for var, func in mod.items() if var in reached})
+
+
+def reachable_functions(mod: IRModule, entries: Sequence[str]) -> set[GlobalVar]:
+    """Return the variables of the functions that functions call, directly or not, themselves included."""
+    todo = [mod.get_global_var(name) for name in entries]
+    reached: set[GlobalVar] = set(todo)
+    while todo:
+        func = mod[todo.pop()]
+        if not isinstance(func, Function):
+            continue
+        for part in post_order(func):
+            if isinstance(part, GlobalVar) and part in mod and part not in reached:
+                reached.add(part)
+                todo.append(part)
+    return reached
+
+
+register_named_pass("RemoveUnusedFunctions", RemoveUnusedFunctions)
