@@ -202,6 +202,10 @@ class Compiler:
 
         return self._flights.join(key, work)
 
+    def known(self, workspace: Workspace) -> Answer | None:
+        """Return what a workspace's compilation gave, if that was asked for of late."""
+        return self._cache.get(content_key("compile", workspace))
+
     def run(self, workspace: Workspace, client: Client, seq: int | None = None) -> Answer:
         """Run the script in full, alone on its cores, and return all that was seen and measured.
 

@@ -12,6 +12,7 @@ from app.artifacts import Answer, Kernel, Listing, Measurement, Unit
 from app.differences import Diff, diff
 from app.drawing import Chunk, chunks, line_links
 from app.instructions import describe_instructions
+from app.outputs import fingerprints
 from app.timeline import Row, Stop, describe, stops, timeline
 
 
@@ -215,6 +216,7 @@ class Page:
             "origins": origin_rows(self.answer),
             "problems": self.answer.problems,
             "measurements": self.answer.measurements,
+            "outputs": fingerprints(self.answer),
         }
 
 

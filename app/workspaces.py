@@ -13,7 +13,7 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -65,6 +65,7 @@ _links = Table(
     Column("created", Float, nullable=False),
     Column("compiler", String(64), nullable=False),
     Column("cpu", String(128), nullable=False, server_default=""),
+    Column("outputs", String(400), nullable=False, server_default="{}"),
 )
 _tokens = Table(
     "tokens",
@@ -102,6 +103,8 @@ class OpenedLink(Struct, frozen=True, kw_only=True):
     """Version of the compiler that the link was made with."""
     cpu: str
     """Model of the processor that it was made on."""
+    outputs: dict[str, str] = {}
+    """Fingerprint of what each pane showed when it was made, where that is known."""
 
 
 _decoders: dict[int, msgspec.msgpack.Decoder[SharedState]] = {1: msgspec.msgpack.Decoder(SharedState)}
@@ -146,7 +149,7 @@ class Links:
     """
 
     def __init__(self, url: str | URL, compiler: str, cpu: str) -> None:
-        self._made_with = {"compiler": compiler, "cpu": cpu[:128]}
+        self.made_with = {"compiler": compiler, "cpu": cpu[:128]}
         try:
             self._engine = open_database(url)
             self._create_tables()
@@ -189,22 +192,29 @@ class Links:
     def _name(self, content: bytes) -> str:
         return spell(hmac.digest(self._key, content, hashlib.sha256))
 
-    def create(self, state: SharedState) -> SavedLink:
-        """Store a state; the same state always gets the same id."""
+    def create(self, state: SharedState, outputs: Mapping[str, str] | None = None) -> SavedLink:
+        """Store a state; the same state always gets the same id.
+
+        Parameters
+        ----------
+        state : SharedState
+        outputs : mapping, optional
+            Fingerprint of what each pane shows now, kept beside the content with the compiler's version and the CPU.
+        """
         content = canonical(state)
         name = self._name(content)
         token = secrets.token_urlsafe(18)
         for _ in range(LONGEST):
             try:
                 with self._engine.begin() as connection:
-                    link = self._place(connection, name, content)
+                    link = self._place(connection, name, content, outputs or {})
                     connection.execute(insert(_tokens).values(digest=_digest(token), link=link))
                 return SavedLink(id=link, delete_token=token)
             except IntegrityError:
                 continue  # somebody stored or deleted under this very id in the meantime: look again
         raise Damaged("the database refuses to store this link")
 
-    def _place(self, connection: Connection, name: str, content: bytes) -> str:
+    def _place(self, connection: Connection, name: str, content: bytes, outputs: Mapping[str, str]) -> str:
         """Return the id that the content has, or store it under the shortest that is free."""
         prefixes = [name[:length] for length in range(SHORTEST, LONGEST + 1)]
         taken: Sequence[Any] = connection.execute(
@@ -215,7 +225,8 @@ class Links:
                 return str(row.id)
         ids = {row.id for row in taken}
         link = next(prefix for prefix in prefixes if prefix not in ids)
-        row = {"id": link, "content": zlib.compress(content), "created": time.time(), **self._made_with}
+        made = {"created": time.time(), "outputs": msgspec.json.encode(outputs).decode(), **self.made_with}
+        row = {"id": link, "content": zlib.compress(content), **made}
         connection.execute(insert(_links).values(row))
         return link
 
@@ -238,9 +249,11 @@ class Links:
             if not self._name(content).startswith(link):
                 raise Damaged(f"what is stored under {link!r} is not what it was made of")
             state = decode(content)
+            outputs = msgspec.json.decode(row.outputs, type=dict[str, str])
         except (zlib.error, KeyError, IndexError, msgspec.DecodeError) as error:
             raise Damaged(f"what is stored under {link!r} cannot be read any more") from error
-        return OpenedLink(id=link, state=state, created=row.created, compiler=row.compiler, cpu=row.cpu)
+        made = {"created": row.created, "compiler": row.compiler, "cpu": row.cpu, "outputs": outputs}
+        return OpenedLink(id=link, state=state, **made)
 
     def delete(self, link: str, token: str) -> None:
         """Take a link back; what others shared too stays for them.

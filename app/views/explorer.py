@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -26,10 +26,13 @@ from app.security import allow_embedding
 from app.services import present_services
 from app.timeline import describe
 from app.views import graphs
+from app.workspaces import OpenedLink
 from compiler.target.assembly_targets import assembly_targets
 
 bp = Blueprint("explorer", __name__)
 LISTINGS = "strata.listings"
+READING = ("read", "embed")
+"""Ways of showing a permalink without what is needed to edit it."""
 FRAGMENT_HEADER = "Strata-Fragment"
 """Marks an unsuccessful answer that is a fragment of the page, to be swapped in like a successful one."""
 
@@ -78,12 +81,17 @@ def index() -> str:
 
 
 @bp.get("/z/<link>")
+@operation(
+    answers={200: Content("text/html")},
+    query={"view": "`read` for a projector: large type, nothing to edit; `embed` for a frame of another page."},
+)
 def open_link(link: str) -> str:
     """The page with what a permalink holds; it compiles when it has loaded, in a frame of another site too."""
     allow_embedding()
     opened = present_services().links.open(link)
-    workspace, view = opened.state.workspace, opened.state.view
-    return render_page(workspace, compiled=None, title=title_of(workspace.script), link=opened.id, view=view)
+    return render_page(
+        opened.state.workspace, compiled=None, title=title_of(opened.state.workspace.script), link=opened
+    )
 
 
 @bp.get("/z/<link>/code")
@@ -128,8 +136,7 @@ def render_page(
     *,
     compiled: Answer | None,
     title: str = "",
-    link: str = "",
-    view: Mapping[str, object] | None = None,
+    link: OpenedLink | None = None,
 ) -> str:
     """Return the whole page for a workspace.
 
@@ -139,19 +146,22 @@ def render_page(
         What stands in the editor.
     compiled : Answer or None
         What the panes show; None lets the page compile when it has loaded.
-    title, link : str
-        Name of the example, and id of the permalink, where it is one.
-    view : mapping, optional
-        Which panes and steps the permalink looks at.
+    title : str
+        Name of the example, or the script's own.
+    link : OpenedLink, optional
+        The permalink that was opened: what it looks at, and what it was made with.
     """
+    reading = request.args.get("view", "")
     shown = page(compiled or Answer(), View())
     return render_template(
         "explorer.html",
         workspace=workspace,
-        shared_view=dict(view or {}),
+        made=link,
+        here=present_services().links.made_with,
+        reading=reading if link and reading in READING else "",
         modules=_modules(),
         title=title,
-        link=link,
+        link=link.id if link else "",
         compiled=compiled is not None,
         page=shown,
         chart=chart(shown.answer.measurements),

@@ -7,6 +7,7 @@ from flask import Blueprint, Response, request
 from app.clients import present_client
 from app.errors import Forbidden
 from app.openapi import json_of, operation
+from app.outputs import fingerprints
 from app.services import present_services
 from app.views.api import answer_json
 from app.views.requests import read_body
@@ -22,7 +23,9 @@ def create() -> Response:
     """Store a workspace, and what of it was looked at, for ever; the same content always gets the same id."""
     services, state = present_services(), read_body(SharedState)
     services.storing.charge(present_client().address, len(canonical(state)))
-    return answer_json(services.links.create(state), 201)
+    seen = services.compiler.known(state.workspace)
+    outputs = fingerprints(seen) if seen is not None and seen.status == "ok" else {}
+    return answer_json(services.links.create(state, outputs), 201)
 
 
 @bp.get("/<link>")

@@ -69,11 +69,12 @@ function decorate(doc, { tints, related, failed, running }) {
 }
 
 function makeView() {
+  const reading = document.body.classList.contains("reading");
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce),
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
     closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), hoverTooltip(explain),
-    EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
+    EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
       { key: "Alt-Enter", run: (view) => { tell("source-pin", linesAt(view, view.state.selection.main.head)); return true; } },

@@ -2,7 +2,7 @@
 import Split from "../vendor/split.js";
 import { $, $$, element, narrow, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
-import { state, tell } from "./state.js";
+import { on, state, tell } from "./state.js";
 
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
@@ -14,6 +14,7 @@ const SPLITS = [
   { name: "lower", parts: ["#pane-bench", "#pane-schedule"], direction: "horizontal", sizes: [66, 34], least: 120 },
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
+const reading = document.body.classList.contains("reading");
 const made = new Map(); // name of a split -> what divides its open parts
 
 export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console", "graph", "drawing", "kernels"];
@@ -24,6 +25,11 @@ const BOXES = ["#upper", "#lower", "#graph-upper", "#graph-lower", "#left", "#ri
 export function startLayout() {
   // A link says which panes it shows; else they are as this browser left them.
   state.view.closed ??= state.link ? "" : recall("closed") ?? "";
+  if (reading && !closed().has("bench")) {
+    // Where nobody can measure, an empty benchmark takes room for nothing.
+    state.view.closed += " bench";
+    on("answered", ({ measurements }) => { if (measurements.length) setOpen("bench", true); });
+  }
   arrange();
   tabs();
   makeMenu();
@@ -74,7 +80,7 @@ export function setOpen(pane, open) {
   }
   if (!open && $(`#pane-${pane}`).classList.contains("alone")) enlarge(pane);
   state.view.closed = ORDER.filter((name) => now.has(name)).join(" ");
-  remember("closed", state.view.closed);
+  if (!reading) remember("closed", state.view.closed);
   arrange();
   menu();
   tell("shown");

@@ -1,30 +1,67 @@
-// Makes a link to exactly this state.
+// Makes a link to exactly this state, and the forms of it: to read, to embed, the script alone.
 import { $, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { forget, recall, remember } from "./memory.js";
 import { on, state, workspaceJson } from "./state.js";
 
-export async function share() {
+export function startShare() {
+  const menu = $("#share-menu");
+  menu.addEventListener("toggle", () => { if (menu.open) make(); });
+  menu.addEventListener("click", ({ target }) => {
+    const { copy: wanted } = target.dataset;
+    if (wanted) copy($(`#${wanted}`).value);
+    if (target.id === "shared-delete") remove();
+  });
+  on("edited", () => { if (state.link) $("#saved").textContent = `edited since /z/${state.link}`; });
+}
+
+/** Open the menu, which makes the link; where it is open, make the link anew. */
+export function share() {
+  if ($("#share-menu").open) make();
+  else $("#share-menu").open = true;
+}
+
+async function make() {
   const view = Object.fromEntries(Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0)));
   const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view });
   const response = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();
   if (!response.ok) {
+    $("#share-menu").open = false;
     toast(answer.error.message);
     return;
   }
-  state.link = answer.id;
-  history.replaceState(null, "", `/z/${answer.id}`);
-  $("#saved").textContent = `saved · /z/${answer.id}`;
-  const address = `${location.origin}/z/${answer.id}`;
+  const { id } = answer;
+  state.link = id;
+  remember(`tokens.${id}`, `${recall(`tokens.${id}`) ?? ""} ${answer.delete_token}`.trim());
+  history.replaceState(null, "", `/z/${id}`);
+  $("#saved").textContent = `saved · /z/${id}`;
+  const address = `${location.origin}/z/${id}`;
+  $("#shared-link").value = address;
+  $("#shared-read").value = `${address}?view=read`;
+  $("#shared-embed").value = `<iframe src="${address}?view=embed" width="100%" height="640" title="Strata"></iframe>`;
+  $("#shared-code").value = `${address}/code`;
+  copy(address);
+}
+
+async function copy(text) {
   try {
-    await navigator.clipboard.writeText(address);
-    toast(`Copied ${address}`);
+    await navigator.clipboard.writeText(text);
+    toast(`Copied ${text}`);
   } catch {
-    toast(`The link is ${address}`); // the browser does not let us copy; the address bar has it
+    toast(`The link is ${text}`); // the browser does not let us copy; the menu has it too
   }
 }
 
-export function startShare() {
-  $("#share-button").addEventListener("click", share);
-  on("edited", () => { if (state.link) $("#saved").textContent = `edited since /z/${state.link}`; });
+/** Take the link back, with every token that this browser got for it; what others shared too stays for them. */
+async function remove() {
+  const { link } = state;
+  const tokens = (recall(`tokens.${link}`) ?? "").split(" ").filter(Boolean);
+  for (const token of tokens) await fetch(`/api/links/${link}`, { method: "DELETE", headers: { "X-Delete-Token": token } });
+  forget(`tokens.${link}`);
+  state.link = "";
+  history.replaceState(null, "", "/");
+  $("#saved").textContent = "";
+  $("#share-menu").open = false;
+  toast("The link is deleted");
 }

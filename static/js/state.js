@@ -17,6 +17,8 @@ export const state = {
   uploads: new Map(Object.entries(page.uploads)), // name -> hash of a file that the server stores
   view: { unit: -1, of_graph: -1, graph: "", loops: "", llvm: "", asm: "", against: "", graph_against: "", ...page.view },
   link: page.link,
+  made: page.made, // what the link was made with
+  here: page.here, // what this server compiles with
   compiled: page.compiled,
 };
 

@@ -50,6 +50,12 @@ def test_the_same_content_has_the_same_id(links: Links, url: str) -> None:
     assert links.open(first.id).compiler == "1.0", "a link does not change"
 
 
+def test_what_was_seen_is_kept_with_the_first_link(links: Links) -> None:
+    first = links.create(state(), {"Assembly": "abc"})
+    assert links.create(state(), {"Assembly": "def"}).id == first.id
+    assert links.open(first.id).outputs == {"Assembly": "abc"}
+
+
 def test_other_databases_have_other_ids(links: Links, tmp_path: Path) -> None:
     other = Links(f"sqlite:///{tmp_path / 'other.sqlite3'}", "1.0", "Some CPU")
     assert other.create(state()).id != links.create(state()).id
@@ -143,8 +149,10 @@ def test_a_database_of_an_older_version_is_kept(links: Links, url: str, tmp_path
     old = links.create(state("old"))
     with sqlite3.connect(tmp_path / "links.sqlite3") as database:
         database.execute("ALTER TABLE links DROP COLUMN cpu")
+        database.execute("ALTER TABLE links DROP COLUMN outputs")
     newer = Links(url, "2.0", "Newer CPU")
-    assert (newer.open(old.id).state, newer.open(old.id).cpu) == (state("old"), "")
+    opened = newer.open(old.id)
+    assert (opened.state, opened.cpu, opened.outputs) == (state("old"), "", {})
     assert newer.open(newer.create(state("new")).id).cpu == "Newer CPU"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -24,7 +27,9 @@ def test_the_page_is_accessible(fixed: str, open_page: Callable[..., Page], them
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("opener", ["#open-help", "#open-gallery", "#options summary", "#panes-menu summary"])
+@pytest.mark.parametrize(
+    "opener", ["#open-help", "#open-gallery", "#options summary", "#panes-menu summary", "#share-button"]
+)
 def test_what_opens_is_accessible(fixed: str, open_page: Callable[..., Page], opener: str) -> None:
     page = open_page(fixed)
     page.click(opener)
@@ -327,3 +332,81 @@ def test_a_text_that_the_server_forgot_comes_back(
     expect(page.locator("#body-loops .l", has_text="x = 15000").first).to_be_attached()
     assert all("404" in said for said in console.said)
     console.said.clear()
+
+
+def shared(page: Page) -> str:
+    """Share what a page shows; returns the link's address."""
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    return page.locator("#shared-link").input_value()
+
+
+def test_a_link_keeps_which_panes_are_open(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    for pane in ("llvm", "bench"):
+        close(page, pane)
+    other = open_page(shared(page))
+    assert open_panes(other) == open_panes(page)
+    assert "llvm" not in open_panes(other)
+
+
+@pytest.mark.parametrize(("view", "size"), [("read", 17), ("embed", 12)])
+def test_a_link_can_be_read_without_an_editor_s_tools(
+    fixed: str, open_page: Callable[..., Page], view: str, size: int
+) -> None:
+    page = open_page(shared(open_page(fixed)) + f"?view={view}")
+    settled(page)
+    for tool in ("#run-button", "#share-button", "#open-gallery", "#options", "#attach"):
+        expect(page.locator(tool)).to_be_hidden()
+    assert page.locator("#body-asm .l").first.evaluate("line => getComputedStyle(line).fontSize") == f"{size}px"
+    page.locator("#body-asm .l", has_text="vfmadd231ps").hover()
+    expect(page.locator("#body-loops .l.related").first).to_be_visible()
+    before = page.locator(".cm-content").inner_text()
+    page.click(".cm-content")
+    page.keyboard.type("changed")
+    assert page.locator(".cm-content").inner_text() == before
+    assert "view=" not in (page.locator("#edit-link").get_attribute("href") or "view=")
+    assert violations(page) == []
+
+
+def test_the_forms_of_a_link_and_its_deletion(fixed: str, open_page: Callable[..., Page], browser: Browser) -> None:
+    page = open_page(fixed)
+    address = shared(page)
+    assert page.locator("#shared-read").input_value() == f"{address}?view=read"
+    assert f'<iframe src="{address}?view=embed"' in page.locator("#shared-embed").input_value()
+    page.click("[data-copy='shared-code']")
+    expect(page.locator("#toast")).to_contain_text("/code")
+    assert page.evaluate("navigator.clipboard.readText()") == f"{address}/code"
+    page.click("#shared-delete")
+    expect(page.locator("#toast")).to_contain_text("deleted")
+    assert "/z/" not in page.url
+    gone = browser.new_page().goto(address)
+    assert gone is not None
+    assert gone.status == 404
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ({"outputs": '{"Loop IR": "0", "Assembly": "1"}'}, "output differs in Loop IR, Assembly"),
+        ({"compiler": "0.0.1"}, "the same output"),
+        ({"cpu": "Another CPU", "outputs": "{}"}, "made elsewhere"),
+        ({}, ""),
+    ],
+)
+def test_an_opened_link_says_whether_it_shows_the_same(
+    fixed: str, open_page: Callable[..., Page], tmp_path: Path, made: dict[str, str], words: str
+) -> None:
+    address = shared(open_page(fixed))
+    with sqlite3.connect(tmp_path / "strata.sqlite3") as database:
+        for column, value in made.items():
+            database.execute(f"UPDATE links SET {column} = ?", (value,))
+    page = open_page(address)
+    settled(page)
+    if not words:
+        expect(page.locator("#remade")).to_be_hidden()
+        return
+    expect(page.locator("#remade")).to_contain_text(words)
+    assert violations(page) == []
+    write(page, "something else")
+    expect(page.locator("#remade")).to_be_hidden()
