@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from compiler import te
+from compiler import te, tir
 from compiler.topi.layout import layout
 from compiler.topi.nn.pad import dims, pad
 
@@ -72,7 +72,10 @@ def conv(data: Any, kernel: Any, spec: ConvSpec) -> Any:
     for d, letter in enumerate(spec.spatial):
         around = (spec.before[d], spec.after[d])
         extents[letter] = window_extent(x[letter], *around, w[letter], spec.strides[d], spec.dilation[d])
-    padded = pad_spatial(data, spec)
+    plain = ("NC" + spec.spatial, "OI" + spec.spatial, "NC" + spec.spatial)
+    wide = (source.name, weights.name, result.name) == plain and isinstance(extents["W"], int)
+    rows = _Rows(data, spec, extents["W"], w["W"]) if wide else None
+    padded = rows.padded if rows else pad_spatial(data, spec)
     rc = te.reduce_axis((0, w["I"]), name="rc")
     window = [te.reduce_axis((0, w[letter]), name=f"r{letter.lower()}") for letter in spec.spatial]
 
@@ -82,11 +85,68 @@ def conv(data: Any, kernel: Any, spec: ConvSpec) -> Any:
         read = {"N": here["N"], "C": channel}
         read |= {letter: moved(here[letter], window[d], spec, d) for d, letter in enumerate(spec.spatial)}
         by = {"O": here["C"], "I": rc.var} | {letter: window[d].var for d, letter in enumerate(spec.spatial)}
-        a, b = padded(*source.indices(read)), kernel(*weights.indices(by))
+        a = rows.read(read, at[-1], window[-1].var) if rows else padded(*source.indices(read))
+        b = kernel(*weights.indices(by))
         return te.sum(a.astype(spec.out_dtype) * b.astype(spec.out_dtype), axis=[rc, *window])
 
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
-    return te.compute(result.shape(extents), element, name="conv", tag="conv", varargs_names=names)
+    shape = result.shape(extents)
+    if rows is None:
+        return te.compute(shape, element, name="conv", tag="conv", varargs_names=names)
+    tag = "conv_rows" if w["I"] > 1 or spec.groups == 1 else "conv_rows_depthwise"
+    attrs = {"vector": rows.vector, "groups": spec.groups}
+    found = te.compute((*shape[:-1], rows.extent), element, name="conv", tag=tag, attrs=attrs, varargs_names=names)
+    return (
+        found
+        if rows.extent == shape[-1]
+        else te.compute(shape, lambda *i: found(*i), name="conv_cut", tag="elemwise", varargs_names=names)
+    )
+
+
+class _Rows:
+    """The padded data of a convolution whose rows are computed as whole vectors.
+
+    Rows of the result are as long as a multiple of a vector, and what is too much is cut off.  Where windows move by
+    more than one element, those elements of a row that one tap of the window reads stand together.
+    """
+
+    def __init__(self, data: Any, spec: ConvSpec, width: int, kernel: int) -> None:
+        self.vector = 16 if width > 8 else 8
+        self.extent = -(-width // self.vector) * self.vector
+        self._spec = spec
+        self._phases = spec.strides[-1] if kernel > 1 or spec.strides[-1] > 1 else 1
+        *outer, length = dims(data)
+        before, after = spec.before, spec.after
+        reach = self.extent + (kernel - 1) * spec.dilation[-1] // self._phases
+        edges = [(0, 0), (0, 0), *zip(before[:-1], after[:-1], strict=True)]
+        shape = [extent + low + high for extent, (low, high) in zip(outer, edges, strict=True)]
+        zero = tir.const(0, data.dtype)
+
+        def element(*at: Any) -> Any:
+            *rest, phase, w = at
+            column = w * self._phases + phase - before[-1]
+            inside = [] if before[-1] == 0 else [column >= 0]
+            inside.append(column < length)
+            for i, (low, high), extent in zip(rest, edges, outer, strict=True):
+                inside += [i >= low] if low else []
+                inside += [i < extent + low] if high else []
+            indices = [i - low if low else i for i, (low, _) in zip(rest, edges, strict=True)]
+            return te.if_then_else(te.all(*inside), data(*indices, column), zero)
+
+        names = [f"i{d}" for d in range(len(shape))]
+        self.padded = te.compute(
+            (*shape, self._phases, reach),
+            element,
+            name="data_pad",
+            tag="injective,pad",
+            varargs_names=[*names, "p", "w"],
+        )
+
+    def read(self, point: dict[str, Any], w: Any, tap: Any) -> Any:
+        """Return the element at ``point`` of the data, for column ``w`` of the result and a tap of the window."""
+        shift = tap * self._spec.dilation[-1]
+        outer = [point[letter] for letter in ("N", "C", *self._spec.spatial[:-1])]
+        return self.padded(*outer, shift % self._phases, w + shift // self._phases)
 
 
 def moved(index: Any, window: Any, spec: ConvSpec, d: int) -> Any:

@@ -3,6 +3,7 @@
 from compiler.relay.op.nn.activation import leaky_relu, prelu, relu
 from compiler.relay.op.nn.bias import batch_flatten, bias_add, dropout, dropout_raw
 from compiler.relay.op.nn.conv import conv1d, conv2d, conv3d
+from compiler.relay.op.nn.conv_packed import contrib_conv2d_nchwc, contrib_depthwise_conv2d_nchwc
 from compiler.relay.op.nn.conv_transpose import conv1d_transpose, conv2d_transpose, conv3d_transpose
 from compiler.relay.op.nn.dense import batch_matmul, contrib_dense_pack, dense, matmul
 from compiler.relay.op.nn.global_pool import (
@@ -41,7 +42,9 @@ __all__ = [
     "batch_matmul",
     "batch_norm",
     "bias_add",
+    "contrib_conv2d_nchwc",
     "contrib_dense_pack",
+    "contrib_depthwise_conv2d_nchwc",
     "conv1d",
     "conv1d_transpose",
     "conv2d",

@@ -17,6 +17,7 @@ from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import Layout, layout
 from compiler.topi.nn import conv as topi
+from compiler.topi.x86.conv import schedule_conv
 
 _LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
 
@@ -124,7 +125,7 @@ def conv_reference(attrs: Attrs, data: Any, weight: Any) -> Any:
     return layout(out_layout(attrs)).from_plain(plain, "NC" + spatial).astype(dtype)
 
 
-def _layout(call: Call, inputs: Sequence[str], types: Sequence[Any]) -> Any:
+def conv_layout(call: Call, inputs: Sequence[str], types: Sequence[Any]) -> Any:
     attrs = call.attrs
     return [attrs.data_layout, attrs.kernel_layout], [out_layout(attrs)], attrs
 
@@ -195,13 +196,15 @@ def _register(rank: int) -> Any:
         complete=conv_complete,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_compute,
+        schedule=schedule_conv,
         reference=conv_reference,
         gradient=conv_gradient,
-        layout=_layout,
+        layout=conv_layout,
     )
 
 
 _CONV = {rank: _register(rank) for rank in _LAYOUTS}
+CONV2D = _CONV[2]
 
 
 def conv_attrs(rank: int, channels: Any, kernel_size: Any, **given: Any) -> dict[str, Any]:

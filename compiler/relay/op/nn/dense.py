@@ -111,7 +111,7 @@ _DENSE_PACK = register(
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_pack_compute,
     reference=_pack_reference,
-    layout=lambda call, inputs, types: (["MK", call.attrs.weight_layout], ["MN"], call.attrs),
+    layout=lambda call, inputs, types: (["NC", call.attrs.weight_layout], ["NC"], call.attrs),
     waived={"gradient": "made by the layout pass, after differentiation"},
 )
 
