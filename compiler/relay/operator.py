@@ -89,6 +89,8 @@ class RelayOp(Op):
     layout : callable or None
         ``layout(call, input_layouts, arg_types)`` returns the layouts wanted of the inputs, those of the outputs, and
         the attributes that go with them.
+    spelt_out : tuple of str
+        Attributes that the text format names even where they have their defaults.
     waived : mapping of str to str
         Fields that are left out on purpose, each with the reason.
     """
@@ -104,6 +106,7 @@ class RelayOp(Op):
     stateful: bool = False
     alter_layout: Callable[..., Any] | None = None
     layout: Callable[..., Any] | None = None
+    spelt_out: tuple[str, ...] = ()
     waived: Mapping[str, str] = field(default_factory=dict)
 
     span: Span = NO_SPAN
@@ -186,3 +189,17 @@ def register(
 def relay_ops() -> dict[str, RelayOp]:
     """Return all operators of graphs by name."""
     return {name: op for name, op in registered_ops().items() if isinstance(op, RelayOp)}
+
+
+def get(name: str) -> RelayOp:
+    """Return the operator of graphs that has a name.
+
+    Raises
+    ------
+    TVMError
+        If there is none.
+    """
+    op = Op.get(name)
+    if not isinstance(op, RelayOp):
+        raise TVMError(f"relay.op.get: {name!r} is no operator of graphs")
+    return op

@@ -1,0 +1,132 @@
+"""What the operator families share: axes, symbolic extents, calls by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.op import Op
+from compiler.ir.primexpr import IntImm, PrimExpr
+from compiler.relay.expr import Call, Constant
+from compiler.relay.operator import RelationError
+from compiler.relay.ty import AnyDim, Dim
+
+NOT_SMOOTH = {"gradient": "it is constant between its jumps, so its derivative says nothing"}
+"""Waives the gradient of what counts, compares or rounds."""
+FIRST_ORDER = {"gradient": "it is itself made by differentiating, or by a pass after it"}
+"""Waives the gradient of what only gradients and late passes make."""
+
+OpFunction = Callable[..., Call]
+
+
+def call_op(name: str, *args: Any, **attrs: Any) -> Call:
+    """Return the call of an operator by name: one family does not import another for its gradients."""
+    operator: Any = Op.get(name)
+    call: Call = operator(*args, **attrs)
+    return call
+
+
+def axis_of(axis: int, rank: int, what: str = "axis") -> int:
+    """Return an axis counted from the front.
+
+    Raises
+    ------
+    RelationError
+        If there is no such axis.
+    """
+    if not -rank <= axis < rank:
+        raise RelationError(f"{what} must be at least {-rank} and less than {rank}, got {axis}")
+    return axis % rank
+
+
+def axes_of(axes: Sequence[int], rank: int, what: str = "axis") -> tuple[int, ...]:
+    """Return several different axes, counted from the front.
+
+    Raises
+    ------
+    RelationError
+        If there is no such axis, or one is given twice.
+    """
+    found = tuple(axis_of(a, rank, what) for a in axes)
+    if len(set(found)) < len(found):
+        raise RelationError(f"{what} must name each dimension once, got {tuple(axes)} of {rank} dimensions")
+    return found
+
+
+def agree(a: Dim, b: Dim, what: str) -> None:
+    """Raise a RelationError if two extents are certainly different."""
+    if isinstance(a, int) and isinstance(b, int) and a != b:
+        raise RelationError(f"{what}: {a} and {b} differ")
+
+
+def symbolic(dim: Any) -> bool:
+    """Return whether an extent is not known as a number."""
+    return isinstance(dim, PrimExpr) and not isinstance(dim, IntImm)
+
+
+def unknown(*dims: Any) -> bool:
+    """Return whether one of the extents is known to nobody but the running program."""
+    return any(isinstance(d, AnyDim) for d in dims)
+
+
+def total(dims: Iterable[Dim]) -> Dim:
+    """Return the product of extents, 1 of none; nobody knows it where one extent is ``?``."""
+    count: Dim = 1
+    for d in dims:
+        if isinstance(d, AnyDim):
+            return d
+        count = count * d
+    return count
+
+
+def static(value: Any) -> Any:
+    """Return the number, or the list of numbers, that a constant holds; anything else as it is."""
+    if isinstance(value, Constant):
+        return value.value.tolist()
+    return value
+
+
+def int_of(value: Any, what: str) -> int:
+    """Return an int.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    if isinstance(value, IntImm):
+        return value.value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"{what} must be an int, got {show(value)}")
+    return int(value)
+
+
+def ints_of(values: Any, what: str) -> tuple[int, ...]:
+    """Return several ints; a single one counts as a sequence of one.
+
+    Raises
+    ------
+    ArgumentError
+        If they are not ints.
+    """
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        return (int_of(values, what),)
+    return tuple(int_of(v, what) for v in values)
+
+
+def shape_of_attr(shape: Any, what: str) -> tuple[Any, ...]:
+    """Return a shape as an attribute holds it: ints, and expressions where extents are symbolic.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no shape.
+    """
+    values = shape if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
+    return tuple(v if symbolic(v) else int_of(v, what) for v in values)
+
+
+def same_layout(call: Call, inputs: Sequence[Any], types: Sequence[Any]) -> Any:
+    """An operator on single elements of one input takes every layout, and keeps it."""
+    return [inputs[0]], [inputs[0]], call.attrs
