@@ -8,6 +8,7 @@ from compiler.runtime.device import Device, cpu, cuda, device, enabled, opencl
 from compiler.runtime.library import load_module
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray
+from compiler.runtime.params import load_param_dict, save_param_dict
 from compiler.runtime.threads import num_threads
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "device",
     "enabled",
     "load_module",
+    "load_param_dict",
     "ndarray",
     "num_threads",
     "opencl",
+    "save_param_dict",
 ]
 
 if not TYPE_CHECKING:

@@ -13,15 +13,19 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.graph_factory import GraphExecutorFactory
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, host_features, host_triple
+from compiler.runtime.params import load_param_dict
 from compiler.runtime.signature import Signature
 
 MARK = b"\x00strata module\x00"
+PARAMS_MARK = b"\x00strata params\x00"
 _DIGEST = 32
 _LARGEST = 1 << 26
 _LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
@@ -36,18 +40,48 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
         The machine that it is for.
     features : list of str
         What the CPU must be able to do, as LLVM names it.
+    graph : str
+        Of a model its graph; its parameters stand behind a mark of their own.
+    model : str
+        The name that the model was built under.
     """
 
     triple: str
     features: list[str]
     target: str
     signatures: list[Signature]
+    graph: str = ""
+    model: str = ""
 
 
 def describe(description: Description) -> bytes:
     """Return the constant that machine code is to contain."""
-    content = msgspec.json.encode(description)
-    return MARK + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + content
+    return marked(MARK, msgspec.json.encode(description))
+
+
+def marked(mark: bytes, content: bytes) -> bytes:
+    """Return content that :func:`find_marked` finds in a file."""
+    return mark + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + content
+
+
+def find_marked(mark: bytes, data: bytes, path: str, largest: int) -> bytes | None:
+    """Return the content behind a mark, or None where there is no such mark.
+
+    Raises
+    ------
+    ArgumentError
+        If it is damaged.
+    """
+    start = data.find(mark)
+    if start < 0:
+        return None
+    start += len(mark)
+    size = int.from_bytes(data[start : start + 8], "little")
+    digest = data[start + 8 : start + 8 + _DIGEST]
+    content = data[start + 8 + _DIGEST : start + 8 + _DIGEST + size]
+    if size > largest or hashlib.sha256(content).digest() != digest:
+        raise ArgumentError(f"load_module: {path!r} is damaged")
+    return content
 
 
 def read_description(data: bytes, path: str) -> Description:
@@ -58,23 +92,19 @@ def read_description(data: bytes, path: str) -> Description:
     ArgumentError
         If there is none, or it is damaged.
     """
-    start = data.find(MARK)
-    if start < 0:
+    content = find_marked(MARK, data, path, _LARGEST)
+    if content is None:
         raise ArgumentError(f"load_module: {path!r} was not written by export_library")
-    start += len(MARK)
-    size = int.from_bytes(data[start : start + 8], "little")
-    digest = data[start + 8 : start + 8 + _DIGEST]
-    content = data[start + 8 + _DIGEST : start + 8 + _DIGEST + size]
-    if size > _LARGEST or hashlib.sha256(content).digest() != digest:
-        raise ArgumentError(f"load_module: {path!r} is damaged")
     try:
         return msgspec.json.decode(content, type=Description)
     except msgspec.MsgspecError as exc:
         raise ArgumentError(f"load_module: {path!r} is damaged: {exc}") from None
 
 
-def write_library(object_code: bytes, path: str) -> None:
-    """Write object code to a file, linked into a shared library where the name asks for one and a linker is found.
+def write_library(object_code: bytes, path: str, attached: bytes = b"") -> None:
+    """Write object code, and data that goes with it, to one file.
+
+    It is linked into a shared library where the name asks for one and a linker is found.
 
     Without a linker the file holds the object code itself; :func:`load_module` reads both.
 
@@ -84,13 +114,13 @@ def write_library(object_code: bytes, path: str) -> None:
         If the linker fails or the file cannot be written.
     """
     try:
-        if not path.endswith((".so", ".dylib")) or not _link(object_code, path):
-            Path(path).write_bytes(object_code)
+        if not path.endswith((".so", ".dylib")) or not _link(object_code, path, attached):
+            Path(path).write_bytes(object_code + attached)
     except OSError as exc:
         raise BuildError(f"export_library: cannot write {path!r}: {exc.strerror}") from None
 
 
-def _link(object_code: bytes, path: str) -> bool:
+def _link(object_code: bytes, path: str, attached: bytes) -> bool:
     """Link a shared library; return False where no linker can be run."""
     linker = next((command for command in _LINKERS if shutil.which(command)), None)
     if linker is None:
@@ -98,10 +128,13 @@ def _link(object_code: bytes, path: str) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "module.o")
         Path(source).write_bytes(object_code)
+        command = [linker, "-shared", "-o", path, source]
+        if attached:
+            data = os.path.join(folder, "attached.bin")
+            Path(data).write_bytes(attached)
+            command += _linker_options(linker, ["--format=binary", data, "--format=default"])
         try:
-            done = subprocess.run(
-                [linker, "-shared", "-o", path, source], capture_output=True, text=True, timeout=60, check=False
-            )
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         except PermissionError:
             return False
     if done.returncode:
@@ -109,8 +142,18 @@ def _link(object_code: bytes, path: str) -> bool:
     return True
 
 
-def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
-    """Return the functions of a file that ``export_library`` wrote.
+def _linker_options(linker: str, options: list[str]) -> list[str]:
+    """Return options for the linker, as a compiler that calls it wants them."""
+    return options if linker in ("ld", "ld.lld") else [f"-Wl,{option}" for option in options]
+
+
+def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
+    """Return what a file contains that ``export_library`` wrote.
+
+    Returns
+    -------
+    Module or GraphExecutorFactory
+        The second of a model.
 
     Machine code from a file can do whatever this process may do: load only files that you trust.
 
@@ -134,7 +177,13 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
     def code() -> NativeCode:
         return ObjectCode(data) if _is_relocatable(data) else SharedLibrary(os.path.abspath(name))
 
-    return Module(description.signatures, code, target=description.target)
+    module = Module(description.signatures, code, target=description.target)
+    if not description.graph:
+        return module
+    params = find_marked(PARAMS_MARK, data, name, len(data))
+    if params is None:
+        raise ArgumentError(f"load_module: {name!r} is damaged: the parameters of its model are missing")
+    return GraphExecutorFactory(description.graph, module, load_param_dict(params), description.model)
 
 
 def _is_relocatable(data: bytes) -> bool:

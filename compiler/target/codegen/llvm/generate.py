@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -75,13 +75,41 @@ class Generated:
 
     def described_object_code(self) -> bytes:
         """Return machine code that carries its own description, for a file."""
-        features = [f[1:] for f in self.target.features.split(",") if f.startswith("+")]
-        description = Description(
-            triple=self.target.triple, features=features, target=str(self.target), signatures=self.signatures
-        )
-        content = bytearray(describe(description))
+        content = bytearray(describe(described(self.target, self.signatures)))
         module = pipeline.parse(self.optimised + _constant("strata_description", content))
         return pipeline.object_code(module, self.target)
+
+
+def described(target: Target, signatures: Sequence[Signature], graph: str = "", model: str = "") -> Description:
+    """Return the description of a file of machine code; of a model, its graph and name besides."""
+    features = [f[1:] for f in target.features.split(",") if f.startswith("+")]
+    return Description(
+        triple=target.triple,
+        features=features,
+        target=str(target),
+        signatures=list(signatures),
+        graph=graph,
+        model=model,
+    )
+
+
+def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], description: Description) -> bytes:
+    """Return the machine code of several modules as one that carries a description.
+
+    Parameters
+    ----------
+    parts : sequence of (Generated, dict of str to str)
+        Each with the names that its functions get.
+    """
+    content = bytearray(describe(description))
+    module = pipeline.parse(_constant("strata_description", content))
+    target = parts[0][0].target if parts else Target(description.target)
+    for generated, names in parts:
+        part = pipeline.parse(generated.optimised)
+        for old, new in names.items():
+            part.get_function(old).name = new
+        module.link_in(part)
+    return pipeline.object_code(module, target)
 
 
 def _constant(name: str, content: bytearray) -> str:
@@ -126,7 +154,7 @@ def emit(
     """Return the signatures of functions and the LLVM IR that is written for them."""
     llvm = ir.Module("strata")
     llvm.triple = target.triple
-    llvm.data_layout = str(pipeline.machine_of(target).target_data)
+    llvm.data_layout = pipeline.data_layout(target)
     debug = None
     if with_locations:
         from compiler.tir import printer

@@ -70,6 +70,16 @@ def machine_of(target: Target) -> Any:
     return target_machine(target.triple, target.cpu, target.features, target.opt_level)
 
 
+@cache
+def _data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
+    return str(target_machine(triple, cpu, features, opt_level).target_data)
+
+
+def data_layout(target: Target) -> str:
+    """Return how a target lays out data; asked once, as LLVM answers one thread at a time."""
+    return _data_layout(target.triple, target.cpu, target.features, target.opt_level)
+
+
 def parse(text: str) -> Any:
     """Return LLVM's module for a text.
 

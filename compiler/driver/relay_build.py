@@ -1,0 +1,201 @@
+"""``relay.build`` and ``relay.create_executor``: from a graph to something that runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.driver.relay_graph import GraphProgram, KernelCall, graph_program
+from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay_memory import MemoryPlan, plan_memory
+from compiler.driver.relay_optimize import bind_params, optimize
+from compiler.ir.error import ArgumentError, TargetError, expected, show
+from compiler.ir.events import notify
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import IntImm
+from compiler.relay.expr import Function
+from compiler.relay.ty import TensorType
+from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
+from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.params import save_param_dict
+from compiler.target.target import Target
+
+
+class BuiltGraph(GraphExecutorFactory):
+    """What :func:`build` returns.
+
+    Attributes
+    ----------
+    module : IRModule
+        The graph after all passes.
+    program : GraphProgram
+        Its calls in order.
+    memory : MemoryPlan
+        Which values share memory.
+    kernels : dict of str to LoweredKernel
+        Every kernel's tensor expressions, loops, floating-point operations and bytes.
+    """
+
+    def __init__(
+        self, module: IRModule, program: GraphProgram, memory: MemoryPlan, lib: KernelModule, name: str, graph: Graph
+    ) -> None:
+        params = {f"p{i}": value for i, (_, value) in enumerate(program.constants)}
+        super().__init__(graph.to_json(), lib, params, name, self._export)
+        self.module = module
+        self.program = program
+        self.memory = memory
+        self.kernels = lib.kernels
+        self._kernel_module = lib
+
+    @property
+    def ir_mod(self) -> IRModule:
+        """The graph after all passes, under TVM's name for it."""
+        return self.module
+
+    def _export(self, path: str) -> None:
+        self._kernel_module.export(path, self.graph_json, self.libmod_name, bytes(save_param_dict(self.params)))
+
+
+def build(
+    ir_mod: IRModule | Function,
+    target: str | Target | Mapping[Any, Any] | None = None,
+    target_host: str | Target | None = None,
+    executor: Any = None,
+    runtime: Any = None,
+    workspace_memory_pools: Any = None,
+    constant_memory_pools: Any = None,
+    params: Mapping[str, Any] | None = None,
+    mod_name: str = "default",
+) -> BuiltGraph:
+    """Compile a graph: run the passes of the context's level, make kernels of what they fused, plan memory.
+
+    Parameters
+    ----------
+    ir_mod : IRModule or Function
+        Its function ``main`` is the model.
+    target : str or Target, optional
+        E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
+    target_host, executor, runtime, workspace_memory_pools, constant_memory_pools : optional
+        Accepted as TVM does.
+    params : mapping of str to array, optional
+        Parameters of ``main`` whose values are known: the passes compute with them.
+    mod_name : str
+        ``lib[mod_name](dev)`` makes an executor.
+
+    Returns
+    -------
+    BuiltGraph
+        Graph, kernels and parameters.
+
+    Raises
+    ------
+    ArgumentError
+        If the graph needs the virtual machine, or ``params`` does not fit.
+    """
+    module, chosen = _module(ir_mod), build_target(target)
+    notify("graph_build_begin", module, chosen)
+    module = optimize(bind_params(module, params or {}), chosen)
+    program = graph_program(module["main"])
+    calls: list[NamedKernel | None] = []
+    with KernelCompiler(chosen) as compiler:
+        for call in program.calls:
+            calls.append(None if call.alias or call.reference else compiler.kernel(call.function))
+    _own_constants(program, calls)
+    memory = plan_memory(program)
+    lib = KernelModule(compiler.kernels, chosen)
+    built = BuiltGraph(module, program, memory, lib, str(mod_name), _graph(program, calls, memory))
+    notify("graph_build_end", built)
+    return built
+
+
+def _module(ir_mod: Any) -> IRModule:
+    if isinstance(ir_mod, Function):
+        ir_mod = IRModule({"main": ir_mod})
+    if not isinstance(ir_mod, IRModule):
+        expected("relay.build", "ir_mod", "an IRModule or a Function of a graph", ir_mod)
+    if "main" not in ir_mod or not isinstance(ir_mod["main"], Function):
+        raise ArgumentError("relay.build: the module must have a function 'main' that is a graph")
+    return ir_mod
+
+
+def build_target(target: Any) -> Target:
+    """Return the target of a build; a mapping names it for its kind of device.
+
+    Raises
+    ------
+    TargetError
+        If no code can be made for it.
+    """
+    if isinstance(target, Mapping) and "kind" not in target:
+        if len(target) != 1:
+            raise TargetError(f"relay.build: code is made for one device, got {show(dict(target))}")
+        target = next(iter(target.values()))
+    chosen = Target(target) if target is not None else Target.current() or Target("llvm")
+    if chosen.kind != "llvm":
+        raise TargetError(f"relay.build: code is generated through LLVM, not for {chosen.kind}")
+    return chosen
+
+
+def _own_constants(program: GraphProgram, calls: list[NamedKernel | None]) -> None:
+    """Make constants inside of kernels values of the graph, which the kernels get as their last inputs."""
+    for call, named in zip(program.calls, calls, strict=True):
+        for value in named.kernel.lowered.constants if named is not None else ():
+            number = len(program.types)
+            program.types.append(TensorType(value.shape, value.dtype))
+            program.constants.append((number, value))
+            call.inputs.append(number)
+
+
+def _graph(program: GraphProgram, calls: list[NamedKernel | None], memory: MemoryPlan) -> Graph:
+    """Return the graph as the executor reads it."""
+    order = [v for _, v in program.inputs] + [v for v, _ in program.constants]
+    names = [n for n, _ in program.inputs] + [f"p{i}" for i in range(len(program.constants))]
+    nodes = [Node(op="null", name=name, inputs=[]) for name in names]
+    entry: dict[int, tuple[int, int, int]] = {v: (i, 0, 0) for i, v in enumerate(order)}
+    rows = list(range(len(nodes)))
+    for call, named in zip(program.calls, calls, strict=True):
+        for position, value in enumerate(call.outputs):
+            entry[value] = (len(nodes), position, 0)
+        rows.append(len(order))
+        order += call.outputs
+        nodes.append(_node(call, named, entry, len(nodes)))
+    rows.append(len(order))
+    return Graph(
+        nodes=nodes,
+        arg_nodes=list(range(len(names))),
+        heads=[entry[v] for v in program.outputs],
+        attrs={
+            "dltype": ["list_str", [program.types[v].dtype for v in order]],
+            "device_index": ["list_int", [1] * len(order)],
+            "storage_id": ["list_int", [memory.storage[v] for v in order]],
+            "shape": ["list_shape", [list(program.types[v].concrete_shape) for v in order]],
+        },
+        node_row_ptr=rows,
+    )
+
+
+def _node(call: KernelCall, named: NamedKernel | None, entry: dict[int, tuple[int, int, int]], index: int) -> Node:
+    function = named.name if named is not None else ALIAS if call.alias else REFERENCE
+    attrs = {
+        "func_name": function,
+        "num_inputs": str(len(call.inputs)),
+        "num_outputs": str(len(call.outputs)),
+        "flatten_data": "0",
+    }
+    name = function
+    if function is REFERENCE:
+        name = call.operator.name
+        attrs["operator"] = call.operator.name
+        attrs["operator_attrs"] = json.dumps({k: _plain(v) for k, v in call.attrs.items()})
+        attrs["nest"] = json.dumps(call.nest)
+    elif function is ALIAS:
+        name = f"reshape_nop_{index}"
+    return Node(op="tvm_op", name=name, attrs=attrs, inputs=[entry[v] for v in call.inputs])
+
+
+def _plain(value: Any) -> Any:
+    """Return an attribute as JSON has it."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    return value.value if isinstance(value, IntImm) else value

@@ -1,0 +1,208 @@
+"""A function of operators as a flat list of calls of kernels, in order of evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.driver.relay_lower import can_lower, group_calls
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError
+from compiler.ir.origin import derived_from
+from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
+from compiler.relay.operator import RelayOp
+from compiler.relay.transform.rewriter import typed
+from compiler.relay.ty import TensorType, TupleType, tensor_types
+from compiler.runtime.ndarray import NDArray
+
+RESHAPES = frozenset(("reshape", "squeeze", "expand_dims", "nn.batch_flatten", "copy"))
+"""Operators whose result has the elements of their first argument, in the same order."""
+
+
+@dataclass(slots=True, eq=False)
+class KernelCall:
+    """One call: of a kernel, of an operator's NumPy reference, or of nothing where the result is the input.
+
+    Attributes
+    ----------
+    function : Function
+        The group of operators.
+    inputs, outputs : list of int
+        Numbers of values.
+    reference : bool
+        Whether the operator has no tensor expressions, and its NumPy reference is called.
+    alias : bool
+        Whether the result is the input's memory under another shape.
+    nest : list
+        How the inputs are arranged: an int for a tensor, a list for a tuple.
+    """
+
+    function: Function
+    inputs: list[int]
+    outputs: list[int]
+    reference: bool = False
+    alias: bool = False
+    nest: list[Any] = field(default_factory=list)
+
+    @property
+    def operator(self) -> RelayOp:
+        """The operator of a call of a reference."""
+        op = group_calls(self.function)[0].op
+        assert isinstance(op, RelayOp)
+        return op
+
+    @property
+    def attrs(self) -> Attrs:
+        """The attributes of a call of a reference."""
+        return group_calls(self.function)[0].attrs
+
+
+@dataclass(slots=True, eq=False)
+class GraphProgram:
+    """A graph that can be run call by call.
+
+    Attributes
+    ----------
+    types : list of TensorType
+        Of every value, by its number.
+    inputs : list of (str, int)
+        The parameters.
+    constants : list of (int, NDArray)
+    calls : list of KernelCall
+    outputs : list of int
+    """
+
+    types: list[TensorType] = field(default_factory=list)
+    inputs: list[tuple[str, int]] = field(default_factory=list)
+    constants: list[tuple[int, NDArray]] = field(default_factory=list)
+    calls: list[KernelCall] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+
+def graph_program(main: Function) -> GraphProgram:
+    """Return the calls that a function consists of.
+
+    Parameters
+    ----------
+    main : Function
+        Type-checked.  Operators that no fusion put into a group are kernels of their own.
+
+    Raises
+    ------
+    ArgumentError
+        If it has control flow, functions as values, data types or shapes that only the running program knows.
+    """
+    return _Flattening(main).program
+
+
+class _Flattening:
+    def __init__(self, main: Function) -> None:
+        self.program = GraphProgram()
+        self._values: dict[Any, list[int]] = {}
+        for param in main.params:
+            self._values[param] = self._new_values(param.checked_type)
+            self._name_inputs(param)
+        order = post_order(main.body, _evaluated)
+        self._bound = {let.var: let.value for let in order if isinstance(let, Let)}
+        for expr in order:
+            if expr not in self._values:
+                self._values[expr] = self._evaluate(expr)
+        self.program.outputs = list(self._values[main.body])
+
+    def _new_values(self, of: Any) -> list[int]:
+        first = len(self.program.types)
+        types = tensor_types([of])
+        for t in types:
+            if not t.is_static:
+                raise _needs_vm(f"the shape of {t} is known only while the program runs")
+        self.program.types += types
+        return list(range(first, first + len(types)))
+
+    def _name_inputs(self, param: Var) -> None:
+        values = self._values[param]
+        several = isinstance(param.checked_type, TupleType)
+        for i, value in enumerate(values):
+            self.program.inputs.append((f"{param.name_hint}_{i}" if several else param.name_hint, value))
+
+    def _evaluate(self, expr: Any) -> list[int]:
+        match expr:
+            case Constant():
+                values = self._new_values(expr.tensor_type)
+                self.program.constants.append((values[0], expr.data))
+                return values
+            case Tuple():
+                return [v for part in expr.fields for v in self._values[part]]
+            case TupleGetItem():
+                fields = expr.tuple_value.checked_type.fields
+                before = len(tensor_types(fields[: expr.index]))
+                count = len(tensor_types([fields[expr.index]]))
+                return self._values[expr.tuple_value][before : before + count]
+            case Let():
+                return self._values[expr.body]
+            case Var() if expr in self._bound:
+                return self._values[self._bound[expr]]
+            case Call() if isinstance(expr.op, (RelayOp, Function)):
+                return self._call(expr)
+            case _:
+                raise _needs_vm(f"{type(expr).__name__} is no call of a kernel")
+
+    def _call(self, call: Call) -> list[int]:
+        function = as_group(call)
+        if not can_lower(function) and len(group_calls(function)) > 1:
+            return self._one_by_one(function, [self._values[a] for a in call.args])
+        inputs = [v for arg in call.args for v in self._values[arg]]
+        return self._append(call, function, inputs)
+
+    def _append(self, call: Any, function: Function, inputs: list[int]) -> list[int]:
+        outputs = self._new_values(call.checked_type)
+        made = KernelCall(function, inputs, outputs, reference=not can_lower(function), alias=_is_alias(function))
+        if made.reference:
+            made.nest = [_nest(p.checked_type) for p in function.params]
+        self.program.calls.append(made)
+        return outputs
+
+    def _one_by_one(self, function: Function, args: list[list[int]]) -> list[int]:
+        """Call the operators of a group that is no kernel, as one of them has no tensor expressions."""
+        self._values.update(zip(function.params, args, strict=True))
+        for expr in post_order(function.body, _evaluated):
+            if expr not in self._values:
+                self._values[expr] = self._evaluate(expr)
+        return self._values[function.body]
+
+
+def as_group(call: Call) -> Function:
+    """Return the fused function that a call runs: its own, or one made of its single operator."""
+    if isinstance(call.op, Function):
+        return call.op
+    params = []
+    for index, arg in enumerate(call.args):
+        with derived_from(arg.span):
+            params.append(typed(Var(f"p{index}", arg.checked_type), arg.checked_type))
+    with derived_from(call.span):
+        body = typed(Call(call.op, tuple(params), call.attrs, call.type_args), call.checked_type)
+        return Function(tuple(params), body, call.checked_type, (), Attrs(Primitive=1))
+
+
+def _evaluated(expr: Any) -> tuple[Any, ...]:
+    """Return what is evaluated before an expression: neither operators nor what stands inside of kernels."""
+    if isinstance(expr, Call):
+        inline = isinstance(expr.op, (RelayOp, Function))
+        return expr.args if inline else (expr.op, *expr.args)
+    return () if isinstance(expr, Function) else operands(expr)
+
+
+def _is_alias(function: Function) -> bool:
+    body = function.body
+    if not isinstance(body, Call) or len(body.args) != 1 or body.args[0] not in function.params:
+        return False
+    same_type = isinstance(body.checked_type, TensorType)
+    return same_type and isinstance(body.op, RelayOp) and body.op.name in RESHAPES
+
+
+def _nest(t: Any) -> Any:
+    return [_nest(field) for field in t.fields] if isinstance(t, TupleType) else 1
+
+
+def _needs_vm(why: str) -> ArgumentError:
+    return ArgumentError(f'relay.build: this graph needs the virtual machine, relay.create_executor("vm"): {why}')

@@ -1,0 +1,205 @@
+"""Compiles the kernels of a graph: equal ones once, LLVM at work beside the lowering of the next one."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from compiler.driver.relay_lower import LoweredKernel, kernel_name, lower_group, structural_key
+from compiler.ir import events
+from compiler.ir.error import BuildError
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
+from compiler.relay.expr import Function
+from compiler.runtime.library import PARAMS_MARK, marked, write_library
+from compiler.runtime.module import Function as NativeFunction
+from compiler.runtime.module import Module
+from compiler.runtime.native_code import NativeCode, ObjectCode
+from compiler.runtime.signature import Signature
+from compiler.target.codegen.llvm.generate import Generated, described, emit, linked_object_code
+from compiler.target.host_check import require_host_can_run
+from compiler.target.target import Target
+
+_MOST_CACHED = 512
+
+_cache: OrderedDict[Any, CompiledKernel] = OrderedDict()
+"""Kernels by what they compute, for what target and under what options; the least recently used go first."""
+
+
+class CompiledKernel:
+    """A kernel and, once LLVM is done, its machine code."""
+
+    def __init__(self, lowered: LoweredKernel, signature: Signature, future: Future[Generated]) -> None:
+        self.lowered = lowered
+        self.signature = signature
+        self._future = future
+
+    @property
+    def generated(self) -> Generated:
+        """What code generation made of the kernel."""
+        return self._future.result()
+
+    @cached_property
+    def native(self) -> NativeCode:
+        """The machine code, linked into this process."""
+        generated = self.generated
+        target = generated.target
+        if not target.is_host:
+            raise BuildError(f"code for {target.triple} cannot run on this machine; get_source shows it")
+        if not target.is_native:
+            require_host_can_run(target, generated.assembly)
+        return ObjectCode(generated.object_code)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKernel:
+    """A kernel under the name that it has in one graph."""
+
+    name: str
+    kernel: CompiledKernel
+
+    @property
+    def signature(self) -> Signature:
+        """How it is called, by that name."""
+        return msgspec.structs.replace(self.kernel.signature, name=self.name)
+
+
+class KernelCompiler:
+    """Makes kernels of fused functions; used as a context, at whose end all machine code is there.
+
+    Parameters
+    ----------
+    target : Target
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.kernels: list[NamedKernel] = []
+        self._names: Counter[str] = Counter()
+        self._known: dict[Any, NamedKernel] = {}
+        self._options = _options(target)
+        # LLVM works on one thing at a time; a second thread would only wait.
+        self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> KernelCompiler:
+        return self
+
+    def __exit__(self, failed: Any, *exc: object) -> None:
+        self._pool.shutdown(cancel_futures=failed is not None)
+        if failed is None:
+            for item in self.kernels:
+                item.kernel.generated  # noqa: B018  what went wrong there is raised here
+
+    def kernel(self, function: Function) -> NamedKernel:
+        """Return the kernel of a fused function: one that there is already, or a new one."""
+        key = structural_key(function)
+        known = self._known.get(key)
+        if known is None:
+            name = self._name(function)
+            known = self._known[key] = NamedKernel(name, self._compiled(function, name, key))
+            self.kernels.append(known)
+        return known
+
+    def _name(self, function: Function) -> str:
+        name = kernel_name(function)
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}_{self._names[name] - 1}"
+
+    def _compiled(self, function: Function, name: str, key: Any) -> CompiledKernel:
+        if events.observers or self._options is None:  # whoever watches sees every kernel made, from its own lines
+            return self._compile(function, name)
+        whole_key = (self._options, key)
+        found = _cache.get(whole_key)
+        if found is None:
+            found = _cache[whole_key] = self._compile(function, name)
+            if len(_cache) > _MOST_CACHED:
+                _cache.popitem(last=False)
+        _cache.move_to_end(whole_key)
+        return found
+
+    def _compile(self, function: Function, name: str) -> CompiledKernel:
+        with events.unwatched():
+            lowered = lower_group(function, name, self.target)
+            module = IRModule({name: lowered.prim_func})
+            signatures, text = emit([(name, lowered.prim_func)], module, self.target, False)
+        events.notify("kernel_lowered", name, function, lowered.outputs, lowered.prim_func)
+        return CompiledKernel(lowered, signatures[0], self._pool.submit(_generate, self.target, signatures, text))
+
+
+def _generate(target: Target, signatures: list[Signature], text: str) -> Generated:
+    generated = Generated(target, signatures, text, False)
+    if target.is_host:
+        generated.object_code  # noqa: B018  made here, beside the next kernel's lowering
+    return generated
+
+
+def _options(target: Target) -> Any:
+    """Return what kernels depend on besides what they compute; None where a user's passes take part."""
+    context = PassContext.current()
+    if "tir.add_lower_pass" in context.config:
+        return None
+    config = tuple(sorted((key, repr(value)) for key, value in context.config.items()))
+    passes = (tuple(sorted(context.disabled_pass)), tuple(sorted(context.required_pass)))
+    return (str(target), target.opt_level, context.opt_level, config, passes)
+
+
+def clear_cache() -> None:
+    """Forget all kernels."""
+    _cache.clear()
+
+
+class KernelModule(Module):
+    """The kernels of a graph as one module; each is compiled on its own.
+
+    Attributes
+    ----------
+    kernels : dict of str to LoweredKernel
+        By name, with floating-point operations and bytes of one call.
+    """
+
+    def __init__(self, named: Sequence[NamedKernel], target: Target) -> None:
+        self._named = list(named)
+        sources: dict[str, Callable[[], str]] = {
+            "ll": lambda: self._text("optimised"),
+            "asm": lambda: self._text("assembly"),
+        }
+        super().__init__([n.signature for n in named] or [_NOTHING], self._no_code, sources, self._export, target)
+        self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in named}
+        self.kernels = {n.name: n.kernel.lowered for n in named}
+
+    def generated(self, name: str) -> Generated:
+        """Return what code generation made of one kernel: its LLVM IR and its assembly."""
+        return next(n for n in self._named if n.name == name).kernel.generated
+
+    def _text(self, kind: str) -> str:
+        return "\n".join(getattr(n.kernel.generated, kind) for n in self._named)
+
+    def _no_code(self) -> NativeCode:
+        raise BuildError("this module has no kernels")
+
+    def _export(self, path: str) -> None:
+        self.export(path)
+
+    def export(self, path: str, graph: str = "", model: str = "", params: bytes = b"") -> None:
+        """Write the kernels, and what else belongs to a model, to one file."""
+        parts, signatures = [], []
+        for named in self._named:
+            signature = named.signature
+            parts.append((named.kernel.generated, {signature.symbol: named.name}))
+            signatures.append(msgspec.structs.replace(signature, symbol=named.name))
+        description = described(self.target, signatures, graph, model)
+        code = linked_object_code(parts, description)
+        write_library(code, path, marked(PARAMS_MARK, params) if graph else b"")
+
+
+_NOTHING = Signature(name="", symbol="", parameters=[])
+
+
+def _code_of(named: NamedKernel) -> Callable[[], NativeCode]:
+    return lambda: named.kernel.native

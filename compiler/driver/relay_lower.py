@@ -1,0 +1,241 @@
+"""A group of operators becomes one kernel: its tensor expressions, their schedule, and the loops made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler import te
+from compiler.driver.lower import lower
+from compiler.driver.relay_schedule import schedule_group
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.origin import lowering_to
+from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType, tensor_types
+from compiler.runtime.ndarray import NDArray
+from compiler.target.target import Target
+from compiler.te.flops import schedule_flops
+from compiler.tir import const
+from compiler.tir.function import PrimFunc
+
+_LONGEST_NAME = 80
+
+
+@dataclass(slots=True, eq=False)
+class LoweredKernel:
+    """What one fused function became.
+
+    Attributes
+    ----------
+    name : str
+    function : Function
+        The group of operators.
+    inputs, outputs : list of Tensor
+        The parameters of the loops, in order.
+    constants : list of NDArray
+        Values of the last inputs: tensors that the group itself contains.
+    flops : int or None
+        Floating-point operations of one call; None where a shape is symbolic.
+    bytes : int
+        Size of all inputs and outputs.
+    """
+
+    name: str
+    function: Function
+    inputs: list[Any]
+    constants: list[NDArray]
+    outputs: list[Any]
+    schedule: Any
+    prim_func: PrimFunc
+    flops: int | None
+    bytes: int
+
+
+def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
+    """Lower a fused function to loops.
+
+    Parameters
+    ----------
+    function : Function
+        Type-checked; calls of operators, tuples and their elements.
+    name : str
+        Name of the kernel.
+
+    Raises
+    ------
+    ArgumentError
+        If an operator of the group has no definition as tensor expressions.
+    """
+    group = _Group(function)
+    with lowering_to("te", function.span):
+        schedule = schedule_group(group.calls, group.outputs, target)
+        module = lower(schedule, [*group.inputs, *group.outputs], name=name)
+    inputs, outputs = group.inputs, group.outputs
+    return LoweredKernel(
+        name=name,
+        function=function,
+        inputs=inputs,
+        constants=group.constants,
+        outputs=outputs,
+        schedule=schedule,
+        prim_func=module[name],
+        flops=schedule_flops(schedule),
+        bytes=sum(tensor_bytes(t) for t in (*inputs, *outputs)),
+    )
+
+
+def tensor_bytes(tensor: Any) -> int:
+    """Return the size of a tensor whose extents are numbers."""
+    size = np.dtype("uint8" if tensor.dtype == "bool" else _plain(tensor.dtype)).itemsize
+    for extent in tensor.shape:
+        size *= int(extent)
+    return int(size)
+
+
+def _plain(dtype: str) -> str:
+    return "float16" if dtype == "bfloat16" else dtype
+
+
+class _Group:
+    """The tensor expressions of a fused function."""
+
+    def __init__(self, function: Function) -> None:
+        self.inputs: list[Any] = []
+        self.constants: list[NDArray] = []
+        self.calls: list[tuple[Call, list[Any]]] = []
+        self._constant_inputs: list[Any] = []
+        self._values: dict[Any, list[Any]] = {}
+        for index, param in enumerate(function.params):
+            self._values[param] = self._placeholders(param, f"p{index}")
+        for expr in post_order(function.body, _parts):
+            if expr not in self._values:
+                self._values[expr] = self._compute(expr)
+        self.inputs += self._constant_inputs
+        self.outputs = self._own_outputs(self._values[function.body])
+
+    def _placeholders(self, param: Var, name: str) -> list[Any]:
+        types = tensor_types([param.checked_type])
+        with lowering_to("te", param.span):
+            made = [_placeholder(t, name if len(types) == 1 else f"{name}_{i}") for i, t in enumerate(types)]
+        self.inputs += made
+        return made
+
+    def _compute(self, expr: Any) -> list[Any]:
+        match expr:
+            case Call() if isinstance(expr.op, RelayOp):
+                return self._call(expr)
+            case Constant():
+                return [self._constant(expr)]
+            case Tuple():
+                return [t for part in expr.fields for t in self._values[part]]
+            case TupleGetItem():
+                return self._element(expr)
+            case _:
+                what = f"a kernel is made of operators and tuples, got {type(expr).__name__} {show(expr)}"
+                raise ArgumentError(f"relay.build: {what}")
+
+    def _call(self, call: Call) -> list[Any]:
+        op = call.op
+        if op.compute is None:
+            raise ArgumentError(f"relay.build: {op.name} has no definition as tensor expressions")
+        inputs = [t for arg in call.args for t in self._values[arg]]
+        with lowering_to("te", call.span):
+            made = list(op.compute(call.attrs, inputs, call.checked_type))
+        self.calls.append((call, made))
+        return made
+
+    def _constant(self, expr: Constant) -> Any:
+        if expr.value.ndim == 0:
+            value = expr.value.item()
+            with lowering_to("te", expr.span):
+                return te.compute((), lambda: const(value, expr.data.dtype), name="constant")
+        with lowering_to("te", expr.span):
+            made = _placeholder(expr.tensor_type, f"c{len(self.constants)}")
+        self.constants.append(expr.data)
+        self._constant_inputs.append(made)
+        return made
+
+    def _element(self, expr: TupleGetItem) -> list[Any]:
+        fields = expr.tuple_value.checked_type.fields
+        before = len(tensor_types(fields[: expr.index]))
+        count = len(tensor_types([fields[expr.index]]))
+        return self._values[expr.tuple_value][before : before + count]
+
+    def _own_outputs(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return tensors that are all different, and none of them an input."""
+        taken = set(self.inputs)
+        outputs: list[Any] = []
+        for tensor in tensors:
+            made = tensor
+            if tensor in taken:
+                with lowering_to("te", tensor.op.span):
+                    made = te.compute(tensor.shape, lambda *i, t=tensor: t(*i), name="copy", tag="injective")
+            taken.add(made)
+            outputs.append(made)
+        return outputs
+
+
+def _placeholder(t: TensorType, name: str) -> Any:
+    return te.placeholder(t.shape, dtype=t.dtype, name=name)
+
+
+def _parts(expr: Any) -> tuple[Any, ...]:
+    """Return what is computed before an expression; an operator is not."""
+    return expr.args if isinstance(expr, Call) else operands(expr)
+
+
+def group_calls(function: Function) -> list[Call]:
+    """Return the calls of operators in a fused function, in order of evaluation."""
+    return [e for e in post_order(function.body, _parts) if isinstance(e, Call)]
+
+
+def can_lower(function: Function) -> bool:
+    """Return whether every operator of a fused function is defined as tensor expressions over known shapes."""
+    calls = group_calls(function)
+    if any(not isinstance(c.op, RelayOp) or c.op.compute is None for c in calls):
+        return False
+    types = [p.checked_type for p in function.params] + [c.checked_type for c in calls]
+    return all(t.is_static for t in tensor_types(types))
+
+
+def kernel_name(function: Function) -> str:
+    """Return TVM's name for the kernel of a fused function, such as ``tvmgen_default_fused_nn_conv2d_nn_relu``."""
+    names = [re.sub(r"\W", "_", call.op.name) for call in group_calls(function)]
+    name = "tvmgen_default_fused_" + "_".join(names or ["copy"])
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}_"
+
+
+def structural_key(function: Function) -> tuple[Any, ...]:
+    """Return what two fused functions have in common exactly if they become the same kernel."""
+    number: dict[Any, int] = {}
+    key: list[Any] = []
+    for param in function.params:
+        number[param] = len(number)
+        key.append(str(param.checked_type))
+    for expr in post_order(function.body, _parts):
+        if expr in number:
+            continue
+        number[expr] = len(number)
+        key.append(_node_key(expr, number))
+    return (*key, number[function.body])
+
+
+def _node_key(expr: Any, number: dict[Any, int]) -> tuple[Any, ...]:
+    match expr:
+        case Call():
+            attrs = tuple(sorted((k, repr(v)) for k, v in expr.attrs.items()))
+            return (expr.op.name, attrs, tuple(number[a] for a in expr.args), str(expr.checked_type))
+        case Constant():
+            return ("constant", expr.data.dtype, expr.data.shape, expr.value.tobytes())
+        case TupleGetItem():
+            return ("element", number[expr.tuple_value], expr.index)
+        case Tuple():
+            return ("tuple", tuple(number[f] for f in expr.fields))
+        case _:
+            return (type(expr).__name__,)

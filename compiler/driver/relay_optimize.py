@@ -1,0 +1,79 @@
+"""What ``relay.build`` does with a graph before there are kernels: parameters become constants, and passes run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import Pass
+from compiler.relay import transform
+from compiler.relay.expr import Constant, Function, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.ty import TensorType
+from compiler.runtime.ndarray import NDArray, array
+from compiler.target.target import Target
+
+
+def optimize(module: IRModule, target: Target) -> IRModule:
+    """Run the passes of the current context's level over a graph, up to kernels."""
+    for each in passes():
+        module = each(module)
+    return transform.InferType()(module)
+
+
+def passes() -> list[Pass]:
+    """Return the passes before kernels are made, in order."""
+    return [transform.InferType(), transform.SimplifyInference(), transform.FuseOps()]
+
+
+def bind_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
+    """Return a module whose ``main`` has constants in place of the parameters that are given by name.
+
+    Names that ``main`` does not have are left out, as in TVM.
+
+    Raises
+    ------
+    ArgumentError
+        If a value does not have the type of its parameter.
+    """
+    main = module["main"]
+    given = {v: _constant(v, params[v.name_hint]) for v in main.params if v.name_hint in params}
+    if not given:
+        return module
+    gvar = module.get_global_var("main")
+    with derived_from(main.span):
+        bound = _Bind(given).visit(main)
+    return module.with_functions({**module.functions, gvar: bound})
+
+
+class _Bind(ExprMutator):
+    def __init__(self, values: Mapping[Var, Constant]) -> None:
+        super().__init__()
+        self._values = values
+
+    def visit_var(self, var: Var) -> Any:
+        return self._values.get(var, var)
+
+    def visit_function(self, fn: Function) -> Any:
+        params = tuple(p for p in fn.params if p not in self._values)
+        return rebuild(fn, {"params": params, "body": self.visit(fn.body)})
+
+
+def _constant(var: Var, value: Any) -> Constant:
+    data = value if isinstance(value, NDArray) else array(np.asarray(value))
+    wanted = var.type_annotation
+    if isinstance(wanted, TensorType):
+        fits = len(wanted.dims) == len(data.shape) and all(
+            not isinstance(d, int) or d == n for d, n in zip(wanted.dims, data.shape, strict=True)
+        )
+        if not fits or data.dtype != wanted.dtype:
+            raise ArgumentError(
+                f"params: {show(var.name_hint)} must be {wanted}, got shape {data.shape} of {data.dtype}"
+            )
+    return Constant(data, span=var.span)

@@ -1,0 +1,106 @@
+"""The graph of a built model as data: TVM's JSON, in which every value is an output of a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from compiler.ir.error import ArgumentError
+
+ALIAS = "__nop"
+"""The function of a node whose result is its input's memory under another shape."""
+REFERENCE = "__numpy"
+"""The function of a node that calls an operator's NumPy reference."""
+
+
+class Node(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An input or parameter (``null``), or a call (``tvm_op``).
+
+    Attributes
+    ----------
+    attrs : dict of str to str
+        Of a call ``func_name``; of one that calls a reference also ``operator``, ``operator_attrs`` and ``nest``.
+    inputs : list of [int, int, int]
+        Node, output of it, version.
+    """
+
+    op: str
+    name: str
+    attrs: dict[str, str] = {}
+    inputs: list[tuple[int, int, int]]
+
+
+class Graph(msgspec.Struct, kw_only=True):
+    """Nodes in the order of evaluation.
+
+    Attributes
+    ----------
+    arg_nodes : list of int
+        The nodes that are inputs or parameters.
+    heads : list of [int, int, int]
+        The outputs.
+    attrs : dict
+        ``shape``, ``dltype``, ``storage_id`` and ``device_index`` of every value, each behind the name of its type.
+    node_row_ptr : list of int
+        The number of each node's first value.
+    """
+
+    nodes: list[Node]
+    arg_nodes: list[int]
+    heads: list[tuple[int, int, int]]
+    attrs: dict[str, Any]
+    node_row_ptr: list[int]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shape of every value."""
+        return [tuple(s) for s in self.attrs["shape"][1]]
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The data type of every value."""
+        return list(self.attrs["dltype"][1])
+
+    @property
+    def storage_ids(self) -> list[int]:
+        """The buffer of every value."""
+        return list(self.attrs["storage_id"][1])
+
+    def value(self, entry: tuple[int, int, int]) -> int:
+        """Return the number of a value from a node and one of its outputs."""
+        return self.node_row_ptr[entry[0]] + entry[1]
+
+    def to_json(self) -> str:
+        """Return the graph as text."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
+
+
+def parse_graph(text: str) -> Graph:
+    """Return the graph that a text is.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    try:
+        graph = msgspec.json.decode(text, type=Graph)
+        count = graph.node_row_ptr[-1]
+        tables = (graph.shapes, graph.dtypes, graph.storage_ids)
+        whole = len(graph.node_row_ptr) == len(graph.nodes) + 1 and all(len(t) == count for t in tables)
+    except (msgspec.MsgspecError, KeyError, IndexError, TypeError) as exc:
+        raise ArgumentError(f"graph_executor: the text is no graph of a built model: {exc}") from None
+    if not whole or not all(_refers_back(graph, i) for i in range(len(graph.nodes))):
+        raise ArgumentError("graph_executor: the graph is damaged: its tables do not fit its nodes")
+    if not all(0 <= head[0] < len(graph.nodes) and _has_value(graph, head) for head in graph.heads):
+        raise ArgumentError("graph_executor: the graph is damaged: an output names a value that there is not")
+    return graph
+
+
+def _refers_back(graph: Graph, index: int) -> bool:
+    return all(0 <= e[0] < index and _has_value(graph, e) for e in graph.nodes[index].inputs)
+
+
+def _has_value(graph: Graph, entry: tuple[int, int, int]) -> bool:
+    return 0 <= entry[1] < graph.node_row_ptr[entry[0] + 1] - graph.node_row_ptr[entry[0]]

@@ -1,0 +1,95 @@
+"""A built model: its graph, its kernels and its parameters, from which executors are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.runtime.device import Device
+from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import NDArray
+
+
+class GraphExecutorFactory:
+    """What ``relay.build`` returns; unpacks as ``graph_json, lib, params`` too.
+
+    Parameters
+    ----------
+    graph_json : str
+    lib : Module
+        The kernels.
+    params : mapping of str to NDArray
+    name : str
+        ``lib[name](dev)`` makes an executor.
+    exporter : callable, optional
+        Writes the model to a path.
+    """
+
+    def __init__(
+        self,
+        graph_json: str,
+        lib: Module,
+        params: Mapping[str, NDArray],
+        name: str = "default",
+        exporter: Callable[[str], None] | None = None,
+    ) -> None:
+        self.graph_json = graph_json
+        self.lib = lib
+        self.params = dict(params)
+        self.libmod_name = name
+        self._exporter = exporter
+
+    def __getitem__(self, name: str) -> Callable[[Device], GraphExecutor]:
+        """Return what makes an executor on a device.
+
+        Raises
+        ------
+        ArgumentError
+            If the model was not built under that name.
+        """
+        if name != self.libmod_name:
+            raise ArgumentError(f"this model's name is {self.libmod_name!r}, got {show(name)}")
+        return self._executor
+
+    def _executor(self, device: Device) -> GraphExecutor:
+        return GraphExecutor(self.graph_json, self.lib, device, self.params)
+
+    def get_lib(self) -> Module:
+        """Return the kernels."""
+        return self.lib
+
+    def get_params(self) -> dict[str, NDArray]:
+        """Return the parameters by name."""
+        return self.params
+
+    def get_graph_json(self) -> str:
+        """Return the graph as JSON."""
+        return self.graph_json
+
+    def get_executor_config(self) -> str:
+        """Return the graph as JSON, under TVM's newer name."""
+        return self.graph_json
+
+    def get_source(self, fmt: str = "") -> str:
+        """Return the kernels as text; see ``Module.get_source``."""
+        return self.lib.get_source(fmt)
+
+    def export_library(self, file_name: str, **options: Any) -> None:
+        """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads.
+
+        Raises
+        ------
+        ArgumentError
+            If the model was loaded from a file itself.
+        """
+        if self._exporter is None:
+            raise ArgumentError("export_library: this model was loaded from a file; copy that file")
+        self._exporter(str(file_name))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.graph_json, self.lib, self.params))
+
+    def __repr__(self) -> str:
+        return f"GraphExecutorFactory({self.libmod_name}, {self.lib!r})"

@@ -1,0 +1,55 @@
+"""Calls of operators that have no machine code: their NumPy reference runs instead."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError
+from compiler.ir.op import Op
+from compiler.runtime.ndarray import NDArray
+
+
+def reference_call(
+    attrs: Mapping[str, str], inputs: Sequence[NDArray], outputs: Sequence[NDArray]
+) -> Callable[[], None]:
+    """Return what computes ``outputs`` from ``inputs``.
+
+    Parameters
+    ----------
+    attrs : mapping of str to str
+        Of a graph's node: ``operator``, and as JSON ``operator_attrs`` and ``nest``.
+    """
+    importlib.import_module("compiler.relay.op")  # registers the operators
+    op = Op.get(attrs["operator"])
+    reference = op.reference
+    if reference is None:
+        raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
+    values = Attrs(msgspec.json.decode(attrs["operator_attrs"]))
+    arranged = nested(msgspec.json.decode(attrs["nest"]), [a.view() for a in inputs])
+
+    def run() -> None:
+        for target, value in zip(outputs, flat(reference(values, *arranged)), strict=True):
+            np.copyto(target.view(), value, casting="unsafe")
+
+    return run
+
+
+def nested(nest: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays arranged in tuples: an int of ``nest`` is an array, a list a tuple."""
+    rest = iter(arrays)
+
+    def take(shape: Any) -> Any:
+        return tuple(take(s) for s in shape) if isinstance(shape, list) else next(rest)
+
+    return [take(shape) for shape in nest]
+
+
+def flat(value: Any) -> list[Any]:
+    """Return the arrays of a value, those of nested tuples in their order."""
+    return [a for part in value for a in flat(part)] if isinstance(value, (tuple, list)) else [value]

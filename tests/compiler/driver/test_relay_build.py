@@ -1,0 +1,262 @@
+"""relay.build: models compute what NumPy computes, in less memory, and live on in files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.contrib import graph_executor
+from compiler.driver import relay_kernels
+from compiler.ir.error import ArgumentError, TargetError
+from compiler.ir.events import Observer, watching
+from compiler.ir.module import IRModule
+from compiler.relay.operator import OpPattern
+
+RNG = np.random.default_rng(7)
+
+
+def normal(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype("float32")
+
+
+def execute(lib: Any, **inputs: Any) -> list[Any]:
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    module.run(**inputs)
+    return [module.get_output(i).numpy() for i in range(module.get_num_outputs())]
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def mlp() -> tuple[IRModule, dict[str, Any]]:
+    x, w1, w2 = relay.var("x", shape=(3, 20)), relay.var("w1", shape=(32, 20)), relay.var("w2", shape=(10, 32))
+    body = relay.nn.softmax(relay.nn.dense(relay.nn.relu(relay.nn.dense(x, w1)), w2))
+    return IRModule.from_expr(relay.Function([x, w1, w2], body)), {"w1": normal(32, 20), "w2": normal(10, 32)}
+
+
+def test_perceptron() -> None:
+    module, params = mlp()
+    x = normal(3, 20)
+    expected = softmax(np.maximum(x @ params["w1"].T, 0) @ params["w2"].T)
+    np.testing.assert_allclose(execute(relay.build(module, "llvm", params=params), x=x)[0], expected, rtol=1e-5)
+    # Parameters may as well be given later.
+    lib = relay.build(module, "llvm")
+    np.testing.assert_allclose(execute(lib, x=x, **params)[0], expected, rtol=1e-5)
+
+
+def test_convolutional_network() -> None:
+    x, w = relay.var("x", shape=(1, 3, 9, 9)), relay.var("w", shape=(8, 3, 3, 3))
+    y = relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1), strides=(2, 2)))
+    y = relay.nn.batch_flatten(relay.nn.max_pool2d(y, pool_size=(2, 2), strides=(2, 2)))
+    lib = relay.build(IRModule.from_expr(relay.Function([x, w], y)), "llvm")
+    data, weight = normal(1, 3, 9, 9), normal(8, 3, 3, 3)
+    padded = np.pad(data, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    convolved = np.zeros((1, 8, 5, 5), "float32")
+    for i in range(5):
+        for j in range(5):
+            window = padded[:, :, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3]
+            convolved[:, :, i, j] = np.tensordot(window, weight, ([1, 2, 3], [1, 2, 3]))
+    relu = np.maximum(convolved, 0)[:, :, :4, :4]
+    expected = relu.reshape(1, 8, 2, 2, 2, 2).max((3, 5)).reshape(1, 32)
+    np.testing.assert_allclose(execute(lib, x=data, w=weight)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_fused_kernels_have_the_names_of_their_operators() -> None:
+    lib = relay.build(mlp()[0], "llvm")
+    assert list(lib.kernels) == [
+        "tvmgen_default_fused_nn_dense_nn_relu",
+        "tvmgen_default_fused_nn_dense",
+        "tvmgen_default_fused_nn_softmax",
+    ]
+    dense = lib.kernels["tvmgen_default_fused_nn_dense"]
+    assert dense.flops == 2 * 3 * 32 * 10
+    assert dense.bytes == 4 * (3 * 32 + 10 * 32 + 3 * 10)
+
+
+def chain(length: int) -> IRModule:
+    """A chain of matrix products, of which no two fuse."""
+    x, w = relay.var("x", shape=(8, 8)), relay.var("w", shape=(8, 8))
+    y: Any = x
+    for _ in range(length):
+        y = relay.nn.dense(y, w)
+    return IRModule.from_expr(relay.Function([x, w], y))
+
+
+def test_equal_kernels_are_compiled_once_and_buffers_are_shared() -> None:
+    lib = relay.build(chain(6), "llvm")
+    assert len(lib.kernels) == 1
+    assert lib.memory.unshared == 6 * 256
+    assert lib.memory.shared == 2 * 256
+    x, w = normal(8, 8), normal(8, 8)
+    expected = x
+    for _ in range(6):
+        expected = expected @ w.T
+    np.testing.assert_allclose(execute(lib, x=x, w=w)[0], expected, rtol=1e-3)
+
+
+def test_outputs_keep_their_values() -> None:
+    x, w = relay.var("x", shape=(4, 4)), relay.var("w", shape=(4, 4))
+    a = relay.nn.dense(x, w)
+    b = relay.nn.dense(a, w)
+    c = relay.nn.dense(b, w)
+    lib = relay.build(IRModule.from_expr(relay.Function([x, w], relay.Tuple([a, c, x, a]))), "llvm")
+    data, weight = normal(4, 4), normal(4, 4)
+    got = execute(lib, x=data, w=weight)
+    first = data @ weight.T
+    for value, wanted in zip(got, [first, first @ weight.T @ weight.T, data, first], strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-4)
+    assert lib["default"](tvm.cpu(0)).get_input("x").numpy().shape == (4, 4)
+
+
+def test_second_build_takes_kernels_from_the_cache() -> None:
+    module, params = mlp()
+    first = relay.build(module, "llvm", params=params)
+    again = relay.build(mlp()[0], "llvm", params=params)
+    assert [a.kernel for a in first.lib._named] == [b.kernel for b in again.lib._named]
+    relay_kernels.clear_cache()
+    fresh = relay.build(module, "llvm", params=params)
+    assert not {a.kernel for a in first.lib._named} & {b.kernel for b in fresh.lib._named}
+
+
+class _Watch(Observer):
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def graph_build_begin(self, module: Any, target: Any) -> None:
+        self.seen.append("begin")
+
+    def kernel_lowered(self, name: str, function: Any, outputs: Any, prim_func: Any) -> None:
+        self.seen.append((name, len(outputs)))
+
+    def graph_build_end(self, built: Any) -> None:
+        self.seen.append("end")
+
+
+def test_whoever_watches_is_told_of_every_kernel() -> None:
+    relay.build(chain(2), "llvm")
+    watch = _Watch()
+    with watching(watch):
+        relay.build(chain(2), "llvm")
+    assert watch.seen == ["begin", ("tvmgen_default_fused_nn_dense", 1), "end"]
+
+
+def test_unpacks_as_graph_library_and_parameters() -> None:
+    module, params = mlp()
+    graph, lib, kept = relay.build(module, "llvm", params=params)
+    assert sorted(v.shape for v in kept.values()) == [(10, 32), (32, 20)]
+    executor = graph_executor.create(graph, lib, tvm.cpu(0))
+    executor.load_params(tvm.runtime.save_param_dict(kept))
+    x = normal(3, 20)
+    executor.run(x=x)
+    expected = softmax(np.maximum(x @ params["w1"].T, 0) @ params["w2"].T)
+    np.testing.assert_allclose(executor.get_output(0).numpy(), expected, rtol=1e-5)
+    nodes = json.loads(graph)["nodes"]
+    assert [n["op"] for n in nodes] == ["null"] * 3 + ["tvm_op"] * 3
+
+
+_LOAD = """\
+import sys, numpy as np
+import compiler as tvm
+from compiler.contrib import graph_executor
+lib = tvm.runtime.load_module(sys.argv[1])
+executor = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+executor.set_input("x", np.load(sys.argv[2]))
+executor.run()
+np.save(sys.argv[3], executor.get_output(0).numpy())
+assert "compiler.relay" not in sys.modules and "compiler.te" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("file", ["model.so", "model.o"])
+def test_exported_model_runs_in_another_process(tmp_path: Path, file: str) -> None:
+    module, params = mlp()
+    lib = relay.build(module, "llvm", params=params)
+    lib.export_library(tmp_path / file)
+    x = normal(3, 20)
+    np.save(tmp_path / "x.npy", x)
+    (tmp_path / "load.py").write_text(_LOAD)
+    command = [sys.executable, "load.py", file, "x.npy", "y.npy"]
+    environment = {"PYTHONPATH": str(Path(tvm.__file__).parents[1])}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), execute(lib, x=x)[0])
+
+
+def test_damaged_export_is_refused(tmp_path: Path) -> None:
+    module, params = mlp()
+    path = tmp_path / "model.so"
+    relay.build(module, "llvm", params=params).export_library(path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\x00strata params\x00") + 100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ArgumentError, match="damaged"):
+        tvm.runtime.load_module(path)
+
+
+def test_batch_norm_becomes_arithmetic() -> None:
+    x = relay.var("x", shape=(1, 2, 3, 3))
+    stats = [relay.var(n, shape=(2,)) for n in ("gamma", "beta", "mean", "variance")]
+    y = relay.nn.batch_norm(x, *stats)[0]
+    lib = relay.build(IRModule.from_expr(relay.Function([x, *stats], y)), "llvm")
+    data = normal(1, 2, 3, 3)
+    values = {v.name_hint: np.abs(normal(2)) + 0.5 for v in stats}
+    g, b, m, v = (values[n].reshape(1, 2, 1, 1) for n in ("gamma", "beta", "mean", "variance"))
+    expected = (data - m) / np.sqrt(v + 1e-5) * g + b
+    np.testing.assert_allclose(execute(lib, x=data, **values)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_operator_without_tensor_expressions_runs_through_numpy() -> None:
+    from compiler.ir.op import _REGISTRY
+    from compiler.relay.operator import register
+
+    try:
+        register(
+            "test.sorted",
+            doc="Sorts along an axis.",
+            inputs=("data",),
+            attributes={"axis": -1},
+            relation=lambda types, attrs: types[0],
+            pattern=OpPattern.OPAQUE,
+            reference=lambda attrs, data: np.sort(data, attrs.axis),
+        )
+        x = relay.var("x", shape=(4, 5))
+        sort: Any = tvm.ir.Op.get("test.sorted")
+        y = relay.nn.relu(sort(relay.nn.relu(x), axis=0))
+        lib = relay.build(IRModule.from_expr(relay.Function([x], y)), "llvm")
+        data = normal(4, 5)
+        np.testing.assert_array_equal(execute(lib, x=data)[0], np.sort(np.maximum(data, 0), 0))
+        assert '"operator": "test.sorted"' in lib.graph_json
+    finally:
+        _REGISTRY.pop("test.sorted", None)
+
+
+def test_parameter_of_another_shape_is_refused() -> None:
+    module, params = mlp()
+    with pytest.raises(ArgumentError, match=r"w1.*must be Tensor\[\(32, 20\), float32\], got shape \(3, 3\)"):
+        relay.build(module, "llvm", params={**params, "w1": normal(3, 3)})
+
+
+def test_what_is_no_graph_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"relay.build: ir_mod must be an IRModule"):
+        relay.build(3, "llvm")
+    with pytest.raises(ArgumentError, match="must have a function 'main'"):
+        relay.build(IRModule({}), "llvm")
+    with pytest.raises(TargetError, match="not for cuda"):
+        relay.build(mlp()[0], "cuda")
+
+
+def test_control_flow_needs_the_virtual_machine() -> None:
+    x, c = relay.var("x", shape=(2,)), relay.var("c", "bool")
+    module = IRModule.from_expr(relay.Function([c, x], relay.If(c, relay.nn.relu(x), x)))
+    with pytest.raises(ArgumentError, match=r"virtual machine.*If is no call"):
+        relay.build(module, "llvm")

@@ -1,0 +1,82 @@
+"""The executor's interface, and its answers to what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.contrib import graph_executor
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.runtime.graph import parse_graph
+
+
+@pytest.fixture(scope="module")
+def lib() -> Any:
+    x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3))
+    return relay.build(IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w))), "llvm")
+
+
+@pytest.fixture
+def module(lib: Any) -> graph_executor.GraphModule:
+    return graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+
+
+X, W = np.arange(6, dtype="float32").reshape(2, 3), np.ones((4, 3), "float32")
+
+
+def test_inputs_by_name_by_index_and_from_other_types(module: graph_executor.GraphModule) -> None:
+    module.set_input("x", X.astype("float64"))
+    module.set_input(1, tvm.nd.array(W))
+    module.run()
+    np.testing.assert_array_equal(module.get_output(0).numpy(), X @ W.T)
+    out = tvm.nd.empty((2, 4))
+    assert module.get_output(0, out) is out
+    np.testing.assert_array_equal(module.get_input("w").numpy(), W)
+    assert (module.get_num_inputs(), module.get_num_outputs()) == (2, 1)
+    assert (module.get_input_index("w"), module.get_input_index("v")) == (1, -1)
+    assert module.get_input_info() == ({"x": (2, 3), "w": (4, 3)}, {"x": "float32", "w": "float32"})
+
+
+def test_functions_by_name(module: graph_executor.GraphModule) -> None:
+    module["set_input"]("x", X)
+    module["set_input"]("w", W)
+    module["run"]()
+    np.testing.assert_array_equal(module["get_output"](0).numpy(), X @ W.T)
+    with pytest.raises(ArgumentError, match="no function 'walk'"):
+        module["walk"]
+
+
+def test_measurements(module: graph_executor.GraphModule) -> None:
+    result = module.module.time_evaluator("run", tvm.cpu(0), number=2, repeat=3)()
+    assert len(result.results) == 3
+    assert result.mean > 0
+    assert len(module.benchmark(tvm.cpu(0), repeat=2, number=1, end_to_end=True, x=X, w=W).results) == 2
+    np.testing.assert_array_equal(module.get_output(0).numpy(), X @ W.T)
+
+
+def test_what_does_not_fit_is_refused(lib: Any, module: graph_executor.GraphModule) -> None:
+    with pytest.raises(ArgumentError, match=r"no input 'y'; there are x, w"):
+        module.set_input("y", X)
+    with pytest.raises(ArgumentError, match=r"'x' must have shape \(2, 3\), got \(3, 2\)"):
+        module.set_input("x", X.T)
+    with pytest.raises(ArgumentError, match="index must be an int from 0 to 0, got 1"):
+        module.get_output(1)
+    with pytest.raises(ArgumentError, match="name is 'default', got 'main'"):
+        lib["main"]
+    with pytest.raises(ArgumentError, match="module must be what"):
+        graph_executor.GraphModule(lib)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"nodes"', '"knots"'), ('"heads": [', '"heads": [[9, 0, 0],'), ('"node_row_ptr": [', '"node_row_ptr": [0,')],
+)
+def test_damaged_graph_is_refused(lib: Any, before: str, after: str) -> None:
+    assert before in lib.graph_json
+    with pytest.raises(ArgumentError, match="graph"):
+        parse_graph(lib.graph_json.replace(before, after, 1))
