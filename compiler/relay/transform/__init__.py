@@ -1,5 +1,6 @@
 """Passes over graphs, one a file: ``relay.transform``."""
 
+from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleAxis
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
 from compiler.relay.transform.dead_code_elimination import DeadCodeElimination
@@ -9,6 +10,8 @@ from compiler.relay.transform.eta_expand import EtaExpand
 from compiler.relay.transform.fast_math import FastMath
 from compiler.relay.transform.first_order_gradient import FirstOrderGradient
 from compiler.relay.transform.fold_constant import FoldConstant, FoldConstantExpr
+from compiler.relay.transform.fold_scale_axis import FoldScaleAxis
+from compiler.relay.transform.forward_fold_scale_axis import ForwardFoldScaleAxis
 from compiler.relay.transform.function_pass import FunctionPass, function_pass
 from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.gradient import gradient
@@ -22,6 +25,7 @@ from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNorm
 from compiler.relay.transform.to_graph_normal_form import ToGraphNormalForm
 
 __all__ = [
+    "BackwardFoldScaleAxis",
     "CanonicalizeCast",
     "CanonicalizeOps",
     "DeadCodeElimination",
@@ -32,6 +36,8 @@ __all__ = [
     "FirstOrderGradient",
     "FoldConstant",
     "FoldConstantExpr",
+    "FoldScaleAxis",
+    "ForwardFoldScaleAxis",
     "FunctionPass",
     "FuseOps",
     "InferType",

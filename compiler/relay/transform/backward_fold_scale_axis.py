@@ -1,0 +1,177 @@
+"""BackwardFoldScaleAxis: scales of results go back into the weights that the results were computed with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext, PassInfo
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Function
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    call_op,
+    dims_of,
+    op_name,
+    outside_kernels,
+    type_of,
+    users_of,
+)
+from compiler.relay.transform.scale_axis import (
+    Light,
+    Taken,
+    along,
+    as_vector,
+    is_positive,
+    same_axis,
+    scale_axis,
+    scale_of,
+    through,
+    weights_of,
+)
+
+
+def BackwardFoldScaleAxis() -> FunctionPass:
+    """Return the pass that multiplies weights instead of what convolutions and matrix products make with them::
+
+        multiply(nn.conv2d(%x, %w), %s)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
+
+    The scale goes back through additions of biases (which are scaled), sums of two convolutions, pools, and, if it is
+    positive, through activations such as ``nn.relu``.  What is used elsewhere as well stays as it is.
+    """
+
+    def fold(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+        plan = _Plan(func)
+        return _Folder(plan).rewrite(func) if plan.folded else func
+
+    return FunctionPass(fold, PassInfo(3, "BackwardFoldScaleAxis", ("InferType",)))
+
+
+class _Plan:
+    """Which scales go where.
+
+    Attributes
+    ----------
+    folded : dict
+        Multiplications that disappear, each with the value that takes its place.
+    weights : dict
+        Calls whose weights take scales.
+    sides : dict
+        Vectors beside a scaled value, by call and number of operand, with the scales that they take.
+    """
+
+    def __init__(self, func: Any) -> None:
+        self.folded: dict[Any, Any] = {}
+        self.weights: dict[Any, list[Any]] = {}
+        self.sides: dict[tuple[Any, int], list[Any]] = {}
+        self._users = users_of(func)
+        self._light = Light()
+        self._taken: dict[Any, Taken] = {}
+        order = post_order(func, outside_kernels)
+        for expr in order:
+            self._light.add(expr)
+            if isinstance(expr, Call) and (taken := self._takes(expr)) is not None:
+                self._taken[expr] = taken
+        scales: dict[Any, list[Any]] = {}
+        for expr in reversed(order):
+            if expr in self._taken:
+                self._distribute(expr, scales.pop(expr, []), scales)
+
+    def axis(self, call: Any) -> int:
+        """Return the axis of the scales that a call takes."""
+        return self._taken[call].axis
+
+    def _operand(self, expr: Any) -> Taken | None:
+        """Return how an operand takes a scale, as nothing else uses it."""
+        return self._taken.get(expr) if self._users[expr] == 1 else None
+
+    def _takes(self, call: Call) -> Taken | None:
+        weights = weights_of(call, True)
+        if weights is not None:
+            return Taken(weights.axis)
+        name = op_name(call)
+        if name == "multiply":
+            found = scale_of(call)
+            return None if found is None else self._operand(call.args[found[0]])
+        if name in ("add", "subtract", "nn.bias_add"):
+            return self._sum_takes(call)
+        return through(call, self._operand(call.args[0])) if len(call.args) == 1 else None
+
+    def _sum_takes(self, call: Call) -> Taken | None:
+        parts = [self._operand(a) if type_of(a) == type_of(call) else None for a in call.args]
+        if op_name(call) == "nn.bias_add":
+            dims = dims_of(call)
+            own = parts[0] is not None and dims is not None and call.attrs.axis % len(dims) == parts[0].axis
+            return parts[0] if own else None
+        a, b = parts
+        if a is not None and b is not None:
+            return Taken(a.axis, a.positive or b.positive) if a.axis == b.axis else None
+        taken, other = (a, call.args[1]) if a is not None else (b, call.args[0])
+        axis = scale_axis(other, call)
+        return taken if taken is not None and axis is not None and same_axis(axis, taken.axis) else None
+
+    def _distribute(self, call: Any, given: list[Any], scales: dict[Any, list[Any]]) -> None:
+        name = op_name(call)
+        if name == "multiply":
+            found = scale_of(call)
+            assert found is not None
+            at, scale, axis = found
+            value = call.args[at]
+            if self._may_fold(value, scale, axis):
+                self.folded[call] = value
+                given = [*given, scale]
+            if given:
+                scales[value] = given
+        elif not given:
+            return
+        elif weights_of(call, True) is not None:
+            self.weights[call] = given
+        elif name in ("add", "subtract", "nn.bias_add"):
+            for at, operand in enumerate(call.args):
+                if operand in self._taken and self._users[operand] == 1 and type_of(operand) == type_of(call):
+                    scales[operand] = given
+                else:
+                    self.sides[call, at] = given
+        else:
+            scales[call.args[0]] = given
+
+    def _may_fold(self, value: Any, scale: Any, axis: int) -> bool:
+        taken = self._operand(value)
+        if taken is None or scale not in self._light or not same_axis(axis, taken.axis):
+            return False
+        return is_positive(scale) or not taken.positive
+
+
+class _Folder(GraphMutator):
+    def __init__(self, plan: _Plan) -> None:
+        super().__init__()
+        self._plan = plan
+
+    def visit_call(self, call: Call) -> Any:
+        plan = self._plan
+        if call in plan.folded:
+            return self.visit(plan.folded[call])
+        new = super().visit_call(call)
+        if call in plan.weights:
+            weights = weights_of(call, True)
+            assert weights is not None
+            data, weight = new.args
+            return rebuild(new, {"args": (data, weights.scaled(weight, self._scales(plan.weights[call])))})
+        sides = {at: plan.sides[call, at] for at in range(len(call.args)) if (call, at) in plan.sides}
+        if not sides:
+            return new
+        args = [self._side(call, at, arg, sides[at]) if at in sides else arg for at, arg in enumerate(new.args)]
+        return rebuild(new, {"args": tuple(args)})
+
+    def _side(self, call: Call, at: int, arg: Any, scales: list[Any]) -> Any:
+        """Return the vector beside a scaled value, scaled as well."""
+        bias = op_name(call) == "nn.bias_add"
+        axis, rank = (0, 1) if bias else (self._plan.axis(call), len(dims_of(call) or ()))
+        for scale in self._scales(scales):
+            arg = call_op("multiply", arg, along(scale, axis, rank))
+        return arg
+
+    def _scales(self, scales: list[Any]) -> list[Any]:
+        return [as_vector(self.visit(scale), dims_of(scale) or ()) for scale in scales]

@@ -1,0 +1,112 @@
+"""ForwardFoldScaleAxis: scales of data go on into the weights that the data meets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext, PassInfo
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Function
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels
+from compiler.relay.transform.scale_axis import (
+    Light,
+    Taken,
+    as_vector,
+    is_positive,
+    same_axis,
+    scale_of,
+    through,
+    weights_of,
+)
+
+
+def ForwardFoldScaleAxis() -> FunctionPass:
+    """Return the pass that multiplies weights instead of the data of convolutions and matrix products::
+
+        nn.conv2d(multiply(%x, %s), %w)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
+
+    The scale goes on through pools and, if it is positive, through activations such as ``nn.relu``; all users of the
+    scaled data must take it.
+    """
+
+    def fold(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+        plan = _Plan(func)
+        return _Folder(plan.folded).rewrite(func) if plan.folded else func
+
+    return FunctionPass(fold, PassInfo(3, "ForwardFoldScaleAxis", ("InferType",)))
+
+
+class _Plan:
+    """Which multiplications disappear: ``folded`` has their scales and what they scale."""
+
+    def __init__(self, func: Any) -> None:
+        self.folded: dict[Any, tuple[Any, Any]] = {}
+        self._light = Light()
+        self._refused: set[Any] = set()
+        self._taken: dict[Any, Taken] = {}
+        order = post_order(func, outside_kernels)
+        for expr in order:
+            self._light.add(expr)
+        for expr in reversed(order):
+            if op_name(expr) == "multiply":
+                self._try(expr)
+            for at, operand in enumerate(expr.args if isinstance(expr, Call) else outside_kernels(expr)):
+                self._offer(operand, self._takes(expr, at))
+
+    def _offer(self, value: Any, taken: Taken | None) -> None:
+        """Note how one user of a value takes a scale; all of them must do it along the same axis."""
+        known = self._taken.get(value)
+        if taken is None or (known is not None and known.axis != taken.axis):
+            self._refused.add(value)
+        else:
+            self._taken[value] = Taken(taken.axis, taken.positive or (known is not None and known.positive))
+
+    def _result(self, expr: Any) -> Taken | None:
+        """Return how all users of a value take a scale of it."""
+        return None if expr in self._refused else self._taken.get(expr)
+
+    def _takes(self, user: Any, at: int) -> Taken | None:
+        weights = weights_of(user, False)
+        if weights is not None:
+            return Taken(weights.axis) if at == 0 else None
+        found = scale_of(user)
+        if found is not None:
+            return self._result(user) if at == found[0] else None
+        return through(user, self._result(user)) if isinstance(user, Call) and len(user.args) == 1 else None
+
+    def _try(self, call: Any) -> None:
+        found, taken = scale_of(call), self._result(call)
+        if found is None or taken is None:
+            return
+        at, scale, axis = found
+        if scale in self._light and same_axis(axis, taken.axis) and (is_positive(scale) or not taken.positive):
+            self.folded[call] = (call.args[at], scale)
+
+
+class _Folder(GraphMutator):
+    """Leaves scales out, and remembers which are missing from each value."""
+
+    def __init__(self, folded: dict[Any, tuple[Any, Any]]) -> None:
+        super().__init__()
+        self._folded = folded
+        self._missing: dict[Any, tuple[Any, ...]] = {}
+
+    def visit_call(self, call: Call) -> Any:
+        if call in self._folded:
+            value, scale = self._folded[call]
+            vector = as_vector(self.visit(scale), dims_of(scale) or ())
+            self._missing[call] = (*self._missing.get(value, ()), vector)
+            return self.visit(value)
+        new = super().visit_call(call)
+        missing = next((self._missing[a] for a in call.args if a in self._missing), ())
+        if not missing:
+            return new
+        weights = weights_of(call, False)
+        if weights is None:
+            self._missing[call] = missing
+            return new
+        data, weight = new.args
+        return rebuild(new, {"args": (data, weights.scaled(weight, missing))})
