@@ -20,7 +20,7 @@ class Example:
     """Stable name for addresses, ``matmul-packed``."""
     title: str
     words: str
-    """What the example shows, plain text."""
+    """What the example shows: the paragraph after the title, plain text."""
     script: str
     """The whole file, its docstring included."""
 
@@ -63,7 +63,7 @@ def read_example(path: Path) -> Example:
     if match is None:
         raise ValueError(f"gallery: {path.name} must be named <number>_<words>.py")
     script = path.read_text(encoding="utf-8")
-    title, _, words = inspect.cleandoc(ast.get_docstring(ast.parse(script)) or "").partition("\n\n")
+    title, words, *_ = [*inspect.cleandoc(ast.get_docstring(ast.parse(script)) or "").split("\n\n"), ""]
     if not title or not words:
         raise ValueError(f"gallery: {path.name} must begin with a docstring: a title, an empty line, a few words")
     return Example(match[1].replace("_", "-"), title, " ".join(words.split()), script)

@@ -214,6 +214,33 @@ def test_links_and_ladders_from_end_to_end(client: FlaskClient, document: Docume
     assert stopped.status_code == 204
 
 
+@pytest.mark.parametrize("view", ["", "?view=read", "?view=embed", "?view=unheard-of"])
+def test_a_link_s_page_is_as_described_however_it_is_shown(client: FlaskClient, document: Document, view: str) -> None:
+    link = client.post("/api/links", json={"workspace": WORKSPACE, "view": {"closed": "llvm"}}).get_json()["id"]
+    shown = client.get(f"/z/{link}{view}")
+    check(document, shown, "/z/{link}", "get")
+    assert shown.status_code == 200
+    assert ('class="reading ' in shown.text) == (view in ("?view=read", "?view=embed"))
+    assert "frame-ancestors *" in shown.headers["Content-Security-Policy"]
+    [argument] = [a for a in document["paths"]["/z/{link}"]["get"]["parameters"] if a["in"] == "query"]
+    assert argument["name"] == "view"
+    code = client.get(f"/z/{link}/code")
+    check(document, code, "/z/{link}/code", "get")
+    assert code.text == WORKSPACE["script"]
+
+
+def test_a_link_tells_what_was_seen_when_it_was_made(explorer: FlaskClient) -> None:
+    script = "import tvm\nfrom tvm import te\nA = te.placeholder((8,), name='A')\n"
+    script += "B = te.compute((8,), lambda i: A[i] + 1.0, name='B')\ns = te.create_schedule(B.op)\n"
+    unseen = explorer.post("/api/links", json={"workspace": {"script": script + "# unseen"}}).get_json()
+    assert explorer.get(f"/api/links/{unseen['id']}").get_json().get("outputs", {}) == {}
+    explorer.post("/api/compile", json={"script": script})
+    seen = explorer.post("/api/links", json={"workspace": {"script": script}}).get_json()
+    told = explorer.get(f"/api/links/{seen['id']}").get_json()
+    assert set(told["outputs"]) == {"Loop IR", "LLVM IR", "Assembly"}
+    assert told["compiler"]
+
+
 def event_data(stream: str) -> Iterator[Any]:
     """Yield the data of each server-sent event."""
     for line in stream.splitlines():
