@@ -18,6 +18,7 @@ from compiler.relay.transform.gradient import gradient
 from compiler.relay.transform.infer_type import InferType, InferTypeLocal
 from compiler.relay.transform.inline import Inline
 from compiler.relay.transform.lambda_lift import LambdaLift
+from compiler.relay.transform.partial_evaluate import PartialEvaluate
 from compiler.relay.transform.remove_unused_functions import RemoveUnusedFunctions
 from compiler.relay.transform.simplify_inference import SimplifyInference
 from compiler.relay.transform.to_a_normal_form import ToANormalForm, ToANormalFormExpr
@@ -44,6 +45,7 @@ __all__ = [
     "InferTypeLocal",
     "Inline",
     "LambdaLift",
+    "PartialEvaluate",
     "RemoveUnusedFunctions",
     "SimplifyInference",
     "ToANormalForm",

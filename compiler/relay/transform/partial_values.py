@@ -1,0 +1,132 @@
+"""What a partial evaluator knows about values, and the code that it has written so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.origin import derived_from
+from compiler.relay.adt import Constructor
+from compiler.relay.expr import Constant, Let, Var
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTensor:
+    """A tensor that is known."""
+
+    constant: Constant
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTuple:
+    """A tuple whose elements are known, each as far as it is."""
+
+    fields: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownData:
+    """A value of a data type whose constructor is known."""
+
+    constructor: Constructor
+    fields: tuple[Value, ...]
+
+
+@dataclass(eq=False, slots=True)
+class KnownCell:
+    """A reference that is known to be no other one."""
+
+
+@dataclass(eq=False, slots=True)
+class KnownFunction:
+    """A function whose body is known.
+
+    Attributes
+    ----------
+    apply : callable
+        ``apply(args, block)`` evaluates the body for these arguments.
+    running : list of int
+        For each evaluation of the body that is going on, how many undecided branches were around it.
+    """
+
+    apply: Callable[[Sequence[Value], Block], Value]
+    running: list[int] = field(default_factory=list)
+
+
+Known = KnownTensor | KnownTuple | KnownData | KnownCell | KnownFunction
+
+
+class Value:
+    """A value at the time of partial evaluation.
+
+    Parameters
+    ----------
+    known : Known or None
+    code : Expr or callable
+        The atom that stands for it in the program that is written, or what writes one when it is first needed.
+    """
+
+    __slots__ = ("_code", "known")
+
+    def __init__(self, known: Known | None, code: Any) -> None:
+        self.known = known
+        self._code = code
+
+    @property
+    def code(self) -> Any:
+        """The atom that stands for the value."""
+        if callable(self._code) and not hasattr(self._code, "span"):
+            self._code = self._code()
+        return self._code
+
+    def stands_for(self, code: Any) -> None:
+        """Let the value have an atom before it is defined, as a function that calls itself needs."""
+        self._code = code
+
+
+class Block:
+    """Lets that are being written."""
+
+    def __init__(self) -> None:
+        self._bindings: list[tuple[Var, Any]] = []
+
+    def emit(self, expr: Any, name: str = "x") -> Var:
+        """Write the definition of a variable and return it."""
+        with derived_from(expr.span):
+            var = Var(name)
+        self.define(var, expr)
+        return var
+
+    def define(self, var: Var, expr: Any) -> None:
+        """Write the definition of this variable."""
+        self._bindings.append((var, expr))
+
+    def around(self, body: Any) -> Any:
+        """Return the block with this result."""
+        for var, value in reversed(self._bindings):
+            with derived_from(value.span):
+                body = Let(var, value, body)
+        return body
+
+
+class Environment:
+    """What variables stand for, in a function and in those around it."""
+
+    __slots__ = ("_around", "_values")
+
+    def __init__(self, around: Environment | None, values: Iterable[tuple[Var, Value]] = ()) -> None:
+        self._around = around
+        self._values = dict(values)
+
+    def __setitem__(self, var: Var, value: Value) -> None:
+        self._values[var] = value
+
+    def __getitem__(self, var: Var) -> Value:
+        scope: Environment | None = self
+        while scope is not None:
+            found = scope._values.get(var)
+            if found is not None:
+                return found
+            scope = scope._around
+        return Value(None, var)  # free in the whole program
