@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import msgspec
@@ -35,15 +35,15 @@ _cache: OrderedDict[Any, CompiledKernel] = OrderedDict()
 class CompiledKernel:
     """A kernel and, once LLVM is done, its machine code."""
 
-    def __init__(self, lowered: LoweredKernel, signature: Signature, future: Future[Generated]) -> None:
+    def __init__(self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], Generated]) -> None:
         self.lowered = lowered
         self.signature = signature
-        self._future = future
+        self._generate = generate
 
     @property
     def generated(self) -> Generated:
         """What code generation made of the kernel."""
-        return self._future.result()
+        return self._generate()
 
     @cached_property
     def native(self) -> NativeCode:
@@ -86,13 +86,14 @@ class KernelCompiler:
         self._options = _options(target)
         # LLVM works on one thing at a time; a second thread would only wait.
         self._pool = ThreadPoolExecutor(1)
+        self._later = bool(events.ask("code_later"))
 
     def __enter__(self) -> KernelCompiler:
         return self
 
     def __exit__(self, failed: Any, *exc: object) -> None:
         self._pool.shutdown(cancel_futures=failed is not None)
-        if failed is None:
+        if failed is None and not self._later:
             for item in self.kernels:
                 item.kernel.generated  # noqa: B018  what went wrong there is raised here
 
@@ -129,7 +130,10 @@ class KernelCompiler:
             module = IRModule({name: lowered.prim_func})
             signatures, text = emit([(name, lowered.prim_func)], module, self.target, False)
         events.notify("kernel_lowered", name, function, lowered.outputs, lowered.prim_func)
-        return CompiledKernel(lowered, signatures[0], self._pool.submit(_generate, self.target, signatures, text))
+        if self._later:
+            return CompiledKernel(lowered, signatures[0], cache(partial(_generate, self.target, signatures, text)))
+        made = self._pool.submit(_generate, self.target, signatures, text)
+        return CompiledKernel(lowered, signatures[0], made.result)
 
 
 def _generate(target: Target, signatures: list[Signature], text: str) -> Generated:

@@ -51,6 +51,14 @@ class Observer:
     def graph_build_end(self, built: Any) -> None:
         """``relay.build`` is about to return ``built``."""
 
+    def code_later(self) -> bool | None:
+        """Return True to have each kernel of a graph compiled when it is first called, not when the graph is built."""
+        return None
+
+    def leave_graph(self, executor: Any) -> bool | None:
+        """A graph's next kernel is about to be called; return True to leave the rest of the graph out."""
+        return None
+
     def before_call(self, built: Any, name: str, args: Any) -> None:
         """Native code is about to run, arguments already checked; raise to forbid it."""
 

@@ -88,18 +88,25 @@ class GraphExecutor:
 
     def run(self) -> None:
         """Run the graph on the inputs that were set."""
-        thunks = self.thunks()
         if not events.observers:
-            for _, thunk in thunks:
+            for _, thunk in self.thunks():
                 thunk()
             return
         events.notify("before_call", self, "run", ())
         started = time.perf_counter()
         try:
-            for _, thunk in thunks:
-                thunk()
+            self._run_watched()
         finally:
             events.notify("after_call", self, "run", time.perf_counter() - started)
+
+    def _run_watched(self) -> None:
+        """Run the graph as far as whoever watches lets it; kernels are compiled as they are reached."""
+        for index, _ in self._calls():
+            if events.ask("leave_graph", self):
+                return
+            thunk = self._thunk(index)
+            if thunk is not None:
+                thunk()
 
     def thunks(self) -> list[tuple[str, Thunk]]:
         """Return each call of a kernel: its name and what makes it."""
