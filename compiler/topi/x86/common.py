@@ -61,10 +61,15 @@ class Group:
     last: Any
 
 
-def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = ()) -> Group | None:
+def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = (), inner_axes: int = 0) -> Group | None:
     """Find a group's hardest computation by its tag and inline the other steps; None if it is not there.
 
-    Steps whose tag contains one of ``kept`` are left for the caller to schedule.
+    Parameters
+    ----------
+    kept : sequence of str
+        Steps whose tag contains one of these words are left for the caller to schedule.
+    inner_axes : int
+        How many axes the hardest computation has after those of the result.
     """
     ops = list(dict.fromkeys(t.op for t in outputs))
     schedule = te.create_schedule(ops)
@@ -77,8 +82,17 @@ def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = ())
         if plain and not any(word in op.tag for word in kept):
             stage.compute_inline()
     main = hard.output(0)
-    single = len(ops) == 1 and ops[0] is not hard and _same_shape(ops[0].output(0), main)
-    if single:
+    if inner_axes:
+        # The next step adds up partial results: whatever else is a result reads that one.
+        follower = next(s.op for s in schedule.stages if main in s.op.input_tensors)
+        last = ops[0] if len(ops) == 1 and _same_shape(ops[0].output(0), follower.output(0)) else follower
+        schedule[last].compute_root()
+        schedule[main].set_scope("local")
+        for op in ops:
+            if op is not last:
+                simple(schedule[op], 16)
+        return Group(schedule, main, last.output(0))
+    if len(ops) == 1 and ops[0] is not hard and _same_shape(ops[0].output(0), main):
         schedule[main].set_scope("local")
         return Group(schedule, main, ops[0].output(0))
     tile = schedule.cache_write(main, "local")

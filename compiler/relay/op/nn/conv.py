@@ -180,6 +180,7 @@ def _register(rank: int) -> Any:
         f"nn.conv{rank}d",
         doc=f"Convolution over {rank} spatial dimension{'s' * (rank > 1)}, optionally in groups of channels.",
         inputs=("data", "weight"),
+        spelt_out=("padding",),
         attributes={
             "strides": (1,) * rank,
             "padding": (0,) * (2 * rank),

@@ -123,6 +123,7 @@ def _register(rank: int) -> Any:
         f"nn.conv{rank}d_transpose",
         doc=f"Transposed convolution over {rank} spatial dimension{'s' * (rank > 1)}.",
         inputs=("data", "weight"),
+        spelt_out=("padding",),
         attributes={
             "channels": None,
             "kernel_size": None,

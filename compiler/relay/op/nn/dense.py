@@ -17,6 +17,7 @@ from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import matmul as topi
+from compiler.topi.x86.matmul import schedule_product
 
 
 def _at_least(t: TensorType, rank: int, what: str) -> TensorType:
@@ -70,10 +71,12 @@ _DENSE = register(
     doc="Rows times the transpose of a weight (units, in).",
     inputs=("data", "weight"),
     attributes={"units": None, "out_dtype": ""},
+    spelt_out=("units",),
     relation=_dense_relation,
     complete=_dense_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_dense_compute,
+    schedule=schedule_product,
     reference=_dense_reference,
     gradient=_dense_gradient,
 )
@@ -110,6 +113,7 @@ _DENSE_PACK = register(
     relation=_pack_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_pack_compute,
+    schedule=schedule_product,
     reference=_pack_reference,
     layout=lambda call, inputs, types: (["NC", call.attrs.weight_layout], ["NC"], call.attrs),
     waived={"gradient": "made by the layout pass, after differentiation"},
@@ -176,10 +180,12 @@ _MATMUL = register(
     doc="Product of two matrices, either of them transposed.",
     inputs=("tensor_a", "tensor_b"),
     attributes={"units": None, "out_dtype": "", "transpose_a": False, "transpose_b": False},
+    spelt_out=("units",),
     relation=_matmul_relation,
     complete=_matmul_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_matmul_compute,
+    schedule=schedule_product,
     reference=_matmul_reference,
     gradient=_matmul_gradient,
 )
@@ -211,6 +217,7 @@ _BATCH_MATMUL = register(
     relation=_batch_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_batch_compute,
+    schedule=schedule_product,
     reference=_matmul_reference,
     gradient=_batch_gradient,
 )

@@ -124,6 +124,7 @@ def _register(kind: str, rank: int) -> Any:
         f"nn.{kind}_pool{rank}d",
         doc=f"The {'mean' if kind == 'avg' else 'largest element'} of each window.",
         inputs=("data",),
+        spelt_out=("padding",),
         attributes={
             "pool_size": (1,) * rank,
             "strides": (1,) * rank,
