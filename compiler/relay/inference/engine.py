@@ -217,7 +217,8 @@ class Inference:
         for i, (param, arg) in enumerate(zip(use.arg_types, args, strict=True)):
             self.unify(param, arg, call, lambda i=i: f"argument {i + 1} of {name}")  # type: ignore[misc]
         try:
-            return bind_dims(use.arg_types, [self.solver.resolve(a) for a in args], use.ret_type)
+            found = self.solver.resolve(use.ret_type)
+            return bind_dims(use.arg_types, [self.solver.resolve(a) for a in args], found)
         except UnificationError as error:
             return self.error(f"call of {name}: {error}", call)
 
