@@ -10,6 +10,7 @@ from compiler.relay.analysis.kinds import (
     type_parts,
 )
 from compiler.relay.analysis.matching import unmatched_cases
+from compiler.relay.analysis.memory_traffic import MemoryTraffic, count_ops, memory_traffic
 from compiler.relay.analysis.scopes import check_basic_block_normal_form
 from compiler.relay.analysis.traversal import operands, post_order, post_order_visit
 from compiler.relay.analysis.variables import all_vars, bound_vars, free_vars
@@ -17,6 +18,7 @@ from compiler.relay.analysis.well_formed import well_formed
 
 __all__ = [
     "Effects",
+    "MemoryTraffic",
     "TypeKind",
     "all_type_vars",
     "all_vars",
@@ -24,8 +26,10 @@ __all__ = [
     "bound_vars",
     "check_basic_block_normal_form",
     "check_kind",
+    "count_ops",
     "free_type_vars",
     "free_vars",
+    "memory_traffic",
     "operands",
     "post_order",
     "post_order_visit",

@@ -1,0 +1,82 @@
+"""How much a graph moves: operators, kernels, and the bytes that they read and write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.module import IRModule
+from compiler.relay.analysis.traversal import operands
+from compiler.relay.expr import Call, Function
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType, TupleType
+from compiler.runtime.ndarray import numpy_dtype
+
+
+@dataclass(slots=True)
+class MemoryTraffic:
+    """What a run of a graph reads and writes if nothing stays in cache between kernels.
+
+    Attributes
+    ----------
+    kernels : int
+        Calls of fused functions, and of operators that stand alone.
+    bytes_read : int
+        Sizes of all their arguments.
+    bytes_written : int
+        Sizes of all their results.
+    """
+
+    kernels: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+
+def memory_traffic(module: IRModule) -> MemoryTraffic:
+    """Return what a run of a module's ``main`` reads and writes, each function value taken once.
+
+    Values whose type is not known, or has no known size, count nothing.
+    """
+    traffic = MemoryTraffic()
+    for expr in _all(module, into_kernels=False):
+        if isinstance(expr, Call) and _is_kernel(expr.op):
+            traffic.kernels += 1
+            traffic.bytes_read += sum(_bytes(arg.checked_type_) for arg in expr.args)
+            traffic.bytes_written += _bytes(expr.checked_type_)
+    return traffic
+
+
+def count_ops(module: IRModule) -> dict[str, int]:
+    """Return how often each operator is called in a module's functions, fused ones included, the commonest first."""
+    calls = (e for e in _all(module, into_kernels=True) if isinstance(e, Call) and isinstance(e.op, RelayOp))
+    return dict(Counter(call.op.name for call in calls).most_common())
+
+
+def _is_kernel(op: Any) -> bool:
+    return isinstance(op, RelayOp) or (isinstance(op, Function) and bool(op.attrs.get("Primitive")))
+
+
+def _all(module: IRModule, into_kernels: bool) -> list[Any]:
+    """Return every expression of a module's functions once; what is inside of kernels only where it is wanted."""
+    todo: list[Any] = [func for func in module.functions.values() if isinstance(func, Function)]
+    seen: dict[Any, None] = {}
+    while todo:
+        expr = todo.pop()
+        if expr in seen:
+            continue
+        seen[expr] = None
+        if isinstance(expr, Function) and expr.attrs.get("Primitive") and not into_kernels:
+            continue
+        todo += operands(expr)
+    return list(seen)
+
+
+def _bytes(kind: Any) -> int:
+    if isinstance(kind, TupleType):
+        return sum(_bytes(field) for field in kind.fields)
+    if not isinstance(kind, TensorType) or not kind.is_static:
+        return 0
+    return int(np.prod(kind.concrete_shape, dtype=np.int64)) * numpy_dtype(kind.dtype).itemsize

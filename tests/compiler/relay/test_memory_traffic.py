@@ -1,0 +1,33 @@
+"""Bytes that a graph moves, before and after its operators are fused."""
+
+from __future__ import annotations
+
+from compiler import relay
+from compiler.ir.module import IRModule
+from compiler.relay.analysis import count_ops, memory_traffic
+
+SIZE = 4 * 8 * 4  # bytes of a 4 by 8 array of 32-bit numbers
+
+
+def chain() -> IRModule:
+    x = relay.var("x", shape=(4, 8))
+    return relay.transform.InferType()(IRModule.from_expr(relay.exp(relay.negative(relay.add(x, x)))))
+
+
+def test_every_operator_reads_and_writes() -> None:
+    traffic = memory_traffic(chain())
+    assert (traffic.kernels, traffic.bytes_read, traffic.bytes_written) == (3, 4 * SIZE, 3 * SIZE)
+
+
+def test_fusion_keeps_what_is_between_in_registers() -> None:
+    fused = relay.transform.InferType()(relay.transform.FuseOps(2)(chain()))
+    traffic = memory_traffic(fused)
+    assert (traffic.kernels, traffic.bytes_read, traffic.bytes_written) == (1, SIZE, SIZE)
+    assert count_ops(fused) == {"add": 1, "negative": 1, "exp": 1}
+
+
+def test_unknown_sizes_count_nothing() -> None:
+    x = relay.var("x", relay.TensorType((relay.Any(), 8)))
+    module = relay.transform.InferType()(IRModule.from_expr(relay.exp(x)))
+    traffic = memory_traffic(module)
+    assert (traffic.kernels, traffic.bytes_read) == (1, 0)
