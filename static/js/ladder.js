@@ -42,16 +42,25 @@ async function start() {
   buttons(true);
   const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });
   handle("queued", ({ place }) => { shown.label = place === 1 ? "next in the queue" : `place ${place} in the queue`; });
-  handle("progress", ({ done, total, label }) => Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}` }));
+  handle("progress", ({ done, total, label }) => Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}`, began: Date.now() }));
   handle("measured", ({ measurement }) => { shown.measurements.push(measurement); });
   handle("failed", ({ label, problem }) => { shown.failures.push(`${label}: ${problem.message}`); });
   handle("ended", ({ status, message }) => end(status, message));
+  running.clock = setInterval(tick, 1000);
   source.onerror = () => { if (source.readyState === EventSource.CLOSED) { end("error", "the connection was lost"); draw(); } };
   draw();
 }
 
+/** A rung may take seconds: count them. */
+function tick() {
+  const seconds = Math.round((Date.now() - shown.began) / 1000);
+  const box = $("#bench .progress-line span");
+  if (box && seconds > 1) box.textContent = `${shown.label} · ${seconds} s`;
+}
+
 function end(status, message) {
   running?.source.close();
+  clearInterval(running?.clock);
   running = null;
   shown.running = false;
   buttons(false);
@@ -93,7 +102,7 @@ async function redraw() {
     again = false;
     labelSteps();
     shown.room = Math.max(340, $("#bench").clientWidth - 28);
-    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify(shown) } });
+    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, began: undefined }) } });
   } while (again);
 }
 
