@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 from app.artifacts import Answer, Group, Listing, Measurement, Options, Step, Unit
+from app.recorder.graph_answer import GraphAnswers
+from app.recorder.graph_watch import GraphWatcher
 from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
 from app.recorder.origins import OriginRows
 from app.recorder.pass_words import pass_words
@@ -46,8 +48,12 @@ def count_nodes(module: IRModule) -> int:
 class AnswerBuilder:
     """Turns records into artifacts; what was turned once is not turned again."""
 
-    def __init__(self, watcher: Watcher, table: OriginTable, script: Script, options: Options) -> None:
+    def __init__(
+        self, watcher: Watcher, graphs: GraphWatcher, table: OriginTable, script: Script, options: Options
+    ) -> None:
         self._watcher = watcher
+        self._graph_watcher = graphs
+        self._graphs = GraphAnswers(self._may_print)
         self._script = script
         self._options = options
         self._rows = OriginRows(table)
@@ -74,20 +80,24 @@ class AnswerBuilder:
         """
         self._print_until = time.perf_counter() + patience
         self._unprinted = 0
-        units = [self._unit(record) for record in self._watcher.units]
+        graphs = [self._graphs.unit(record) for record in self._graph_watcher.graphs]
+        units = [*graphs, *(self._unit(record) for record in self._watcher.units)]
         if self._unprinted and patience:
             self._script.transcript.note(f"the program is large: {self._unprinted} of its steps are not printed")
         if self._watcher.left_out:
             self._script.transcript.note(
-                f"{self._watcher.left_out} more functions were built; the first {len(units)} are shown"
+                f"{self._watcher.left_out} more functions were built; the first {len(self._watcher.units)} are shown"
             )
-        fresh = {key: listing for key, listing in self._listings.items() if key not in self._sent}
-        self._sent.update(fresh)
+        every = {**self._graphs.listings, **self._listings}
+        fresh = {key: listing for key, listing in every.items() if key not in self._sent}
+        drawings = {key: drawing for key, drawing in self._graphs.drawings.items() if key not in self._sent}
+        self._sent.update(fresh, drawings)
         return Answer(
             mode=mode,  # type: ignore[arg-type]
             status="timeout" if self._script.timed_out else "error" if self._script.problems else "ok",
             units=units,
             listings=fresh,
+            drawings=drawings,
             origins=self._rows.rows(),
             console=self._script.transcript.finished(),
             problems=list(self._script.problems),

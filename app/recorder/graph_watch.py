@@ -48,6 +48,8 @@ class GraphRecord:
     target: Any = None
     kernels: list[KernelRecord] = field(default_factory=list)
     built: Any = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Of each kernel that was measured, all of its calls in one run."""
 
     @property
     def last(self) -> IRModule:

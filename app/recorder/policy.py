@@ -6,6 +6,7 @@ When the user asked to run, everything runs in full and what was measured is kep
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -16,9 +17,12 @@ from app.recorder.script import Transcript, current_line
 from app.recorder.watch import Watcher
 from app.recorder.watchdog import Watchdog
 from compiler.ir.events import Observer, unwatched
+from compiler.runtime.graph_executor import GraphExecutor
 
 MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
+GRAPH_SECONDS = 1.5
+"""How long a model may run while the user types, its kernels compiled on the way."""
 
 
 class CallPolicy(Observer):
@@ -48,13 +52,26 @@ class CallPolicy(Observer):
         self._before_native = before_native
         self._timed: dict[tuple[int, str], float] = {}
         self._watchdog = watchdog
+        self._graph_until = 0.0
         self.measurements: list[Measurement] = []
 
     def before_call(self, built: Any, name: str, args: Any) -> None:
         line = current_line()
         self._before_native(line)
-        if self._watchdog is not None:
+        if isinstance(built, GraphExecutor):
+            self._graph_until = time.perf_counter() + GRAPH_SECONDS
+        elif self._watchdog is not None:
             self._watchdog.begin(line)
+
+    def code_later(self) -> bool | None:
+        """While the user types, most kernels of a model are never called: their code is made when they are."""
+        return True if self._mode == "compile" else None
+
+    def leave_graph(self, executor: Any) -> bool | None:
+        if self._mode != "compile" or time.perf_counter() < self._graph_until:
+            return None
+        self._transcript.note("while you type, a model runs for a moment only, and not to its end; Run runs all of it")
+        return True
 
     def _watched(self, line: int | None) -> AbstractContextManager[None]:
         return nullcontext() if self._watchdog is None else self._watchdog.watching(line)
@@ -72,15 +89,27 @@ class CallPolicy(Observer):
         if seconds is None:
             line = current_line()
             self._before_native(line)
-            with unwatched(), self._watched(line):
-                started = time.perf_counter()
-                built.get_function(name)(*args)
-                seconds = time.perf_counter() - started
+            if isinstance(built, GraphExecutor):
+                seconds = self._time_graph(built, name, args)
+            else:
+                with unwatched(), self._watched(line):
+                    started = time.perf_counter()
+                    built.get_function(name)(*args)
+                    seconds = time.perf_counter() - started
             self._timed[id(built), name] = seconds
         self._transcript.note(
             "while you type, a measurement is answered from one call of the kernel; Run measures in full"
         )
         return [seconds] * repeat
+
+    def _time_graph(self, executor: GraphExecutor, name: str, args: Any) -> float:
+        """Run a model for a moment; a time is what it is only where the model came to its end."""
+        executor.get_function(name)(*args)  # what this took includes making the code
+        if time.perf_counter() >= self._graph_until:
+            return math.nan
+        started = time.perf_counter()
+        executor.get_function(name)(*args)
+        return time.perf_counter() - started
 
     def measured(self, built: Any, name: str, number: int, seconds: list[float]) -> None:
         if self._mode == "run":

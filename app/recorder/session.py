@@ -11,6 +11,8 @@ from typing import Any
 from app.artifacts import Failed, Measurement, Message, Problem, Request, Snapshot
 from app.recorder.answer import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.environment import CPU, environment
+from app.recorder.graph_watch import GraphWatcher
+from app.recorder.kernel_view import dearest_kernel, measure_kernels, show_kernel
 from app.recorder.ladder import Ladder
 from app.recorder.measure import Timing
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
@@ -53,7 +55,8 @@ class Session:
         self._table = OriginTable()
         self._script = Script(request.script)
         self._watcher = Watcher()
-        self._builder = AnswerBuilder(self._watcher, self._table, self._script, request.options)
+        self._graphs = GraphWatcher()
+        self._builder = AnswerBuilder(self._watcher, self._graphs, self._table, self._script, request.options)
         kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode == "compile" else None
         self._policy = CallPolicy(
             request.mode,
@@ -72,11 +75,13 @@ class Session:
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
-        transform.watchers.append(self._watcher)
+        watchers: tuple[Watcher, GraphWatcher] = (self._watcher, self._graphs)
+        transform.watchers.extend(watchers)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
-        with recording(self._table), watching(self._watcher), watching(self._policy), guard:
+        with recording(self._table), watching(*watchers, self._policy), guard:
             self._script.run(self._request.budget_seconds, afterwards=self._complete)
-        transform.watchers.remove(self._watcher)
+        for watcher in watchers:
+            transform.watchers.remove(watcher)
         self._snapshot(None)
         measurable = self._last_schedule() is not None or not self._script.problems
         if self._request.mode == "ladder" and measurable and not self._script.timed_out:
@@ -118,6 +123,7 @@ class Session:
     def _complete(self) -> None:
         """Build what the script left unbuilt, and make the assembly for the machine that the user chose."""
         self._build_rest()
+        self._complete_graph()
         self._assemble()
 
     def _assemble(self) -> None:
@@ -153,6 +159,19 @@ class Session:
         unit = self._unit_of(schedule)
         if unit is not None and unit.built is None and unit.lowered is not None:
             self._build_unasked(unit.lowered, unit.name)
+
+    def _complete_graph(self) -> None:
+        """Show a kernel of the last graph, and in a run measure all of them."""
+        built = [record for record in self._graphs.graphs if record.built is not None]
+        if not built:
+            return
+        record = built[-1]
+        if self._request.mode == "run":
+            record.seconds = measure_kernels(record.built)
+        wanted = self._request.options.kernel
+        name = wanted or (None if self._watcher.units else dearest_kernel(record))
+        if name is not None and not show_kernel(record, name):
+            self._script.transcript.note(f"the graph has no kernel {name!r} any more")
 
     def _build_unasked(self, module: IRModule, name: str) -> None:
         """Build what the script does not; that there is no code for it is worth a note, but no mistake."""

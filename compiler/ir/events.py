@@ -93,13 +93,14 @@ def ask(event: str, *args: Any) -> Any:
 
 
 @contextmanager
-def watching(observer: Observer) -> Iterator[None]:
-    """Let ``observer`` watch inside the block."""
-    observers.append(observer)
+def watching(*watchers: Observer) -> Iterator[None]:
+    """Let ``watchers`` watch inside the block."""
+    observers.extend(watchers)
     try:
         yield
     finally:
-        observers.remove(observer)
+        for observer in watchers:
+            observers.remove(observer)
 
 
 @contextmanager
