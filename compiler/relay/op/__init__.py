@@ -3,7 +3,7 @@
 A family's file registers its operators and has the public functions that call them.
 """
 
-from compiler.relay.op import image, nn
+from compiler.relay.op import image, nn, qnn
 from compiler.relay.op.binary import (
     add,
     bitwise_and,
@@ -207,6 +207,7 @@ __all__ = [
     "ones_like",
     "power",
     "prod",
+    "qnn",
     "reinterpret",
     "repeat",
     "reshape",
