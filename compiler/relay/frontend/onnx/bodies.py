@@ -1,0 +1,95 @@
+"""Functions as which the standard defines some of its operators: they need no converter of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs, helper
+
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import type_of
+from compiler.relay.frontend.onnx.node import attribute_value
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function to convert instead of a node.
+
+    Attributes
+    ----------
+    function : onnx.FunctionProto
+    defaults : dict of str to object
+        Attributes that hold where the node does not give them.
+    """
+
+    function: Any
+    defaults: dict[str, Any]
+
+
+def schema_of(domain: str, name: str, opset: int) -> Any:
+    """Return the standard's description of an operator, or None if it has none."""
+    try:
+        return defs.get_schema(name, opset, domain)
+    except defs.SchemaError:
+        return None
+
+
+def has_body(domain: str, name: str, opset: int) -> bool:
+    """Return whether the standard defines an operator as a function of others."""
+    schema = schema_of(domain, name, opset)
+    return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any]) -> Body:
+    """Return the function that a node stands for.
+
+    Parameters
+    ----------
+    node : onnx.NodeProto
+    domain : str
+    opset : int
+    inputs : sequence of Expr or None
+        Their types decide where the standard builds the function from them.
+
+    Raises
+    ------
+    ConversionError
+        If the standard has none for this node.
+    """
+    schema = schema_of(domain, node.op_type, opset)
+    if schema is None:
+        raise ConversionError(f"operator set {opset} has no operator {node.op_type!r}")
+    function = onnx.FunctionProto()
+    if schema.has_function:
+        version = _newest(schema.function_opset_versions, opset)
+        function.ParseFromString(schema.get_function_with_opset_version(version))
+    elif schema.has_context_dependent_function:
+        version = _newest(schema.context_dependent_function_opset_versions, opset)
+        types = [_type_proto(value) for value in inputs]
+        made = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
+        function.ParseFromString(made)
+    if not function.node:
+        raise ConversionError("nothing converts this combination of inputs and attributes")
+    defaults = {name: attribute_value(attr.default_value, {}) for name, attr in schema.attributes.items()}
+    return Body(function, {name: value for name, value in defaults.items() if value is not None})
+
+
+def _newest(versions: Sequence[int], opset: int) -> int:
+    return max((v for v in versions if v <= opset), default=min(versions))
+
+
+def _type_proto(value: Any) -> bytes:
+    if value is None:
+        return b""
+    t = type_of(value)
+    element = _ELEMENTS.get(t.dtype) or helper.np_dtype_to_tensor_dtype(np.dtype(t.dtype))
+    dims = [d if isinstance(d, int) else None for d in t.dims]
+    encoded: bytes = helper.make_tensor_type_proto(element, dims).SerializeToString()
+    return encoded
+
+
+_ELEMENTS = {"bfloat16": onnx.TensorProto.BFLOAT16}

@@ -1,0 +1,37 @@
+"""Whether a node has the inputs and attributes that the standard gives its operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+
+from compiler.relay.frontend.onnx.bodies import schema_of
+from compiler.relay.frontend.onnx.errors import ModelError
+
+_KIND = onnx.AttributeProto.AttributeType.Name
+
+
+def check_node(node: Any, domain: str, opset: int) -> None:
+    """Compare a node with its operator's schema, where there is one.
+
+    Raises
+    ------
+    ModelError
+        If it has too many or too few inputs or outputs, or an attribute of the wrong kind.
+    """
+    schema = schema_of(domain, node.op_type, opset)
+    if schema is None:
+        return
+    _check_count("inputs", len(node.input), schema.min_input, schema.max_input)
+    _check_count("outputs", len(node.output), schema.min_output, schema.max_output)
+    for attr in node.attribute:
+        known = schema.attributes.get(attr.name)
+        if known is not None and attr.type != int(known.type.value):
+            raise ModelError(f"attribute {attr.name!r} must be of kind {known.type.name}, got {_KIND(attr.type)}")
+
+
+def _check_count(what: str, got: int, least: int, most: int) -> None:
+    if not least <= got <= most:
+        wanted = str(least) if least == most else f"{least} to {most}" if most < 1000 else f"at least {least}"
+        raise ModelError(f"it must have {wanted} {what}, got {got}")

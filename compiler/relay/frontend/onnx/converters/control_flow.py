@@ -1,0 +1,135 @@
+"""Control flow: branches that are known are taken, loops whose number of turns is known are unrolled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.relay.expr import If, Tuple, TupleGetItem
+from compiler.relay.frontend.onnx.converters.shape import reshape, unsqueeze
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, known, ops, rank_of, settle, type_of
+from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.registry import converter
+
+MAX_TURNS = 4096
+"""Turns of a loop that is unrolled."""
+
+
+@converter("If")
+def _if(node: Node) -> Any:
+    condition = node.inputs[0]
+    branches = node.required("then_branch"), node.required("else_branch")
+    value = known(condition)
+    if value is not None:
+        if value.size != 1:
+            raise ConversionError(f"the condition must be one value, got {value.size}")
+        return node.run(branches[0 if bool(value.reshape(-1)[0]) else 1], [])
+    yes, no = (node.run(branch, []) for branch in branches)
+    if len(yes) != len(no):
+        raise ConversionError(f"its branches have {len(yes)} and {len(no)} outputs")
+    return _chosen(condition, yes, no)
+
+
+def _chosen(condition: Any, yes: list[Any], no: list[Any]) -> list[Any]:
+    condition = reshape(condition, []) if rank_of(condition) else condition
+    for i, (a, b) in enumerate(zip(yes, no, strict=True)):
+        if type_of(a) != type_of(b):
+            raise ConversionError(
+                f"output {i} is {type_of(a)} in one branch and {type_of(b)} in the other, which only a run can tell"
+            )
+    whole = settle(If(condition, Tuple(tuple(yes)), Tuple(tuple(no))))
+    return [settle(TupleGetItem(whole, i)) for i in range(len(yes))]
+
+
+@converter("Loop")
+def _loop(node: Node) -> Any:
+    trips, condition, *carried = node.inputs
+    body = node.required("body")
+    most = None if trips is None else known(trips)
+    if trips is not None and most is None:
+        raise ConversionError(
+            "the number of turns (input 0) must be known while importing, but it is computed from inputs"
+        )
+    limit = MAX_TURNS + 1 if most is None else int(most.reshape(-1)[0])
+    results = len(body.output) - 1 - len(carried)
+    if results < 0:
+        raise ConversionError(f"its body has {len(body.output)} outputs for {len(carried)} carried values")
+    collected: list[list[Any]] = [[] for _ in range(results)]
+    turn = 0
+    while turn < limit and _goes_on(condition):
+        if turn >= MAX_TURNS:
+            raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled")
+        going = constant(True) if condition is None else condition
+        condition, *found = node.run(body, [constant(turn, "int64"), going, *carried])
+        carried = found[: len(carried)]
+        for so_far, item in zip(collected, found[len(carried) :], strict=True):
+            so_far.append(item)
+        turn += 1
+    if turn == 0 and results:
+        raise ConversionError("a loop without turns, whose collected outputs are empty, is not supported")
+    return [*carried, *(_stacked(items) for items in collected)]
+
+
+def _goes_on(condition: Any) -> bool:
+    if condition is None:
+        return True
+    value = known(condition)
+    if value is None:
+        raise ConversionError("whether the loop goes on must be known while importing, but it is computed from inputs")
+    return bool(value.reshape(-1)[0])
+
+
+def _stacked(items: list[Any], axis: int = 0) -> Any:
+    return ops.stack(items, axis=axis) if len(items) > 1 else unsqueeze(items[0], [axis])
+
+
+@converter("Scan", since=9)
+def _scan(node: Node) -> Any:
+    body, count = node.required("body"), node.required("num_scan_inputs")
+    states, scanned = list(node.inputs[: len(node.inputs) - count]), list(node.inputs[len(node.inputs) - count :])
+    axes = [a % rank_of(x) for a, x in zip(node.attr("scan_input_axes", [0] * count), scanned, strict=True)]
+    turns = {static_dims(x, "a scanned input")[axis] for x, axis in zip(scanned, axes, strict=True)}
+    if len(turns) != 1:
+        raise ConversionError(f"scanned inputs must have one length, got {sorted(turns)}")
+    length = turns.pop()
+    if length > MAX_TURNS:
+        raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled")
+    back = node.attr("scan_input_directions", [0] * count)
+    results = len(body.output) - len(states)
+    collected: list[list[Any]] = [[] for _ in range(results)]
+    for turn in range(length):
+        now = [
+            ops.take(x, constant(length - 1 - turn if b else turn, "int64"), axis=axis)
+            for x, axis, b in zip(scanned, axes, back, strict=True)
+        ]
+        found = node.run(body, [*states, *now])
+        for so_far, item in zip(collected, found[len(states) :], strict=True):
+            so_far.append(item)
+        states = found[: len(states)]
+    return [*states, *_scanned_outputs(node, collected)]
+
+
+def _scanned_outputs(node: Node, collected: list[list[Any]]) -> list[Any]:
+    axes = node.attr("scan_output_axes", [0] * len(collected))
+    back = node.attr("scan_output_directions", [0] * len(collected))
+    found = []
+    for items, axis, backwards in zip(collected, axes, back, strict=True):
+        rank = rank_of(items[0]) + 1
+        found.append(_stacked(items[::-1] if backwards else items, axis % rank))
+    return found
+
+
+@converter("Scan", since=8)
+def _scan_of_batches(node: Node) -> Any:
+    """In operator set 8 the first axis of everything is a batch, and the second is scanned."""
+    if node.input(0) is not None:
+        raise ConversionError("sequence_lens is not supported")
+    rest = [x for x in node.inputs if x is not None]
+    batch = static_dims(rest[0], "the first input")[0]
+    runs = []
+    for i in range(batch):
+        items = [ops.take(x, constant(i, "int64"), axis=0) for x in rest]
+        attrs = {k: v for k, v in node.attributes.items() if k in ("body", "num_scan_inputs")}
+        attrs["scan_input_directions"] = node.attr("directions", [0] * node.required("num_scan_inputs"))
+        runs.append(_scan(Node(node.operator, items, attrs, node.outputs, node.opset, node.run)))
+    return [_stacked(list(outputs)) for outputs in zip(*runs, strict=True)]

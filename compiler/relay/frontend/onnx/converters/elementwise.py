@@ -1,0 +1,299 @@
+"""Operators on each element: arithmetic, comparisons, logic, functions of one number."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
+from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.reader import dtype_name
+from compiler.relay.frontend.onnx.registry import Convert, converter, converters
+
+ONE_TO_ONE = {
+    "Abs": "abs",
+    "Acos": "acos",
+    "Acosh": "acosh",
+    "Add": "add",
+    "And": "logical_and",
+    "Asin": "asin",
+    "Asinh": "asinh",
+    "Atan": "atan",
+    "Atanh": "atanh",
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseNot": "bitwise_not",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+    "Ceil": "ceil",
+    "Cos": "cos",
+    "Cosh": "cosh",
+    "Div": "divide",
+    "Equal": "equal",
+    "Erf": "erf",
+    "Exp": "exp",
+    "Floor": "floor",
+    "Greater": "greater",
+    "GreaterOrEqual": "greater_equal",
+    "IsNaN": "isnan",
+    "Less": "less",
+    "LessOrEqual": "less_equal",
+    "Log": "log",
+    "Mul": "multiply",
+    "Neg": "negative",
+    "Not": "logical_not",
+    "Or": "logical_or",
+    "Relu": "nn.relu",
+    "Sigmoid": "sigmoid",
+    "Sign": "sign",
+    "Sin": "sin",
+    "Sinh": "sinh",
+    "Sqrt": "sqrt",
+    "Sub": "subtract",
+    "Tan": "tan",
+    "Tanh": "tanh",
+    "Where": "where",
+    "Xor": "logical_xor",
+}
+"""ONNX operators that are one of ours with the same inputs and without attributes."""
+
+
+def _function(path: str) -> Any:
+    return functools.reduce(getattr, path.split("."), ops)
+
+
+def _one_to_one(path: str) -> Convert:
+    return lambda node: _function(path)(*node.inputs)
+
+
+converters(ONE_TO_ONE, _one_to_one)
+
+_FOLDED = {"Max": "maximum", "Min": "minimum", "Sum": "add"}
+
+
+def _pairwise(path: str) -> Convert:
+    return lambda node: functools.reduce(_function(path), node.inputs)
+
+
+converters(_FOLDED, _pairwise)
+
+
+@converter("Mean")
+def _mean(node: Node) -> Any:
+    total = functools.reduce(ops.add, node.inputs)
+    return ops.divide(total, len(node.inputs)) if len(node.inputs) > 1 else total
+
+
+@converter("Identity")
+def _identity(node: Node) -> Any:
+    return node.inputs[0]
+
+
+@converter("Reciprocal")
+def _reciprocal(node: Node) -> Any:
+    return ops.divide(1.0, node.inputs[0])
+
+
+@converter("Round")
+def _round(node: Node) -> Any:
+    return half_to_even(node.inputs[0])
+
+
+def half_to_even(x: Any) -> Any:
+    """Round to the nearest integer, halves to the even one."""
+    down = ops.floor(x)
+    rest = ops.subtract(x, down)
+    odd = ops.not_equal(ops.floor_mod(down, 2.0), scalar(0.0, x))
+    up = ops.logical_or(ops.greater(rest, 0.5), ops.logical_and(ops.equal(rest, 0.5), odd))
+    return ops.where(up, ops.add(down, 1.0), down)
+
+
+@converter("Mod")
+def _mod(node: Node) -> Any:
+    a, b = node.inputs
+    return ops.mod(a, b) if node.attr("fmod", 0) else ops.floor_mod(a, b)
+
+
+@converter("Pow")
+def _pow(node: Node) -> Any:
+    base, exponent = node.inputs
+    dtype, value = dtype_of(base), known(exponent)
+    squares = value is not None and value.size == 1 and float(value.reshape(-1)[0]) == 2.0
+    if squares and rank_of(exponent) <= rank_of(base):
+        return ops.multiply(base, base)
+    if dtype == dtype_of(exponent) and dtype.startswith("float"):
+        return ops.power(base, exponent)
+    common = dtype if dtype.startswith("float") else "float64"
+    return ops.cast(ops.power(ops.cast(base, common), ops.cast(exponent, common)), dtype)
+
+
+@converter("BitShift")
+def _bit_shift(node: Node) -> Any:
+    shift = ops.left_shift if node.required("direction") == "LEFT" else ops.right_shift
+    return shift(*node.inputs)
+
+
+@converter("Clip")
+def _clip(node: Node) -> Any:
+    x = node.inputs[0]
+    low, high = (_bound(node, 1, "min", x), _bound(node, 2, "max", x))
+    values = known(low) if low is not None else None, known(high) if high is not None else None
+    if dtype_of(x) == "float32" and all(v is not None for v in values):
+        a_min, a_max = (float(v.reshape(-1)[0]) for v in values if v is not None)
+        return ops.clip(x, min(a_min, a_max), a_max)
+    if low is not None:
+        x = ops.maximum(x, low)
+    return x if high is None else ops.minimum(x, high)
+
+
+def _bound(node: Node, index: int, name: str, x: Any) -> Any:
+    if name in node.attributes:
+        return scalar(node.attributes[name], x)
+    return node.input(index)
+
+
+@converter("Cast")
+def _cast(node: Node) -> Any:
+    return cast(node.inputs[0], dtype_name(node.required("to"), "attribute 'to'"))
+
+
+@converter("CastLike")
+def _cast_like(node: Node) -> Any:
+    return cast(node.inputs[0], dtype_of(node.inputs[1]))
+
+
+def cast(x: Any, dtype: str) -> Any:
+    """Convert to another data type; what has it already stays as it is."""
+    own = dtype_of(x)
+    if own == dtype:
+        return x
+    return ops.not_equal(x, scalar(0, x)) if dtype == "bool" else ops.cast(x, dtype)
+
+
+@converter("BitCast")
+def _bit_cast(node: Node) -> Any:
+    x, dtype = node.inputs[0], dtype_name(node.required("to"), "attribute 'to'")
+    if "bool" not in (dtype, dtype_of(x)):
+        return ops.reinterpret(x, dtype)
+    bits = ops.cast(x, "uint8") if dtype_of(x) == "bool" else ops.reinterpret(x, "uint8")
+    return ops.cast(bits, "bool") if dtype == "bool" else ops.reinterpret(bits, dtype)
+
+
+@converter("IsInf")
+def _is_inf(node: Node) -> Any:
+    x = node.inputs[0]
+    signs = [s for s, name in ((math.inf, "detect_positive"), (-math.inf, "detect_negative")) if node.attr(name, 1)]
+    found = [ops.equal(x, s) for s in signs]
+    return functools.reduce(ops.logical_or, found) if found else constant(np.zeros(dims_of(x), bool))
+
+
+@converter("Gelu")
+def _gelu(node: Node) -> Any:
+    x = node.inputs[0]
+    if node.attr("approximate", "none") == "tanh":
+        cubic = ops.multiply(ops.multiply(ops.multiply(x, x), x), 0.044715)
+        inner = ops.tanh(ops.multiply(ops.add(x, cubic), math.sqrt(2 / math.pi)))
+    else:
+        inner = ops.erf(ops.multiply(x, math.sqrt(0.5)))
+    return ops.multiply(ops.multiply(x, 0.5), ops.add(inner, 1.0))
+
+
+@converter("LeakyRelu")
+def _leaky_relu(node: Node) -> Any:
+    return ops.nn.leaky_relu(node.inputs[0], alpha=node.attr("alpha", 0.01))
+
+
+@converter("PRelu")
+def _prelu(node: Node) -> Any:
+    x, slope = node.inputs
+    dims, own = dims_of(x), dims_of(slope)
+    if len(own) == 1 and len(dims) > 2 and own[0] not in (1, dims[-1]) and own[0] == dims[1]:
+        slope = ops.reshape(slope, (own[0], *[1] * (len(dims) - 2)))  # one for each channel, as older exporters have it
+    return ops.where(ops.less(x, 0), ops.multiply(x, slope), x)
+
+
+@converter("Elu")
+def _elu(node: Node) -> Any:
+    return _exponential(node.inputs[0], node.attr("alpha", 1.0), 1.0)
+
+
+@converter("Celu")
+def _celu(node: Node) -> Any:
+    alpha = node.attr("alpha", 1.0)
+    return _exponential(node.inputs[0], alpha, 1.0, alpha)
+
+
+@converter("Selu")
+def _selu(node: Node) -> Any:
+    alpha, gamma = node.attr("alpha", 1.6732632423543772), node.attr("gamma", 1.0507009873554805)
+    return _exponential(node.inputs[0], alpha * gamma, gamma)
+
+
+def _exponential(x: Any, negative: float, positive: float, width: float = 1.0) -> Any:
+    """``positive * x`` above zero, ``negative * (exp(x / width) - 1)`` below it, where exp never overflows."""
+    below = ops.minimum(x, 0.0)
+    curve = ops.subtract(ops.exp(below if width == 1.0 else ops.divide(below, width)), 1.0)
+    above = ops.nn.relu(x)
+    return ops.add(above if positive == 1.0 else ops.multiply(above, positive), ops.multiply(curve, negative))
+
+
+@converter("HardSigmoid")
+def _hard_sigmoid(node: Node) -> Any:
+    return hard_sigmoid(node.inputs[0], node.attr("alpha", 0.2), node.attr("beta", 0.5))
+
+
+def hard_sigmoid(x: Any, alpha: float, beta: float) -> Any:
+    """A line through the middle, cut off at 0 and 1."""
+    line = ops.add(ops.multiply(x, alpha), beta)
+    return ops.clip(line, 0.0, 1.0)
+
+
+@converter("HardSwish")
+def _hard_swish(node: Node) -> Any:
+    return ops.multiply(node.inputs[0], hard_sigmoid(node.inputs[0], 1 / 6, 0.5))
+
+
+@converter("Swish")
+def _swish(node: Node) -> Any:
+    x, alpha = node.inputs[0], node.attr("alpha", 1.0)
+    return ops.multiply(x, ops.sigmoid(x if alpha == 1.0 else ops.multiply(x, alpha)))
+
+
+@converter("Softplus")
+def _softplus(node: Node) -> Any:
+    return softplus(node.inputs[0])
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))`` without overflow."""
+    small = ops.exp(ops.negative(ops.abs(x)))
+    return ops.add(ops.nn.relu(x), ops.log(ops.add(small, 1.0)))
+
+
+@converter("Mish")
+def _mish(node: Node) -> Any:
+    return ops.multiply(node.inputs[0], ops.tanh(softplus(node.inputs[0])))
+
+
+@converter("Softsign")
+def _softsign(node: Node) -> Any:
+    return ops.divide(node.inputs[0], ops.add(ops.abs(node.inputs[0]), 1.0))
+
+
+@converter("ThresholdedRelu")
+def _thresholded_relu(node: Node) -> Any:
+    x = node.inputs[0]
+    return ops.where(ops.greater(x, node.attr("alpha", 1.0)), x, 0.0)
+
+
+@converter("Dropout")
+def _dropout(node: Node) -> Any:
+    """Without training nothing is dropped."""
+    x = node.inputs[0]
+    mode = node.value(2, "training_mode")
+    if mode is not None and bool(mode) and (node.input(1) is None or float(node.value(1, "ratio")) > 0):
+        raise ConversionError("dropout while training draws random numbers, which is not supported")
+    return [x, constant(np.ones(dims_of(x), bool))] if node.wants(1) else x

@@ -1,0 +1,242 @@
+"""Operators that sample images at computed places: GridSample, RoiAlign, DeformConv, AffineGrid."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.elementwise import cast, half_to_even
+from compiler.relay.frontend.onnx.converters.matmul import matmul
+from compiler.relay.frontend.onnx.converters.shape import expand, reshape, slice_axis
+from compiler.relay.frontend.onnx.converters.windows import windows_of
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, scalar
+from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.registry import converter
+
+
+def pick(x: Any, places: Sequence[Any], outside: str = "zeros") -> Any:
+    """Return elements of images at whole places.
+
+    Parameters
+    ----------
+    x : Expr
+        (N, C, spatial…)
+    places : sequence of Expr
+        Whole numbers as floats for each spatial axis, (N, K).
+    outside : str
+        ``zeros`` gives 0 there; otherwise places are moved inside.
+
+    Returns
+    -------
+    Expr
+        (N, C, K)
+    """
+    n, c, *extents = static_dims(x, "the input")
+    flat: Any = None
+    inside: Any = None
+    for place, extent in zip(places, extents, strict=True):
+        if outside == "zeros":
+            ok = ops.logical_and(ops.greater_equal(place, 0.0), ops.less_equal(place, float(extent - 1)))
+            inside = ok if inside is None else ops.logical_and(inside, ok)
+        near = ops.cast(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)), "int64")
+        flat = near if flat is None else ops.add(ops.multiply(flat, extent), near)
+    count = static_dims(flat, "the places")[1]
+    spread = expand(reshape(flat, [n, 1, count]), [n, c, count])
+    found = ops.gather(ops.reshape(x, (n, c, math.prod(extents))), 2, spread)
+    return found if inside is None else ops.where(reshape(inside, [n, 1, count]), found, scalar(0, x))
+
+
+def blend(x: Any, places: Sequence[Any], outside: str = "zeros") -> Any:
+    """Return elements at places between others, linear in each axis; see :func:`pick`."""
+    return _weighted(x, places, outside, (0, 1), lambda rest: [ops.subtract(1.0, rest), rest])
+
+
+def _weighted(
+    x: Any, places: Sequence[Any], outside: str, around: Sequence[int], weigh: Callable[[Any], list[Any]]
+) -> Any:
+    n, count = static_dims(places[0], "the places")
+    floors = [ops.floor(p) for p in places]
+    weights = [weigh(ops.subtract(p, f)) for p, f in zip(places, floors, strict=True)]
+    total: Any = None
+    for corner in itertools.product(range(len(around)), repeat=len(places)):
+        at = [ops.add(f, float(around[i])) for f, i in zip(floors, corner, strict=True)]
+        weight: Any = None
+        for axis, i in enumerate(corner):
+            weight = weights[axis][i] if weight is None else ops.multiply(weight, weights[axis][i])
+        part = ops.multiply(_mapped(x, at, outside), cast(reshape(weight, [n, 1, count]), dtype_of(x)))
+        total = part if total is None else ops.add(total, part)
+    return total
+
+
+def _mapped(x: Any, at: list[Any], outside: str) -> Any:
+    if outside.startswith("reflection"):
+        extents = static_dims(x, "the input")[2:]
+        at = [half_to_even(_reflected(p, e, outside.endswith("corners"))) for p, e in zip(at, extents, strict=True)]
+    return pick(x, at, "zeros" if outside == "zeros" else "border")
+
+
+def _reflected(place: Any, extent: int, corners: bool) -> Any:
+    """Mirror places at the image's edges until they are inside."""
+    low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
+    span = high - low
+    if span <= 0:
+        return ops.multiply(place, 0.0)
+    away = ops.floor_mod(ops.subtract(place, low), 2 * span)
+    return ops.add(ops.subtract(span, ops.abs(ops.subtract(away, span))), low)
+
+
+def _cubic(a: float) -> Callable[[Any], list[Any]]:
+    def near(d: Any) -> Any:
+        return ops.add(ops.multiply(ops.multiply(ops.subtract(ops.multiply(d, a + 2), a + 3), d), d), 1.0)
+
+    def far(d: Any) -> Any:
+        inner = ops.add(ops.multiply(ops.subtract(ops.multiply(d, a), 5 * a), d), 8 * a)
+        return ops.subtract(ops.multiply(inner, d), 4 * a)
+
+    def weigh(rest: Any) -> list[Any]:
+        other = ops.subtract(1.0, rest)
+        return [far(ops.add(rest, 1.0)), near(rest), near(other), far(ops.add(other, 1.0))]
+
+    return weigh
+
+
+@converter("GridSample")
+def _grid_sample(node: Node) -> Any:
+    x, grid = node.inputs
+    n, c, *extents = static_dims(x, "the input")
+    out = static_dims(grid, "the grid")[1:-1]
+    corners = bool(node.attr("align_corners", 0))
+    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(node.attr("mode", "linear"), node.attr("mode", "linear"))
+    outside = node.attr("padding_mode", "zeros")
+    places = []
+    for axis, extent in enumerate(extents):
+        raw = slice_axis(grid, -1, len(extents) - 1 - axis, len(extents) - axis)
+        raw = reshape(raw, [n, math.prod(out)])
+        if corners:
+            places.append(ops.multiply(ops.add(raw, 1.0), (extent - 1) / 2))
+        else:
+            places.append(ops.divide(ops.subtract(ops.multiply(ops.add(raw, 1.0), float(extent)), 1.0), 2.0))
+    if outside == "reflection":
+        if mode != "cubic":
+            places = [_reflected(p, e, corners) for p, e in zip(places, extents, strict=True)]
+        outside = "reflection_corners" if corners else "reflection"
+    if outside == "border" and mode != "cubic":
+        places = [ops.minimum(ops.maximum(p, 0.0), e - 1.0) for p, e in zip(places, extents, strict=True)]
+    return ops.reshape(_sampled(x, places, mode, outside), (n, c, *out))
+
+
+def _sampled(x: Any, places: list[Any], mode: str, outside: str) -> Any:
+    if mode == "nearest":
+        return _mapped(x, [half_to_even(p) for p in places], outside)
+    if mode == "linear":
+        return blend(x, places, outside)
+    if mode == "cubic":
+        return _weighted(x, places, outside, (-1, 0, 1, 2), _cubic(-0.75))
+    raise ConversionError(f"mode {mode!r} is unknown; there are nearest, linear and cubic")
+
+
+@converter("RoiAlign")
+def _roi_align(node: Node) -> Any:
+    x, rois, batch = node.inputs
+    _, c, height, width = static_dims(x, "the input")
+    count = static_dims(rois, "the regions")[0]
+    ratio = node.attr("sampling_ratio", 0)
+    if ratio <= 0:
+        raise ConversionError("sampling_ratio must be positive: otherwise it follows from each region's values")
+    half = node.opset >= 16 and node.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel"
+    out = node.attr("output_height", 1), node.attr("output_width", 1)
+    scaled = ops.multiply(rois, float(node.attr("spatial_scale", 1.0)))
+    scaled = ops.subtract(scaled, 0.5) if half else scaled
+    images = ops.take(x, ops.cast(batch, "int64"), axis=0)
+    samples = []
+    for axis, size in enumerate(out):
+        start, end = (slice_axis(scaled, 1, i, i + 1) for i in (1 - axis, 3 - axis))
+        extent = ops.subtract(end, start)
+        extent = extent if half else ops.maximum(extent, 1.0)
+        steps = (np.arange(size * ratio) + 0.5) / (size * ratio)
+        samples.append(ops.add(start, ops.multiply(extent, constant(steps[None].astype(dtype_of(rois))))))
+    rows, columns = out[0] * ratio, out[1] * ratio
+    y = reshape(expand(reshape(samples[0], [count, rows, 1]), [count, rows, columns]), [count, rows * columns])
+    z = reshape(expand(reshape(samples[1], [count, 1, columns]), [count, rows, columns]), [count, rows * columns])
+    value = _inside_blend(images, y, z, height, width, bool(node.attr("mode", "avg") == "max"))
+    cells = ops.reshape(value, (count, c, out[0], ratio, out[1], ratio))
+    reduce = ops.max if node.attr("mode", "avg") == "max" else ops.mean
+    return reduce(cells, axis=[3, 5])
+
+
+def _inside_blend(images: Any, y: Any, x: Any, height: int, width: int, largest: bool) -> Any:
+    """Blend samples; those further than a pixel outside count as 0."""
+    count, points = static_dims(y, "the samples")
+    ok: Any = None
+    at = []
+    for place, extent in ((y, height), (x, width)):
+        inside = ops.logical_and(ops.greater_equal(place, -1.0), ops.less_equal(place, float(extent)))
+        ok = inside if ok is None else ops.logical_and(ok, inside)
+        at.append(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)))
+    found = _largest_corner(images, at) if largest else blend(images, at, "border")
+    return ops.where(reshape(ok, [count, 1, points]), found, scalar(0, images))
+
+
+def _largest_corner(x: Any, places: list[Any]) -> Any:
+    n, count = static_dims(places[0], "the places")
+    floors = [ops.floor(p) for p in places]
+    rests = [ops.subtract(p, f) for p, f in zip(places, floors, strict=True)]
+    best: Any = None
+    for corner in itertools.product((0, 1), repeat=2):
+        at = [ops.add(f, float(i)) for f, i in zip(floors, corner, strict=True)]
+        weights = [r if i else ops.subtract(1.0, r) for r, i in zip(rests, corner, strict=True)]
+        weight = reshape(ops.multiply(*weights), [n, 1, count])
+        part = ops.multiply(pick(x, at, "border"), weight)
+        best = part if best is None else ops.maximum(best, part)
+    return best
+
+
+@converter("AffineGrid")
+def _affine_grid(node: Node) -> Any:
+    theta, size = node.inputs[0], node.ints(1, "size") or []
+    n, extents = size[0], size[2:]
+    axes = []
+    for extent in extents:
+        if node.attr("align_corners", 0):
+            axes.append(np.linspace(-1, 1, extent) if extent > 1 else np.zeros(1))
+        else:
+            axes.append((2 * np.arange(extent) + 1) / extent - 1)
+    mesh = np.meshgrid(*axes, indexing="ij")
+    points = np.stack([m.reshape(-1) for m in (*mesh[::-1], np.ones(extents))]).astype(dtype_of(theta))
+    grid = matmul(theta, constant(np.broadcast_to(points, (n, *points.shape)).copy()))
+    return ops.reshape(ops.transpose(grid, axes=[0, 2, 1]), (n, *extents, len(extents)))
+
+
+@converter("DeformConv")
+def _deform_conv(node: Node) -> Any:
+    """Sample each element of each window at its own offset, then multiply by the weights."""
+    x, weight, offset, bias, mask = node.take(5)
+    n, c, *extents = static_dims(x, "the input")
+    outputs, per_group, *kernel = static_dims(weight, "the weight")
+    w = windows_of(node, x, kernel)
+    groups, parts = node.attr("group", 1), node.attr("offset_group", 1)
+    out = static_dims(offset, "the offsets")[2:]
+    taps, pixels = math.prod(kernel), math.prod(out)
+    shifts = ops.reshape(offset, (n * parts, taps, len(kernel), pixels))
+    grids = []
+    for axis in range(len(kernel)):
+        tap = np.arange(kernel[axis]) * w.dilations[axis] - w.before[axis]
+        pixel = np.arange(out[axis]) * w.strides[axis]
+        tap = np.broadcast_to(tap.reshape([-1 if a == axis else 1 for a in range(len(kernel))]), kernel).reshape(-1)
+        pixel = np.broadcast_to(pixel.reshape([-1 if a == axis else 1 for a in range(len(out))]), out).reshape(-1)
+        base = (tap[:, None] + pixel[None]).astype(dtype_of(x))
+        own = ops.squeeze(slice_axis(shifts, 2, axis, axis + 1), axis=[2])
+        grids.append(ops.reshape(ops.add(own, constant(base)), (n * parts, taps * pixels)))
+    images = ops.reshape(x, (n * parts, c // parts, *extents))
+    sampled = ops.reshape(blend(images, grids, "zeros"), (n, parts, c // parts, taps, pixels))
+    if mask is not None:
+        sampled = ops.multiply(sampled, ops.reshape(mask, (n, parts, 1, taps, pixels)))
+    rows = ops.reshape(sampled, (n, groups, per_group * taps, pixels))
+    weights = ops.reshape(weight, (1, groups, outputs // groups, per_group * taps))
+    found = ops.reshape(matmul(weights, rows), (n, outputs, *out))
+    return found if bias is None else ops.nn.bias_add(found, bias, axis=1)

@@ -1,0 +1,179 @@
+"""Operators that pick elements by computed places, and those that write there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.elementwise import cast
+from compiler.relay.frontend.onnx.converters.shape import expand, unsqueeze
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.partial import partial_of, remember
+from compiler.relay.frontend.onnx.registry import converter
+
+
+def from_the_front(indices: Any, extent: Any) -> Any:
+    """Count indices from the front; negative ones count from the end."""
+    value = known(indices)
+    if value is not None and not (value < 0).any():
+        return indices
+    if not isinstance(extent, int):
+        raise ConversionError("indices into an axis of unknown extent must be known and not negative")
+    return ops.where(ops.less(indices, 0), ops.add(indices, extent), indices)
+
+
+@converter("Gather")
+def _gather(node: Node) -> Any:
+    x, indices = node.inputs
+    axis = node.attr("axis", 0) % rank_of(x)
+    extent, values, places = dims_of(x)[axis], partial_of(x), known(indices)
+    if values is not None and places is not None and rank_of(x) == 1:
+        picked = [values[int(i)] for i in places.reshape(-1)]
+        if None not in picked:
+            return constant(np.array(picked, dtype_of(x)).reshape(places.shape))
+        found = ops.take(x, from_the_front(indices, extent), axis=axis)
+        return remember(found, picked)
+    return ops.take(x, from_the_front(indices, extent), axis=axis)
+
+
+@converter("GatherElements")
+def _gather_elements(node: Node) -> Any:
+    x, indices = node.inputs
+    axis = node.attr("axis", 0) % rank_of(x)
+    return ops.gather(x, axis, from_the_front(indices, dims_of(x)[axis]))
+
+
+def _tuples_from_the_front(indices: Any, dims: Any) -> Any:
+    """Count each number of index tuples (in the last axis) from the front."""
+    value = known(indices)
+    if value is not None and not (value < 0).any():
+        return indices
+    extents = constant(np.array(dims, dtype_of(indices)))
+    return ops.where(ops.less(indices, 0), ops.add(indices, extents), indices)
+
+
+def _tuples_first(indices: Any) -> Any:
+    rank = rank_of(indices)
+    return ops.transpose(indices, axes=[rank - 1, *range(rank - 1)]) if rank > 1 else indices
+
+
+@converter("GatherND")
+def _gather_nd(node: Node) -> Any:
+    x, indices = node.inputs
+    batch = node.attr("batch_dims", 0)
+    count = static_dims(indices, "the indices")[-1]
+    found = _tuples_from_the_front(indices, static_dims(x, "the input")[batch : batch + count])
+    return ops.gather_nd(x, _tuples_first(found), batch_dims=batch)
+
+
+_REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
+
+
+def _reduction(node: Node) -> str:
+    name = node.attr("reduction", "none")
+    if name not in _REDUCTIONS:
+        raise ConversionError(f"reduction {name!r} is unknown; there are {', '.join(_REDUCTIONS)}")
+    return _REDUCTIONS[name]
+
+
+@converter("ScatterElements", "Scatter")
+def _scatter_elements(node: Node) -> Any:
+    x, indices, updates = node.inputs
+    axis = node.attr("axis", 0) % rank_of(x)
+    places = from_the_front(indices, dims_of(x)[axis])
+    return ops.scatter_elements(x, places, updates, axis=axis, reduction=_reduction(node))
+
+
+@converter("ScatterND")
+def _scatter_nd(node: Node) -> Any:
+    x, indices, updates = node.inputs
+    count = static_dims(indices, "the indices")[-1]
+    places = _tuples_from_the_front(indices, static_dims(x, "the input")[:count])
+    return ops.scatter_nd(x, _tuples_first(places), updates, mode=_reduction(node))
+
+
+@converter("TensorScatter")
+def _tensor_scatter(node: Node) -> Any:
+    """Write each batch's update into a cache, from the batch's own place on."""
+    cache, update, at = node.take(3)
+    dims, lengths = static_dims(cache, "the cache"), static_dims(update, "the update")
+    axis = node.attr("axis", -2) % len(dims)
+    steps = constant(np.arange(lengths[axis]))
+    start = constant(np.zeros(dims[0], np.int64)) if at is None else at
+    places = ops.add(unsqueeze(start, [1]), unsqueeze(steps, [0]))
+    if node.attr("mode", "linear") == "circular":
+        places = ops.floor_mod(places, dims[axis])
+    shape = [1] * len(dims)
+    shape[0], shape[axis] = lengths[0], lengths[axis]
+    spread = expand(ops.reshape(places, shape), list(lengths))
+    return ops.scatter_elements(cache, spread, update, axis=axis, reduction="update")
+
+
+@converter("OneHot")
+def _one_hot(node: Node) -> Any:
+    indices, values = node.inputs[0], node.inputs[2]
+    depth = (node.ints(1, "depth") or [0])[0]
+    rank = rank_of(indices) + 1
+    axis = node.attr("axis", -1) % rank
+    if not dtype_of(indices).startswith("int"):
+        indices = cast(indices, "int64")
+    counted = ops.where(ops.less(indices, 0), ops.add(indices, depth), indices)
+    places = np.arange(depth).astype(dtype_of(indices)).reshape([-1 if d == axis else 1 for d in range(rank)])
+    hot = ops.equal(unsqueeze(counted, [axis]), constant(places))
+    off, on = (ops.take(values, constant(np.int64(i)), axis=0) for i in (0, 1))
+    return ops.where(hot, on, off)
+
+
+@converter("ReverseSequence")
+def _reverse_sequence(node: Node) -> Any:
+    x, lengths = node.inputs
+    time, batch = node.attr("time_axis", 0), node.attr("batch_axis", 1)
+    dims = static_dims(x, "the input")
+    steps = np.arange(dims[time]).reshape([-1 if d == time else 1 for d in range(len(dims))])
+    ends = ops.reshape(lengths, [-1 if d == batch else 1 for d in range(len(dims))])
+    places = constant(steps.astype(dtype_of(lengths)))
+    backwards = ops.subtract(ops.subtract(ends, 1), places)
+    order = ops.where(ops.less(places, ends), backwards, places)
+    return ops.gather(x, time, expand(order, list(dims)))
+
+
+def _known_only(node: Node, count: int) -> list[Any]:
+    """The extents of what comes out depend on the elements: they must be known."""
+    values = [None if x is None else known(x) for x in node.take(count)]
+    for i, value in enumerate(values):
+        if value is None and node.input(i) is not None:
+            raise ConversionError(f"the shape of its result depends on the elements of input {i}, which are not known")
+    return values
+
+
+@converter("NonZero")
+def _non_zero(node: Node) -> Any:
+    (x,) = _known_only(node, 1)
+    return constant(np.array(np.nonzero(np.atleast_1d(x)), np.int64))
+
+
+@converter("Compress")
+def _compress(node: Node) -> Any:
+    x = node.inputs[0]
+    kept = node.value(1, "condition")
+    places = constant(np.flatnonzero(kept).astype(np.int64))
+    if "axis" not in node.attributes:
+        return ops.take(ops.reshape(x, (-1,)), places, axis=0)
+    return ops.take(x, places, axis=node.attributes["axis"])
+
+
+@converter("Unique")
+def _unique(node: Node) -> Any:
+    (x,) = _known_only(node, 1)
+    axis = node.attributes.get("axis")
+    values, first, back, counts = np.unique(x, True, True, True, axis=axis)
+    back = back.reshape(-1)
+    if not node.attr("sorted", 1):
+        order = np.argsort(first)
+        values = np.take(values, order, axis=axis or 0)
+        rank = np.argsort(order)
+        first, back, counts = first[order], rank[back], counts[order]
+    return [constant(values), *(constant(v.astype(np.int64)) for v in (first, back, counts))]

@@ -1,0 +1,354 @@
+"""Operators that move elements without looking at them: reshapes, slices, joins, pads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.partial import partial_of, remember
+from compiler.relay.frontend.onnx.reader import dtype_name
+from compiler.relay.frontend.onnx.registry import converter
+
+
+@converter("Shape")
+def _shape(node: Node) -> Any:
+    dims = dims_of(node.inputs[0])[slice(node.attr("start", 0), node.attr("end"))]
+    if all(isinstance(d, int) for d in dims):
+        return constant(np.array(dims, np.int64))
+    whole = ops.shape_of(node.inputs[0], dtype="int64")
+    rank = rank_of(node.inputs[0])
+    start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(rank)
+    if (start, stop) != (0, rank):
+        whole = ops.strided_slice(whole, (start,), (stop,))
+    return remember(whole, [d if isinstance(d, int) else None for d in dims])
+
+
+@converter("Size")
+def _size(node: Node) -> Any:
+    dims = dims_of(node.inputs[0])
+    if all(isinstance(d, int) for d in dims):
+        return constant(np.int64(math.prod(dims)))  # type: ignore[arg-type]
+    return ops.prod(ops.shape_of(node.inputs[0], dtype="int64"))
+
+
+@converter("Reshape")
+def _reshape(node: Node) -> Any:
+    x = node.inputs[0]
+    wanted = node.attributes["shape"] if "shape" in node.attributes else partial_of(node.inputs[1])
+    if wanted is None:
+        return ops.reshape(x, node.inputs[1])
+    dims = dims_of(x)
+    if not node.attr("allowzero", 0):
+        wanted = [dims[i] if w == 0 else w for i, w in enumerate(wanted)]
+    return reshape(x, wanted)
+
+
+def reshape(x: Any, wanted: Any) -> Any:
+    """Reshape to extents of which at most one is unknown; it follows from the others."""
+    dims = dims_of(x)
+    target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
+    if target.count(-1) > 1:
+        kept = [0 if i < len(dims) and w is dims[i] else t for i, (w, t) in enumerate(zip(wanted, target, strict=True))]
+        if kept.count(-1) > 1:
+            raise ConversionError("more than one extent of the shape is unknown while importing; give `shape`")
+        return ops.reshape(x, kept)
+    if (count := _product(dims)) >= 0:
+        rest = math.prod(t for t in target if t != -1)
+        target = [(count // rest if rest else 0) if t == -1 else t for t in target]
+        if math.prod(target) != count:
+            raise ConversionError(f"shape {tuple(dims)} cannot become {tuple(target)}")
+        if count == 0:
+            return constant(np.zeros(target, dtype_of(x)))
+    return x if tuple(target) == tuple(dims) else ops.reshape(x, target)
+
+
+@converter("Flatten")
+def _flatten(node: Node) -> Any:
+    x, axis = node.inputs[0], node.attr("axis", 1)
+    axis += rank_of(x) if axis < 0 else 0
+    dims = dims_of(x)
+    left, right = dims[:axis], dims[axis:]
+    if axis == 1 and rank_of(x) > 1 and all(isinstance(d, int) for d in right):
+        return ops.nn.batch_flatten(x) if rank_of(x) > 2 else x
+    return reshape(x, [_product(left), _product(right)])
+
+
+def _product(dims: Any) -> int:
+    return math.prod(dims) if all(isinstance(d, int) for d in dims) else -1
+
+
+@converter("Transpose")
+def _transpose(node: Node) -> Any:
+    x = node.inputs[0]
+    return transpose(x, node.attr("perm", list(range(rank_of(x)))[::-1]))
+
+
+def transpose(x: Any, axes: Any) -> Any:
+    """Permute axes; what keeps its order stays as it is."""
+    return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
+
+
+@converter("Squeeze")
+def _squeeze(node: Node) -> Any:
+    x, axes = node.inputs[0], node.ints_or_attr(1, "axes")
+    if axes is None:
+        axes = [i for i, d in enumerate(dims_of(x)) if isinstance(d, int) and d == 1]
+    return remember(ops.squeeze(x, axis=axes) if axes else x, _kept(x))
+
+
+@converter("Unsqueeze")
+def _unsqueeze(node: Node) -> Any:
+    axes = node.ints_or_attr(1, "axes") or []
+    return remember(unsqueeze(node.inputs[0], axes), _kept(node.inputs[0]))
+
+
+def _kept(x: Any) -> Any:
+    return partial_of(x) if rank_of(x) <= 1 else None
+
+
+def unsqueeze(x: Any, axes: Any) -> Any:
+    """Insert axes of extent 1 at places counted in the result."""
+    rank = rank_of(x) + len(axes)
+    for axis in sorted(a + rank if a < 0 else a for a in axes):
+        x = ops.expand_dims(x, axis)
+    return x
+
+
+@converter("Concat")
+def _concat(node: Node) -> Any:
+    axis = node.required("axis")
+    parts = [x for x in node.inputs if dims_of(x)[axis] != 0] or node.inputs[:1]
+    pieces = [partial_of(x) if rank_of(x) == 1 else None for x in parts]
+    joined = ops.concatenate(list(parts), axis) if len(parts) > 1 else parts[0]
+    if any(piece is None for piece in pieces):
+        return joined
+    return remember(joined, [item for piece in pieces for item in piece or []])
+
+
+@converter("Split")
+def _split(node: Node) -> Any:
+    x, axis = node.inputs[0], node.attr("axis", 0)
+    sizes = node.ints_or_attr(1, "split")
+    if sizes is None:
+        sizes = _equal_parts(static_dims(x, "the input")[axis], node.attr("num_outputs", len(node.outputs)))
+    return split(x, sizes, axis)
+
+
+def _equal_parts(extent: int, count: int) -> list[int]:
+    each = -(-extent // count)
+    return [min(each, max(extent - i * each, 0)) for i in range(count)]
+
+
+def split(x: Any, sizes: Any, axis: int) -> list[Any]:
+    """Cut an axis into parts of the given sizes."""
+    if len(sizes) == 1:
+        return [x]
+    if all(sizes):
+        return list(ops.split(x, [int(i) for i in np.cumsum(sizes)[:-1]], axis=axis))
+    starts = np.cumsum([0, *sizes])
+    return [slice_axis(x, axis, int(a), int(b)) for a, b in itertools.pairwise(starts)]
+
+
+def slice_axis(x: Any, axis: int, begin: int, end: int, step: int = 1) -> Any:
+    """Cut a piece out of one axis."""
+    dims = list(dims_of(x))
+    axis %= len(dims)
+    if begin == end and all(isinstance(d, int) for i, d in enumerate(dims) if i != axis):
+        return constant(np.zeros([0 if i == axis else d for i, d in enumerate(dims)], dtype_of(x)))
+    if (begin, end, step) == (0, dims[axis], 1):
+        return x
+    return ops.strided_slice(x, [begin], [end], strides=[step], axes=[axis])
+
+
+@converter("Slice")
+def _slice(node: Node) -> Any:
+    x = node.inputs[0]
+    starts, ends = node.ints_or_attr(1, "starts") or [], node.ints_or_attr(2, "ends") or []
+    axes = node.ints_or_attr(3, "axes")
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = node.ints(4, "steps") or [1] * len(starts)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        x = _cut(x, axis % max(rank_of(x), 1), start, end, step)
+    return x
+
+
+def _cut(x: Any, axis: int, start: int, end: int, step: int) -> Any:
+    extent, values = dims_of(x)[axis], partial_of(x) if rank_of(x) == 1 else None
+    if not isinstance(extent, int):
+        if step != 1:
+            raise ConversionError(f"slicing axis {axis}, whose extent is unknown, needs step 1, got {step}")
+        return ops.strided_slice(x, [start], [min(end, 2**31 - 1)], strides=[1], axes=[axis])
+    taken = range(extent)[start:end:step]
+    rest = None if values is None else values[start:end:step]
+    if len(taken) == 0:
+        return slice_axis(x, axis, 0, 0)
+    if step > 0:
+        return remember(slice_axis(x, axis, taken.start, min(taken.stop, extent), step), rest)
+    return remember(ops.take(x, constant(np.array(taken, np.int64)), axis=axis), rest)
+
+
+@converter("Expand")
+def _expand(node: Node) -> Any:
+    x = node.inputs[0]
+    wanted = partial_of(node.inputs[1])
+    if wanted is None:
+        raise ConversionError("input 1 (shape) must be known while importing, but it is computed from inputs")
+    return expand(x, wanted)
+
+
+def expand(x: Any, wanted: Any) -> Any:
+    """Broadcast against a shape."""
+    dims = dims_of(x)
+    rank = max(len(dims), len(wanted))
+    own = (1,) * (rank - len(dims)) + tuple(dims)
+    other = [1] * (rank - len(wanted)) + list(wanted)
+    target = [o if isinstance(d, int) and d == 1 else d for d, o in zip(own, other, strict=True)]
+    if any(t is None for t in target):
+        raise ConversionError("an extent of the shape is unknown while importing; give `shape`")
+    for d, o in zip(own, other, strict=True):
+        if isinstance(d, int) and isinstance(o, int) and d != o and 1 not in (d, o):
+            raise ConversionError(f"shape {tuple(dims)} cannot be broadcast to {tuple(wanted)}")
+    return x if tuple(target) == tuple(dims) else ops.broadcast_to(x, target)
+
+
+@converter("Tile")
+def _tile(node: Node) -> Any:
+    repeats = node.ints(1, "repeats")
+    return ops.tile(node.inputs[0], repeats)
+
+
+@converter("Pad")
+def _pad(node: Node) -> Any:
+    x, mode = node.inputs[0], node.attr("mode", "constant")
+    pads = node.ints_or_attr(1, "pads") or []
+    fill = node.attributes.get("value") if "value" in node.attributes else node.input(2)
+    axes = node.ints(3, "axes")
+    rank = rank_of(x)
+    axes = list(range(rank)) if axes is None else [a % rank for a in axes]
+    around = [(0, 0)] * rank
+    for axis, before, after in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+        around[axis] = (before, after)
+    return pad(x, around, mode, fill)
+
+
+_MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
+
+
+def pad(x: Any, around: Any, mode: str = "constant", fill: Any = None) -> Any:
+    """Pad each axis before and after; negative numbers cut off."""
+    if mode not in _MODES:
+        raise ConversionError(f"mode {mode!r} is unknown; there are {', '.join(_MODES)}")
+    if mode != "constant":
+        return _pad_by_index(x, around, mode)
+    for axis, (before, after) in enumerate(around):
+        if before < 0 or after < 0:
+            extent = static_dims(x, "the input")[axis]
+            x = slice_axis(x, axis, max(-before, 0), extent - max(-after, 0))
+    around = [(max(before, 0), max(after, 0)) for before, after in around]
+    if not any(map(any, around)):
+        return x
+    fill = scalar(0, x) if fill is None else fill if hasattr(fill, "checked_type_") else scalar(fill, x)
+    if dtype_of(x) == "bool":
+        return ops.cast(ops.nn.pad(ops.cast(x, "uint8"), around, ops.cast(fill, "uint8")), "bool")
+    return ops.nn.pad(x, around, fill)
+
+
+def _pad_by_index(x: Any, around: Any, mode: str) -> Any:
+    for axis, (before, after) in enumerate(around):
+        if (before, after) == (0, 0):
+            continue
+        extent = static_dims(x, "the input")[axis]
+        taken = np.arange(extent)[max(-before, 0) : extent - max(-after, 0)]
+        taken = np.pad(taken, (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
+        x = ops.take(x, constant(taken.astype(np.int64)), axis=axis)
+    return x
+
+
+@converter("CenterCropPad")
+def _center_crop_pad(node: Node) -> Any:
+    x = node.inputs[0]
+    target = node.ints(1, "shape") or []
+    axes = [a % rank_of(x) for a in node.attr("axes", list(range(rank_of(x))))]
+    around = [(0, 0)] * rank_of(x)
+    for axis, extent in zip(axes, target, strict=True):
+        missing = extent - static_dims(x, "the input")[axis]
+        before = missing // 2 if missing >= 0 else -(-missing // 2)
+        around[axis] = (before, missing - before)
+    return pad(x, around)
+
+
+@converter("DepthToSpace")
+def _depth_to_space(node: Node) -> Any:
+    x, block = node.inputs[0], node.required("blocksize")
+    n, c, h, w = static_dims(x, "the input")
+    inner = c // (block * block)
+    if node.attr("mode", "DCR") == "DCR":
+        apart, order = (n, block, block, inner, h, w), (0, 3, 4, 1, 5, 2)
+    else:
+        apart, order = (n, inner, block, block, h, w), (0, 1, 4, 2, 5, 3)
+    moved = ops.transpose(ops.reshape(x, apart), axes=order)
+    return ops.reshape(moved, (n, inner, h * block, w * block))
+
+
+@converter("SpaceToDepth")
+def _space_to_depth(node: Node) -> Any:
+    x, block = node.inputs[0], node.required("blocksize")
+    n, c, h, w = static_dims(x, "the input")
+    apart = ops.reshape(x, (n, c, h // block, block, w // block, block))
+    order = (0, 1, 3, 5, 2, 4) if node.attr("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
+    return ops.reshape(ops.transpose(apart, axes=order), (n, c * block * block, h // block, w // block))
+
+
+@converter("Constant")
+def _constant(node: Node) -> Any:
+    attrs = node.attributes
+    if "value" in attrs:
+        return constant(attrs["value"])
+    for name, dtype in _CONSTANTS.items():
+        if name in attrs:
+            return constant(np.array(attrs[name], dtype))
+    raise ConversionError(f"a constant of {', '.join(attrs) or 'nothing'} is not supported")
+
+
+_CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+
+
+@converter("ConstantOfShape")
+def _constant_of_shape(node: Node) -> Any:
+    fill = node.attr("value", np.zeros(1, np.float32)).reshape(-1)
+    wanted = node.ints(0, "shape") or []
+    return ops.full(constant(fill[0]), wanted, dtype=str(fill.dtype))
+
+
+@converter("Range")
+def _range(node: Node) -> Any:
+    start, limit, delta = (node.value(i, name) for i, name in enumerate(("start", "limit", "delta")))
+    count = max(math.ceil((limit.item() - start.item()) / delta.item()), 0)
+    return constant((start + np.arange(count).astype(start.dtype) * delta).astype(start.dtype).reshape(-1))
+
+
+@converter("EyeLike")
+def _eye_like(node: Node) -> Any:
+    rows, columns = static_dims(node.inputs[0], "the input")
+    dtype = dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else None
+    return constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype or dtype_of(node.inputs[0])))
+
+
+@converter("Trilu")
+def _trilu(node: Node) -> Any:
+    x = node.inputs[0]
+    k = constant(0, "int64") if node.input(1) is None else reshape(node.inputs[1], [])
+    rows, columns = static_dims(x, "the input")[-2:]
+    if 0 in static_dims(x, "the input"):
+        return x
+    diagonals = constant(np.arange(columns) - np.arange(rows)[:, None])
+    kept = ops.greater_equal(diagonals, k) if node.attr("upper", 1) else ops.less_equal(diagonals, k)
+    if dtype_of(x) == "bool":
+        return ops.logical_and(x, kept)
+    return ops.where(kept, x, scalar(0, x))

@@ -1,0 +1,144 @@
+"""Signals: Fourier transforms as products with their matrices, windows, mel weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.matmul import matmul
+from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis, transpose
+from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.reader import dtype_name
+from compiler.relay.frontend.onnx.registry import converter, converters
+
+
+def _fourier(size: int, bins: int, inverse: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    angle = 2 * np.pi * np.outer(np.arange(size), np.arange(bins)) / size
+    scale = 1 / size if inverse else 1.0
+    return np.cos(angle) * scale, np.sin(angle) * (scale if inverse else -scale)
+
+
+def dft(x: Any, axis: int, length: int | None, onesided: bool, inverse: bool) -> Any:
+    """Transform an axis of numbers whose last axis is (real,) or (real, imaginary)."""
+    rank = rank_of(x)
+    axis %= rank
+    extent, parts = static_dims(x, "the input")[axis], static_dims(x, "the input")[-1]
+    size = extent if length is None else length
+    size = extent if onesided and inverse else size
+    if size != extent:
+        x = pad(x, [(0, size - extent) if a == axis else (0, 0) for a in range(rank)])
+    order = [a for a in range(rank) if a not in (axis, rank - 1)]
+    moved = transpose(x, [rank - 1, *order, axis])
+    back = [[rank - 1, *order, axis].index(a) for a in range(rank)]
+    real = _part(moved, 0)
+    if onesided and inverse:
+        length = 2 * (extent - 1) if length is None else length
+        ends = _real_from_half(length, size)
+        found = [ops.subtract(matmul(real, _as(ends[0], x)), matmul(_part(moved, 1), _as(ends[1], x)))]
+        return transpose(ops.stack(found, axis=0), back)
+    matrices = _fourier(size, size // 2 + 1 if onesided else size, inverse)
+    cosine, sine = _as(matrices[0], x), _as(matrices[1], x)
+    if parts == 1:
+        found = [matmul(real, cosine), matmul(real, sine)]
+    else:
+        imaginary = _part(moved, 1)
+        found = [
+            ops.subtract(matmul(real, cosine), matmul(imaginary, sine)),
+            ops.add(matmul(real, sine), matmul(imaginary, cosine)),
+        ]
+    return transpose(ops.stack(found, axis=0), back)
+
+
+def _as(matrix: np.ndarray[Any, Any], x: Any) -> Any:
+    return constant(matrix.astype(dtype_of(x)))
+
+
+def _real_from_half(length: int, bins: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the inverse transform of the first half of a symmetric spectrum, whose other half counts as well."""
+    angle = 2 * np.pi * np.outer(np.arange(bins), np.arange(length)) / length
+    place = np.arange(bins)
+    weight = np.where((place == 0) | (2 * place == length), 1.0, 2.0) * (2 * place <= length) / length
+    return np.cos(angle) * weight[:, None], np.sin(angle) * weight[:, None]
+
+
+def _part(x: Any, index: int) -> Any:
+    return ops.squeeze(slice_axis(x, 0, index, index + 1), axis=[0])
+
+
+@converter("DFT", since=17)
+def _dft_by_attribute(node: Node) -> Any:
+    return _dft(node, node.attr("axis", 1))
+
+
+@converter("DFT", since=20)
+def _dft_by_input(node: Node) -> Any:
+    return _dft(node, (node.ints(2, "axis") or [-2])[0])
+
+
+def _dft(node: Node, axis: int) -> Any:
+    length = node.ints(1, "dft_length")
+    inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
+    return dft(node.inputs[0], axis, length[0] if length else None, onesided, inverse)
+
+
+@converter("STFT")
+def _stft(node: Node) -> Any:
+    signal, window = node.inputs[0], node.input(2)
+    step = (node.ints(1, "frame_step") or [1])[0]
+    given = node.ints(3, "frame_length")
+    length = given[0] if given else static_dims(window, "the window")[0]
+    extent = static_dims(signal, "the signal")[1]
+    frames = (extent - length) // step + 1
+    places = np.arange(frames)[:, None] * step + np.arange(length)
+    cut = ops.take(signal, constant(places), axis=1)  # (batch, frames, length, parts)
+    if window is not None:
+        cut = ops.multiply(cut, ops.reshape(window, (1, 1, length, 1)))
+    return dft(cut, 2, None, bool(node.attr("onesided", 1)), False)
+
+
+_WINDOWS = {
+    "HannWindow": (0.5, 0.5, 0.0),
+    "HammingWindow": (25 / 46, 1 - 25 / 46, 0.0),
+    "BlackmanWindow": (0.42, 0.5, 0.08),
+}
+"""Coefficients of 1, cos and cos of the double angle."""
+
+
+def _window(row: tuple[float, float, float]) -> Any:
+    def convert(node: Node) -> Any:
+        size = (node.ints(0, "size") or [0])[0]
+        angle = 2 * math.pi * np.arange(size) / (size if node.attr("periodic", 1) else size - 1)
+        a, b, c = row
+        values = a - b * np.cos(angle) + c * np.cos(2 * angle)
+        return constant(values.astype(dtype_name(node.attr("output_datatype", 1), "attribute 'output_datatype'")))
+
+    return convert
+
+
+converters(_WINDOWS, _window)
+
+
+@converter("MelWeightMatrix")
+def _mel_weight_matrix(node: Node) -> Any:
+    """Triangles over the frequencies, equally wide in mels."""
+    bins, length, rate, low, high = (
+        node.value(i, name).item()
+        for i, name in enumerate(("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"))
+    )
+    mels = 2595 * np.log10(1 + np.array([low, high]) / 700)
+    edges = mels[0] + np.arange(bins + 2) * (mels[1] - mels[0]) / (bins + 2)
+    hertz = 700 * (10 ** (edges / 2595) - 1)
+    places = ((length + 1) * hertz // rate).astype(np.int64)
+    found = np.zeros((length // 2 + 1, bins))
+    for i in range(bins):
+        first, peak, last = places[i : i + 3]
+        if peak == first:
+            found[peak, i] = 1
+        else:
+            found[first : peak + 1, i] = (np.arange(first, peak + 1) - first) / (peak - first)
+        if last > peak:
+            found[peak:last, i] = (last - np.arange(peak, last)) / (last - peak)
+    return constant(found.astype(dtype_name(node.attr("output_datatype", 1), "attribute 'output_datatype'")))

@@ -1,0 +1,294 @@
+"""Operators that slide windows over images: convolutions and pools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.elementwise import cast
+from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.registry import converter
+
+_LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Where windows stand, an entry for each spatial axis."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def padding(self) -> tuple[int, ...]:
+        """Padding as our operators want it: all in front, then all behind."""
+        return (*self.before, *self.after)
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """Extent of a dilated window."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+
+def windows_of(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
+    """Read a node's attributes about windows, automatic padding included."""
+    count = len(kernel)
+    if rank_of(x) != count + 2:
+        raise ConversionError(f"a kernel of {count} dimensions needs an input of {count + 2}, got {rank_of(x)}")
+    strides = tuple(node.attr("strides", [1] * count))
+    dilations = tuple(node.attr("dilations", [1] * count))
+    pads = node.attr("pads", [0] * (2 * count))
+    found = Windows(tuple(kernel), strides, dilations, tuple(pads[:count]), tuple(pads[count:]))
+    if any(len(part) != count for part in (strides, dilations, found.before, found.after)):
+        raise ConversionError(f"strides, dilations and pads must fit a kernel of {count} dimensions")
+    auto = node.attr("auto_pad", "NOTSET")
+    if auto == "VALID":
+        return Windows(found.kernel, strides, dilations, (0,) * count, (0,) * count)
+    if auto not in ("SAME_UPPER", "SAME_LOWER"):
+        return found
+    extents = static_dims(x, "the input")[2:]
+    total = [max((-(-e // s) - 1) * s + r - e, 0) for e, s, r in zip(extents, strides, found.reach, strict=True)]
+    small, large = tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
+    before, after = (small, large) if auto == "SAME_UPPER" else (large, small)
+    return Windows(found.kernel, strides, dilations, before, after)
+
+
+def _kernel(node: Node, weight: Any) -> tuple[int, ...]:
+    found = static_dims(weight, "the weight")[2:]
+    declared = node.attributes.get("kernel_shape")
+    if declared is not None and tuple(declared) != found:
+        raise ConversionError(f"kernel_shape is {tuple(declared)}, but the weight has {found}")
+    return found
+
+
+def conv(node: Node, x: Any, weight: Any, out_dtype: str = "") -> Any:
+    """The convolution that a node's attributes describe."""
+    kernel = _kernel(node, weight)
+    if len(kernel) not in _LAYOUTS:
+        raise ConversionError(f"a convolution over {len(kernel)} dimensions is not supported, only over 1, 2 or 3")
+    w = windows_of(node, x, kernel)
+    return getattr(ops.nn, f"conv{len(kernel)}d")(
+        x,
+        weight,
+        strides=w.strides,
+        padding=w.padding,
+        dilation=w.dilations,
+        groups=node.attr("group", 1),
+        channels=dims_of(weight)[0],
+        kernel_size=kernel,
+        out_dtype=out_dtype,
+    )
+
+
+@converter("Conv")
+def _conv(node: Node) -> Any:
+    x, weight, bias = node.take(3)
+    found = conv(node, x, weight)
+    return found if bias is None else ops.nn.bias_add(found, bias, axis=1)
+
+
+@converter("ConvTranspose")
+def _conv_transpose(node: Node) -> Any:
+    x, weight, bias = node.take(3)
+    kernel, groups = _kernel(node, weight), node.attr("group", 1)
+    count = len(kernel)
+    w = windows_of(_without_auto_pad(node), x, kernel)
+    more = tuple(node.attr("output_padding", [0] * count))
+    extents = static_dims(x, "the input")[2:]
+    whole = [(e - 1) * s + r + o for e, s, r, o in zip(extents, w.strides, w.reach, more, strict=True)]
+    before, after = _transposed_padding(node, w, whole)
+    shrinks = min(*before, *after) >= 0
+    found = getattr(ops.nn, f"conv{count}d_transpose")(
+        x,
+        weight,
+        strides=w.strides,
+        padding=(*before, *after) if shrinks else (0,) * (2 * count),
+        dilation=w.dilations,
+        output_padding=more if shrinks else (0,) * count,
+        groups=groups,
+        channels=static_dims(weight, "the weight")[1] * groups,
+        kernel_size=kernel,
+    )
+    if not shrinks:
+        found = pad(found, [(0, 0)] * 2 + [(-b, o - a) for b, a, o in zip(before, after, more, strict=True)])
+    return found if bias is None else ops.nn.bias_add(found, bias, axis=1)
+
+
+def _without_auto_pad(node: Node) -> Node:
+    """Of a transposed convolution automatic padding is about the result, not about the input."""
+    attrs = {name: value for name, value in node.attributes.items() if name != "auto_pad"}
+    return Node(node.operator, node.inputs, attrs, node.outputs, node.opset, node.run)
+
+
+def _transposed_padding(node: Node, w: Windows, whole: list[int]) -> tuple[Sequence[int], Sequence[int]]:
+    auto = node.attr("auto_pad", "NOTSET")
+    wanted = node.attributes.get("output_shape")
+    if wanted is None and auto in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = [e * s for e, s in zip(static_dims(node.inputs[0], "the input")[2:], w.strides, strict=True)]
+    if wanted is None:
+        return w.before, w.after
+    total = [have - want for have, want in zip(whole, wanted[-len(whole) :], strict=True)]
+    small = [t // 2 for t in total]
+    large = [t - t // 2 for t in total]
+    return (small, large) if auto == "SAME_UPPER" else (large, small)
+
+
+@converter("MaxPool")
+def _max_pool(node: Node) -> Any:
+    x = node.inputs[0]
+    w = windows_of(node, x, node.required("kernel_shape"))
+    dtype = dtype_of(x)
+    ceil = _ceil(node)
+    if node.wants(1):
+        return _max_pool_with_places(node, x, w, ceil)
+    return cast(pool(node, "max", cast(x, "int32") if dtype in ("int8", "uint8") else x, w), dtype)
+
+
+def pool(node: Node, kind: str, x: Any, w: Windows, **more: Any) -> Any:
+    """Pool; a last window that would begin behind the image, in the padding, is left out."""
+    apply = getattr(ops.nn, f"{kind}_pool{len(w.kernel)}d", None)
+    if apply is None:
+        raise ConversionError(f"pooling over {len(w.kernel)} dimensions is not supported, only over 1, 2 or 3")
+    ceil = _ceil(node)
+    found = apply(x, w.kernel, strides=w.strides, dilation=w.dilations, padding=w.padding, ceil_mode=ceil, **more)
+    if not ceil:
+        return found
+    for axis, extent in enumerate(static_dims(x, "the input")[2:]):
+        count = static_dims(found, "the result")[axis + 2]
+        if (count - 1) * w.strides[axis] >= extent + w.before[axis]:
+            found = slice_axis(found, axis + 2, 0, count - 1)
+    return found
+
+
+def _ceil(node: Node) -> bool:
+    return bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "VALID")
+
+
+def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
+    """Return how many windows there are along each axis, and the flat place of each of their elements.
+
+    Places outside of the image are -1; the array is (windows, elements of one).
+    """
+    axes = []
+    for e, k, s, d, b, a, r in zip(extents, w.kernel, w.strides, w.dilations, w.before, w.after, w.reach, strict=True):
+        room = e + b + a - r
+        count = (-(-room // s) if ceil else room // s) + 1
+        if ceil and (count - 1) * s >= e + b:
+            count -= 1
+        axes.append(np.arange(count)[:, None] * s + np.arange(k) * d - b)
+    flat, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
+    for places, extent in zip(axes, extents, strict=True):
+        flat = (flat[:, None, :, None] * extent + places[None, :, None, :]).reshape(
+            flat.shape[0] * places.shape[0], flat.shape[1] * places.shape[1]
+        )
+        ok = (places >= 0) & (places < extent)
+        inside = (inside[:, None, :, None] & ok[None, :, None, :]).reshape(flat.shape)
+    return tuple(len(a) for a in axes), np.where(inside, flat, -1)
+
+
+def unfold(x: Any, places: np.ndarray[Any, Any], fill: float) -> Any:
+    """Return the elements of all windows, (N, C, windows, elements of one); ``fill`` stands outside of the image."""
+    n, c, *extents = static_dims(x, "the input")
+    flat = ops.reshape(x, (n, c, math.prod(extents)))
+    taken = ops.take(flat, constant(np.maximum(places, 0)), axis=2)
+    return taken if (places >= 0).all() else ops.where(constant(places >= 0), taken, fill)
+
+
+def _max_pool_with_places(node: Node, x: Any, w: Windows, ceil: bool) -> list[Any]:
+    n, c, *extents = static_dims(x, "the input")
+    dtype = dtype_of(x)
+    counts, places = positions(extents, w, ceil)
+    lowest = -math.inf if dtype.startswith("float") else float(np.iinfo(dtype).min)
+    taken = unfold(x, places, lowest)
+    best = ops.argmax(taken, 3, keepdims=True)
+    named: Any = places
+    if node.attr("storage_order", 0):
+        named = np.ravel_multi_index(np.unravel_index(np.maximum(places, 0), extents)[::-1], extents[::-1])
+    spread = constant(np.broadcast_to(named, (n, c, *places.shape)).copy())
+    flat = ops.gather(spread, 3, ops.cast(best, "int64"))
+    offsets = constant((np.arange(n * c) * math.prod(extents)).reshape(n, c, 1, 1))
+    shape = (n, c, *counts)
+    return [ops.reshape(ops.max(taken, axis=3), shape), ops.reshape(ops.add(flat, offsets), shape)]
+
+
+@converter("MaxUnpool")
+def _max_unpool(node: Node) -> Any:
+    x, places = node.inputs[:2]
+    w = windows_of(node, x, node.required("kernel_shape"))
+    n, c, *extents = static_dims(x, "the input")
+    wanted = [
+        (e - 1) * s + k - b - a for e, s, k, b, a in zip(extents, w.strides, w.kernel, w.before, w.after, strict=True)
+    ]
+    given = node.ints(2, "output_shape")
+    empty = constant(np.zeros(n * c * math.prod(wanted), dtype_of(x)))
+    flat_places, flat = ops.reshape(places, (-1,)), ops.reshape(x, (-1,))
+    found = ops.scatter_elements(empty, flat_places, flat, axis=0, reduction="update")
+    found = ops.reshape(found, (n, c, *wanted))
+    if given is None:
+        return found
+    return pad(found, [(0, g - h) for g, h in zip(given, (n, c, *wanted), strict=True)])
+
+
+@converter("AveragePool")
+def _average_pool(node: Node) -> Any:
+    x = node.inputs[0]
+    w = windows_of(node, x, node.required("kernel_shape"))
+    return pool(node, "avg", x, w, count_include_pad=bool(node.attr("count_include_pad", 0)))
+
+
+@converter("LpPool")
+def _lp_pool(node: Node) -> Any:
+    x, p = node.inputs[0], float(node.attr("p", 2))
+    n, c, *extents = static_dims(x, "the input")
+    counts, places = positions(extents, windows_of(node, x, node.required("kernel_shape")), _ceil(node))
+    powers = ops.power(ops.abs(unfold(x, places, 0)), p)
+    return ops.reshape(ops.power(ops.sum(powers, axis=3), 1 / p), (n, c, *counts))
+
+
+@converter("GlobalLpPool")
+def _global_lp_pool(node: Node) -> Any:
+    x, p = node.inputs[0], float(node.attr("p", 2))
+    axes = tuple(range(2, rank_of(x)))
+    return ops.power(ops.sum(ops.power(ops.abs(x), p), axis=axes, keepdims=True), 1 / p)
+
+
+@converter("GlobalAveragePool", "GlobalMaxPool")
+def _global_pool(node: Node) -> Any:
+    x = node.inputs[0]
+    kind = "avg" if node.operator == "GlobalAveragePool" else "max"
+    count = rank_of(x) - 2
+    if count in _LAYOUTS:
+        return getattr(ops.nn, f"global_{kind}_pool{count}d")(x)
+    reduce = ops.mean if kind == "avg" else ops.max
+    return reduce(x, axis=tuple(range(2, rank_of(x))), keepdims=True)
+
+
+@converter("Col2Im")
+def _col2im(node: Node) -> Any:
+    """Add windows up where they stood."""
+    x, image, block = node.inputs[0], node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
+    n, rows, count = static_dims(x, "the input")
+    channels = rows // math.prod(block)
+    empty = constant(np.zeros((n, channels, *image), dtype_of(x)))
+    w = windows_of(node, empty, block)
+    counts, places = positions(image, w)
+    if math.prod(counts) != count:
+        raise ConversionError(f"an image of {tuple(image)} has {math.prod(counts)} blocks, the input {count}")
+    extent = math.prod(image)
+    at = np.where(places < 0, extent, places).T.reshape(-1)  # a place past the end collects what is outside
+    target = constant(np.zeros((n, channels, extent + 1), dtype_of(x)))
+    spread = constant(np.broadcast_to(at, (n, channels, at.size)).copy())
+    values = ops.reshape(x, (n, channels, at.size))
+    found = ops.scatter_elements(target, spread, values, axis=2, reduction="add")
+    kept = ops.strided_slice(found, [0], [extent], strides=[1], axes=[2])
+    return ops.reshape(kept, (n, channels, *image))

@@ -1,0 +1,180 @@
+"""``from_onnx``: from a model to a module and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.origin import derived_from, mint, mint_use
+from compiler.relay.expr import Constant, Function, Tuple, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.frontend.onnx import converters as _converters
+from compiler.relay.frontend.onnx.errors import ModelError
+from compiler.relay.frontend.onnx.folding import constant, keeping
+from compiler.relay.frontend.onnx.importer import Importer
+from compiler.relay.frontend.onnx.partial import remembering
+from compiler.relay.frontend.onnx.reader import OLDEST_OPSET, dtype_name, opset_imports, read_model, tensor_array
+from compiler.relay.inference import infer_expr, infer_module
+from compiler.relay.ty import AnyDim, TensorType
+from compiler.runtime.ndarray import NDArray
+
+_VOCABULARY = (str(Path(__file__).parent.parent),)
+
+assert _converters  # importing them fills the table
+
+
+def from_onnx(
+    model: Any,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    dtype: str | Mapping[str, str] = "float32",
+    opset: int | None = None,
+    freeze_params: bool = True,
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Convert an ONNX model to a module of graphs.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto, bytes, str or path
+        Bytes are the file's contents, a string or path names it.
+    shape : mapping of str to sequence of int, optional
+        Shapes of inputs that the model leaves open; a symbolic dimension's name may also stand for its extent.  Extents
+        that are given nowhere are ``relay.Any()``.
+    dtype : str or mapping of str to str
+        Data types of inputs, where they differ from the model's; a single one is that of inputs without any.
+    opset : int, optional
+        The version of the standard's operators, when the model states the wrong one.
+    freeze_params : bool
+        Whether the model's weights become constants of the module.  Otherwise they are parameters of ``main``, and
+        their values are returned.
+
+    Returns
+    -------
+    mod : IRModule
+    params : dict of str to NDArray
+        Empty if they are frozen.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be read or contradicts itself.
+    UnsupportedOperatorError
+        Naming all operators that nothing converts, with their nodes.
+    ConversionError
+        If a node cannot be converted; it names the node.
+    """
+    proto = read_model(model)
+    opsets = opset_imports(proto, _checked_opset(opset))
+    span = mint("graph", proto.graph.name or "model", mint_use("from_onnx", _VOCABULARY))
+    with derived_from(span):
+        importer = Importer(proto.functions, opsets, span)
+        importer.check_operators(proto.graph)
+        weights = {t.name: constant(tensor_array(t)) for t in proto.graph.initializer}
+        inputs = _inputs(proto.graph, dict(shape or {}), dtype, set(weights))
+        kept = {} if freeze_params else {w: name for name, w in weights.items() if _is_weight(w)}
+        with keeping(frozenset(kept)), remembering():
+            outputs = importer.graph(proto.graph, {**weights, **inputs})
+        return _module(list(inputs.values()), outputs, kept)
+
+
+def _checked_opset(opset: Any) -> int | None:
+    if opset is None:
+        return None
+    if not isinstance(opset, int) or isinstance(opset, bool) or opset < 1:
+        raise ArgumentError(f"from_onnx: opset must be a positive int, got {show(opset)}")
+    if opset < OLDEST_OPSET:
+        raise ArgumentError(f"from_onnx: opset must be at least {OLDEST_OPSET}, got {opset}")
+    return opset
+
+
+def _is_weight(value: Constant) -> bool:
+    """Return whether an initialiser may become a parameter: short integer ones are shapes, axes and the like."""
+    return value.data.ndim > 1 or value.data.dtype.startswith(("float", "bfloat"))
+
+
+def _module(inputs: list[Var], outputs: list[Any], weights: dict[Constant, str]) -> tuple[IRModule, dict[str, NDArray]]:
+    body = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
+    thaw = _Thaw(weights)
+    if weights:
+        body = thaw.visit(body)
+    mod = infer_module(IRModule.from_expr(Function((*inputs, *thaw.found.values()), body)))
+    return mod, {weights[c]: c.data for c in thaw.found}
+
+
+class _Thaw(ExprMutator):
+    """Replaces weights by parameters."""
+
+    def __init__(self, weights: Mapping[Constant, str]) -> None:
+        super().__init__()
+        self._weights = weights
+        self.found: dict[Constant, Var] = {}
+
+    def visit_constant(self, value: Constant) -> Any:
+        if value not in self._weights:
+            return value
+        if value not in self.found:
+            self.found[value] = Var(self._weights[value], value.tensor_type)
+        return self.found[value]
+
+
+def _inputs(graph: Any, shapes: dict[str, Any], dtype: Any, known: set[str]) -> dict[str, Var]:
+    declared = {item.name: item for item in graph.input if item.name not in known}
+    symbols = {d.dim_param for item in declared.values() for d in item.type.tensor_type.shape.dim if d.dim_param}
+    types = dict(dtype) if isinstance(dtype, Mapping) else {}
+    for what, given, allowed in (("shape", shapes, {*declared, *symbols}), ("dtype", types, {*declared})):
+        if strange := sorted(set(given) - allowed):
+            names = ", ".join(repr(name) for name in declared) or "none"
+            raise ArgumentError(
+                f"from_onnx: {what} names {strange[0]!r}, which is no input of the model; inputs: {names}"
+            )
+    default = dtype if isinstance(dtype, str) else "float32"
+    found = {name: _input(item, shapes, types.get(name), default) for name, item in declared.items()}
+    for value in found.values():
+        infer_expr(value)
+    return found
+
+
+def _input(item: Any, shapes: dict[str, Any], dtype: str | None, default: str) -> Var:
+    what = f"input {item.name!r}"
+    kind = item.type.WhichOneof("value")
+    if kind not in ("tensor_type", None):
+        raise ModelError(f"from_onnx: {what} is a {kind.removesuffix('_type')}; only tensors are supported")
+    tensor = item.type.tensor_type
+    dtype = dtype or (dtype_name(tensor.elem_type, f"from_onnx: {what}") if tensor.elem_type else default)
+    dims = [_dim(d, shapes, what) for d in tensor.shape.dim]
+    given = shapes.get(item.name)
+    if given is None and kind is not None and not tensor.HasField("shape"):
+        raise ModelError(f"from_onnx: {what} has no shape; give it: shape={{{item.name!r}: (…)}}")
+    if given is not None:
+        dims = _given_shape(given, dims if tensor.HasField("shape") else None, what)
+    return Var(item.name, TensorType(tuple(dims), dtype))
+
+
+def _dim(dim: Any, shapes: dict[str, Any], what: str) -> Any:
+    if dim.WhichOneof("value") == "dim_value":
+        if dim.dim_value < 0:
+            raise ModelError(f"from_onnx: {what} has the negative extent {dim.dim_value}")
+        return int(dim.dim_value)
+    extent = shapes.get(dim.dim_param) if dim.dim_param else None
+    return AnyDim() if extent is None else _extent(extent, what)
+
+
+def _given_shape(given: Any, declared: list[Any] | None, what: str) -> list[Any]:
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(f"from_onnx: shape of {what} must be a tuple of ints, got {show(given)}")
+    if declared is not None and len(given) != len(declared):
+        raise ArgumentError(
+            f"from_onnx: {what} has {len(declared)} dimensions, shape gives {len(given)}: {show(given)}"
+        )
+    for own, extent in zip(declared or [], given, strict=False):
+        if isinstance(own, int) and isinstance(extent, int) and own not in (extent, 0):
+            raise ArgumentError(f"from_onnx: {what} has extent {own} where shape gives {extent}: {show(tuple(given))}")
+    return [extent if isinstance(extent, AnyDim) else _extent(extent, what) for extent in given]
+
+
+def _extent(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise ArgumentError(f"from_onnx: extents of {what} must be ints that are not negative, got {show(value)}")
+    return int(value)

@@ -1,0 +1,34 @@
+"""What is wrong with a model, or beyond this importer."""
+
+from __future__ import annotations
+
+from compiler.ir.error import TVMError
+
+
+class ModelError(TVMError):
+    """A model that cannot be read, or that contradicts itself."""
+
+
+class ConversionError(TVMError):
+    """A node that has no counterpart here; the importer adds which node it is."""
+
+
+class UnsupportedOperatorError(ConversionError):
+    """Operators that nothing converts, all of a model at once.
+
+    Attributes
+    ----------
+    operators : dict of str to list of str
+        The nodes of each.
+    """
+
+    def __init__(self, operators: dict[str, list[str]]) -> None:
+        self.operators = operators
+        lines = [f"  {name}: {_some(nodes)}" for name, nodes in sorted(operators.items())]
+        count = f"{len(operators)} operator{'s are' if len(operators) > 1 else ' is'}"
+        super().__init__("\n".join([f"from_onnx: {count} not supported", *lines]))
+
+
+def _some(nodes: list[str], limit: int = 5) -> str:
+    shown = ", ".join(repr(name) for name in nodes[:limit])
+    return shown + (f" and {len(nodes) - limit} more" if len(nodes) > limit else "")

@@ -1,0 +1,193 @@
+"""Calls of operators that are folded and typed as soon as they are made.
+
+What is known while importing, such as the arithmetic on shapes that exporters write, becomes constants on the way, by
+the operators' own NumPy references; everything else has its type at once, so that converters can ask for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import TVMError
+from compiler.ir.node import rebuild
+from compiler.relay import op as _operators
+from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleGetItem, TupleWrapper, const
+from compiler.relay.inference import infer_expr
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import Dim, TensorType, TupleType
+
+FOLD_LIMIT = 1 << 26
+"""Bytes: constants that are larger than this and than what they are computed from stay calls."""
+
+_WEIGHTS: ContextVar[frozenset[Constant]] = ContextVar("_WEIGHTS", default=frozenset())
+
+
+@contextmanager
+def keeping(weights: frozenset[Constant]) -> Iterator[None]:
+    """Within it calls with these constants are not folded: they are to become parameters."""
+    token = _WEIGHTS.set(weights)
+    try:
+        yield
+    finally:
+        _WEIGHTS.reset(token)
+
+
+def settle(expr: Any) -> Any:
+    """Return an expression in which every new call is typed, and folded if its inputs are known.
+
+    What has a type already is settled and is not entered.
+    """
+    if isinstance(expr, TupleWrapper):
+        return [settle(item) for item in _items(settle(expr.tuple_value), len(expr))]
+    if expr.checked_type_ is not None:
+        return expr
+    if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
+        return _settle_call(expr)
+    if isinstance(expr, Tuple):
+        return _typed(_with(expr, "fields", tuple(settle(field) for field in expr.fields)))
+    if isinstance(expr, TupleGetItem):
+        whole = settle(expr.tuple_value)
+        return whole.fields[expr.index] if isinstance(whole, Tuple) else _typed(_with(expr, "tuple_value", whole))
+    return _typed(expr)
+
+
+def _items(whole: Any, count: int) -> Sequence[Any]:
+    return whole.fields if isinstance(whole, Tuple) else [TupleGetItem(whole, i) for i in range(count)]
+
+
+def _with(expr: Any, field: str, value: Any) -> Any:
+    old = getattr(expr, field)
+    same = old is value or (isinstance(value, tuple) and all(a is b for a, b in zip(old, value, strict=True)))
+    return expr if same else rebuild(expr, {field: value})
+
+
+def _typed(expr: Any) -> Any:
+    infer_expr(expr)
+    return expr
+
+
+def _settle_call(call: Call) -> Any:
+    call = _typed(_with(call, "args", tuple(settle(arg) for arg in call.args)))
+    if call.op.stateful or call.op.reference is None or not all(_foldable(arg) for arg in call.args):
+        return call
+    if _size(call.checked_type_) > max(FOLD_LIMIT, 2 * sum(_size(arg.checked_type_) for arg in call.args)):
+        return call
+    values = [_value(arg) for arg in call.args]
+    with np.errstate(all="ignore"):
+        return _constant(call.op.reference(call.attrs, *values), call.checked_type_)
+
+
+def _foldable(arg: Any) -> bool:
+    if isinstance(arg, Tuple):
+        return all(_foldable(field) for field in arg.fields)
+    return isinstance(arg, Constant) and arg not in _WEIGHTS.get()
+
+
+def _value(arg: Any) -> Any:
+    return tuple(_value(field) for field in arg.fields) if isinstance(arg, Tuple) else arg.value
+
+
+def _constant(value: Any, t: Any) -> Any:
+    if isinstance(t, TupleType):
+        return _typed(Tuple(tuple(_constant(v, field) for v, field in zip(value, t.fields, strict=True))))
+    return _typed(const(np.asarray(value), t.dtype))
+
+
+def _size(t: Any) -> float:
+    if isinstance(t, TupleType):
+        return sum(_size(field) for field in t.fields)
+    if not isinstance(t, TensorType) or not t.is_static:
+        return math.inf
+    return 8.0 * math.prod(float(d) for d in t.concrete_shape)
+
+
+_ARITHMETIC = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "floor_divide", "floor_mod", "mod", "power", "maximum", "minimum"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "where"),
+    )
+)
+"""Operators among whose arguments a plain number takes the data type of the tensors beside it."""
+
+
+class _Operators:
+    """The public functions of a room of operators, each with its result settled."""
+
+    def __init__(self, room: ModuleType) -> None:
+        self._room = room
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._room, name)
+        if isinstance(found, ModuleType):
+            return _Operators(found)
+        return _settled(name, found)
+
+
+def _settled(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **attrs: Any) -> Any:
+        if name in _ARITHMETIC:
+            args = _like_the_tensors(args)
+        return settle(function(*args, **attrs))
+
+    return call
+
+
+def _like_the_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    tensors = [arg for arg in args if isinstance(arg, Expr)]
+    return tuple(arg if isinstance(arg, Expr) else scalar(arg, tensors[-1]) for arg in args)
+
+
+ops: Any = _Operators(_operators)
+"""``relay.op``, whose functions fold and type what they make: ``ops.nn.conv2d(x, w)``."""
+
+
+def type_of(expr: Any) -> TensorType:
+    """Return the tensor type of an expression.
+
+    Raises
+    ------
+    TVMError
+        If it is not a tensor.
+    """
+    found = infer_expr(expr)
+    if not isinstance(found, TensorType):
+        raise TVMError(f"expected a tensor, got {found}")
+    return found
+
+
+def dtype_of(expr: Any) -> str:
+    """Return the data type of a tensor."""
+    return type_of(expr).dtype
+
+
+def dims_of(expr: Any) -> tuple[Dim, ...]:
+    """Return the extents of a tensor: ints where they are known."""
+    return type_of(expr).dims
+
+
+def rank_of(expr: Any) -> int:
+    """Return the number of dimensions of a tensor."""
+    return len(type_of(expr).shape)
+
+
+def known(expr: Any) -> Any:
+    """Return the value of an expression as a NumPy array if it is known, else None."""
+    return expr.value if isinstance(expr, Constant) else None
+
+
+def constant(value: Any, dtype: str | None = None) -> Any:
+    """Return a typed constant."""
+    array = np.asarray(value)
+    return _typed(const(array, dtype or str(array.dtype)))
+
+
+def scalar(value: Any, like: Any) -> Any:
+    """Return a number as a constant of the data type of another expression."""
+    return constant(np.asarray(value).astype(dtype_of(like)) if dtype_of(like) != "bfloat16" else value, dtype_of(like))

@@ -1,0 +1,177 @@
+"""The walk over a model's graph: each node becomes what its converter makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir.error import TVMError
+from compiler.ir.origin import Span, derived_from, mint
+from compiler.relay.frontend.onnx import checks
+from compiler.relay.frontend.onnx.bodies import Body, body_of, has_body
+from compiler.relay.frontend.onnx.errors import ConversionError, ModelError, UnsupportedOperatorError
+from compiler.relay.frontend.onnx.folding import constant, settle
+from compiler.relay.frontend.onnx.node import Node, attribute_value
+from compiler.relay.frontend.onnx.order import in_order
+from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
+from compiler.relay.frontend.onnx.registry import find
+
+Scope = dict[str, Any]
+"""Expressions by the names of a graph's values; a subgraph's scope begins as a copy of that around it."""
+
+_MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError)
+"""What NumPy and Python say when a node's attributes or inputs do not go together."""
+
+
+class Importer:
+    """Converts graphs, with the functions of one model.
+
+    Parameters
+    ----------
+    functions : sequence of onnx.FunctionProto
+    opsets : mapping of str to int
+        Versions of the model's operator sets by domain.
+    span : Span
+        Where the import was asked for.
+    """
+
+    def __init__(self, functions: Sequence[Any], opsets: Mapping[str, int], span: Span) -> None:
+        self._functions = {(f.domain, f.name, f.overload): f for f in functions}
+        self._opsets = dict(opsets)
+        self._span = span
+        self._bindings: dict[str, Any] = {}
+        self._depth = 0
+
+    def graph(self, graph: Any, scope: Scope) -> list[Any]:
+        """Convert a graph whose inputs are in ``scope``, and return its outputs."""
+        for tensor in graph.initializer:
+            if tensor.name not in scope:
+                scope[tensor.name] = constant(tensor_array(tensor))
+        if graph.sparse_initializer:
+            raise ModelError(f"graph {graph.name!r} has sparse initializers, which are not supported")
+        self._nodes(graph, scope)
+        return [_lookup(scope, output.name, "the graph's outputs") for output in graph.output]
+
+    def _nodes(self, graph: Any, scope: Scope) -> None:
+        for node in in_order(graph.node):
+            outputs = self._node(node, scope)
+            for name, value in zip(node.output, outputs, strict=False):
+                if name:
+                    scope[name] = value
+
+    def _node(self, proto: Any, scope: Scope) -> list[Any]:
+        label = proto.name or next(iter(filter(None, proto.output)), "")
+        with derived_from(mint("graph", f"{proto.op_type} {label}".strip(), self._span)), _naming(label, proto.op_type):
+            inputs = [_lookup(scope, name, "it") if name else None for name in proto.input]
+            found = self._convert(proto, inputs, scope)
+        wanted = max((i + 1 for i, name in enumerate(proto.output) if name), default=0)
+        if len(found) < wanted:
+            raise ConversionError(
+                f"from_onnx: node {label!r} ({proto.op_type}): output {wanted - 1} ({proto.output[wanted - 1]!r}) "
+                "is not supported"
+            )
+        return found
+
+    def _convert(self, proto: Any, inputs: list[Any], scope: Scope) -> list[Any]:
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        local = self._functions.get((proto.domain, proto.op_type, proto.overload))
+        if local is not None:
+            return self._call(Body(local, {}), proto, inputs)
+        opset = self._opsets.get(domain, 1)
+        checks.check_node(proto, domain, opset)
+        convert = find(domain, proto.op_type, opset)
+        if convert is None:
+            return self._call(body_of(proto, domain, opset, inputs), proto, inputs)
+
+        def run(graph: Any, values: Sequence[Any]) -> list[Any]:
+            return self._subgraph(graph, values, scope)
+
+        found = convert(Node(proto.op_type, inputs, self._attributes(proto), list(proto.output), opset, run))
+        return [settle(item) for item in (found if isinstance(found, (list, tuple)) else [found])]
+
+    def _attributes(self, proto: Any) -> dict[str, Any]:
+        values = {attr.name: attribute_value(attr, self._bindings) for attr in proto.attribute}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _subgraph(self, graph: Any, values: Sequence[Any], scope: Scope) -> list[Any]:
+        if len(graph.input) > len(values):
+            raise ModelError(f"its graph {graph.name!r} takes {len(graph.input)} inputs, but gets {len(values)}")
+        inner = dict(scope)
+        inner.update({item.name: value for item, value in zip(graph.input, values, strict=False)})
+        return self.graph(graph, inner)
+
+    def _call(self, body: Body, proto: Any, inputs: list[Any]) -> list[Any]:
+        """Convert the body of a function in its own scope, with its own operator sets and attributes."""
+        function = body.function
+        given = self._attributes(proto)
+        defaults = {attr.name: attribute_value(attr, {}) for attr in function.attribute_proto}
+        if len(inputs) > len(function.input):
+            raise ModelError(f"function {function.name!r} takes {len(function.input)} inputs, but gets {len(inputs)}")
+        scope: Scope = dict.fromkeys(function.input)
+        scope.update(zip(function.input, inputs, strict=False))
+        with self._within(opset_imports(function) or self._opsets, {**body.defaults, **defaults, **given}):
+            self._nodes(function, scope)
+        wanted = [bool(name) for name in proto.output]
+        pairs = zip(function.output, wanted, strict=False)
+        return [_lookup(scope, name, f"function {function.name!r}") if used else None for name, used in pairs]
+
+    @contextmanager
+    def _within(self, opsets: dict[str, int], bindings: dict[str, Any]) -> Iterator[None]:
+        if self._depth >= MAX_DEPTH:
+            raise ModelError(f"functions call each other more than {MAX_DEPTH} levels deep, or in a circle")
+        around = self._opsets, self._bindings
+        self._opsets, self._bindings = {**self._opsets, **opsets}, bindings
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._opsets, self._bindings = around
+            self._depth -= 1
+
+    def check_operators(self, graph: Any) -> None:
+        """Raise an error that names every operator that nothing converts, with its nodes."""
+        missing: dict[str, list[str]] = {}
+        seen: set[int] = set()
+        graphs: list[tuple[Any, dict[str, int]]] = [(graph, self._opsets)]
+        while graphs:
+            current, opsets = graphs.pop()
+            for node in current.node:
+                graphs += [(inner, opsets) for inner in subgraphs(node)]
+                local = self._functions.get((node.domain, node.op_type, node.overload))
+                if local is None:
+                    self._note_missing(node, opsets, missing)
+                elif id(local) not in seen:
+                    seen.add(id(local))
+                    graphs.append((local, opset_imports(local) or opsets))
+        if missing:
+            raise UnsupportedOperatorError(missing)
+
+    def _note_missing(self, node: Any, opsets: dict[str, int], missing: dict[str, list[str]]) -> None:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        opset = opsets.get(domain, 1)
+        if find(domain, node.op_type, opset) is None and not has_body(domain, node.op_type, opset):
+            name = f"{domain}::{node.op_type}" if domain else node.op_type
+            missing.setdefault(name, []).append(node.name or next(iter(node.output), ""))
+
+
+def _lookup(scope: Scope, name: str, who: str) -> Any:
+    if name not in scope:
+        raise ModelError(f"from_onnx: {who} takes {name!r}, which no node, input or initializer gives")
+    return scope[name]
+
+
+@contextmanager
+def _naming(label: str, operator: str) -> Iterator[None]:
+    """Say in every error which node it is about; the innermost node is the one that is named."""
+    where = f"from_onnx: node {label!r} ({operator})"
+    try:
+        yield
+    except (ModelError, ConversionError) as exc:
+        if str(exc).startswith("from_onnx: node"):
+            raise
+        raise type(exc)(f"{where}: {str(exc).removeprefix('from_onnx: ')}") from exc
+    except TVMError as exc:
+        raise ConversionError(f"{where}: {exc}") from exc
+    except _MISFITS as exc:
+        raise ConversionError(f"{where}: its inputs and attributes do not go together ({exc})") from exc

@@ -1,0 +1,61 @@
+"""The order of a graph's nodes: producers before their users."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from compiler.relay.frontend.onnx.errors import ModelError
+from compiler.relay.frontend.onnx.reader import subgraphs
+
+
+def in_order(nodes: Sequence[Any]) -> list[Any]:
+    """Return nodes so that each comes after those whose outputs it uses, and otherwise as they stand in the file.
+
+    Raises
+    ------
+    ModelError
+        If there is a circle, or two nodes give the same name.
+    """
+    maker = _makers(nodes)
+    needs = [{maker[name] for name in _used(node) if name in maker} for node in nodes]
+    users: list[list[int]] = [[] for _ in nodes]
+    for user, made_by in enumerate(needs):
+        for i in made_by:
+            users[i].append(user)
+    waiting = [len(made_by) for made_by in needs]
+    ready = [i for i, count in enumerate(waiting) if count == 0]
+    found = []
+    while ready:
+        i = heapq.heappop(ready)
+        found.append(nodes[i])
+        for user in users[i]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                heapq.heappush(ready, user)
+    if len(found) < len(nodes):
+        names = [nodes[i].name or next(iter(nodes[i].output), "") for i, count in enumerate(waiting) if count]
+        raise ModelError(f"from_onnx: nodes depend on each other in a circle: {', '.join(map(repr, names[:5]))}")
+    return found
+
+
+def _makers(nodes: Sequence[Any]) -> dict[str, int]:
+    maker: dict[str, int] = {}
+    for i, node in enumerate(nodes):
+        for name in filter(None, node.output):
+            if name in maker:
+                raise ModelError(f"from_onnx: two nodes give {name!r}")
+            maker[name] = i
+    return maker
+
+
+def _used(node: Any) -> Iterator[str]:
+    """Return the names that a node takes, those that its subgraphs take from around them included."""
+    yield from filter(None, node.input)
+    for graph in subgraphs(node):
+        own = {item.name for item in (*graph.input, *graph.initializer)}
+        own.update(name for inner in graph.node for name in inner.output)
+        used = {name for inner in graph.node for name in _used(inner)}
+        used.update(item.name for item in graph.output)
+        yield from used - own

@@ -1,0 +1,38 @@
+"""Vectors of which some elements are known: shapes with a symbolic batch, and what exporters compute from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from compiler.relay.frontend.onnx.folding import known
+
+_KNOWN: ContextVar[dict[Any, list[int | None]] | None] = ContextVar("_KNOWN", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Within it elements are remembered, for one import."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def remember(expr: Any, values: Sequence[int | None] | None) -> Any:
+    """Note which elements of an expression are known, and return it."""
+    notes = _KNOWN.get()
+    if notes is not None and values is not None and known(expr) is None:
+        notes[expr] = list(values)
+    return expr
+
+
+def partial_of(expr: Any) -> list[int | None] | None:
+    """Return the elements of an integer vector or number, None for those that are unknown; None if all are."""
+    value = known(expr)
+    if value is not None:
+        return [int(v) for v in value.reshape(-1)]
+    return (_KNOWN.get() or {}).get(expr)

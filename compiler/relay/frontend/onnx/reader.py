@@ -1,0 +1,163 @@
+"""Models as they come: checked before anything is made of them, since they may come from anybody."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import numpy_helper
+
+from compiler.ir.error import ArgumentError
+from compiler.relay.frontend.onnx.errors import ModelError
+
+MAX_DEPTH = 32
+"""Levels of graphs in graphs."""
+MAX_NODES = 200_000
+"""Nodes of a model, those of its subgraphs and functions counted."""
+MAX_ELEMENTS = 1 << 31
+"""Elements of one tensor."""
+OLDEST_OPSET = 7
+
+_UNSUPPORTED = ("STRING", "COMPLEX64", "COMPLEX128", "FLOAT8", "INT4", "UINT4", "FLOAT4", "INT2", "UINT2")
+
+
+def read_model(model: Any) -> onnx.ModelProto:
+    """Return a checked model.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto, bytes, str or path
+        Bytes are a model's file, strings and paths name one.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be decoded, refers to other files, is nested too deeply or is otherwise not a model.
+    """
+    proto = _decode(model)
+    if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
+        raise ModelError("from_onnx: the model has no graph")
+    _check_size(proto)
+    return proto
+
+
+def _decode(model: Any) -> onnx.ModelProto:
+    if isinstance(model, onnx.ModelProto):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        try:
+            with open(model, "rb") as file:
+                model = file.read()
+        except OSError as exc:
+            raise ModelError(f"from_onnx: {os.fspath(model)!r} cannot be read: {exc.strerror}") from None
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        raise ArgumentError(f"from_onnx: model must be an onnx.ModelProto, bytes or a path, got {type(model).__name__}")
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(bytes(model))
+    except (DecodeError, RecursionError, RuntimeError) as exc:
+        raise ModelError(
+            f"from_onnx: these {len(model)} bytes are not an ONNX model, or are truncated ({exc})"
+        ) from None
+    return proto
+
+
+def _check_size(proto: onnx.ModelProto) -> None:
+    count = 0
+    graphs: list[tuple[Any, int]] = [(proto.graph, 1), *((function, 1) for function in proto.functions)]
+    while graphs:
+        graph, depth = graphs.pop()
+        if depth > MAX_DEPTH:
+            raise ModelError(f"from_onnx: graphs are nested more than {MAX_DEPTH} levels deep")
+        count += len(graph.node)
+        if count > MAX_NODES:
+            raise ModelError(f"from_onnx: the model has more than {MAX_NODES:,} nodes")
+        graphs += [(inner, depth + 1) for node in graph.node for inner in subgraphs(node)]
+
+
+def subgraphs(node: Any) -> Iterator[Any]:
+    """Return the graphs in a node's attributes."""
+    for attr in node.attribute:
+        if attr.type == onnx.AttributeProto.GRAPH:
+            yield attr.g
+        elif attr.type == onnx.AttributeProto.GRAPHS:
+            yield from attr.graphs
+
+
+def opset_imports(proto: Any, override: int | None = None) -> dict[str, int]:
+    """Return the version of each operator set that a model or function is written in.
+
+    Raises
+    ------
+    ModelError
+        If the standard operators' version is older or newer than those known.
+    """
+    found = {"" if o.domain == "ai.onnx" else o.domain: int(o.version) for o in proto.opset_import}
+    if override is not None:
+        found[""] = override
+    version = found.setdefault("", OLDEST_OPSET) if not found else found.get("")
+    newest = onnx.defs.onnx_opset_version()
+    if version is not None and version > newest:
+        raise ModelError(f"from_onnx: operator set {version} is newer than {newest}, the newest that is known here")
+    return found
+
+
+def dtype_name(elem_type: int, what: str) -> str:
+    """Return the data type of an element type's number.
+
+    Raises
+    ------
+    ModelError
+        If there are no tensors of it here.
+    """
+    try:
+        name: str = onnx.TensorProto.DataType.Name(elem_type)
+    except ValueError:
+        raise ModelError(f"{what} has the unknown element type {elem_type}") from None
+    if name == "UNDEFINED" or name.startswith(_UNSUPPORTED):
+        raise ModelError(f"{what} has elements of type {name.lower()}, which are not supported")
+    return {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
+
+
+def tensor_array(tensor: Any) -> np.ndarray[Any, Any]:
+    """Return a tensor's elements.
+
+    Raises
+    ------
+    ModelError
+        If they lie in another file, or are not as many as its shape says.
+    """
+    what = f"tensor {tensor.name!r}"
+    dtype = dtype_name(tensor.data_type, what)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
+        raise ModelError(f"{what} keeps its elements in another file; save the model without external data")
+    if any(d < 0 for d in tensor.dims):
+        raise ModelError(f"{what} has the negative extent {min(tensor.dims)}")
+    count = math.prod(tensor.dims)
+    if count > MAX_ELEMENTS:
+        raise ModelError(f"{what} claims to have {count:,} elements; {MAX_ELEMENTS:,} are allowed")
+    _check_claim(tensor, count, dtype, what)
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except (ValueError, TypeError) as exc:
+        raise ModelError(f"{what} cannot be read: {exc}") from None
+
+
+def _check_claim(tensor: Any, count: int, dtype: str, what: str) -> None:
+    """Compare what a shape claims with what is there, before memory is taken for it."""
+    size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+    if tensor.HasField("raw_data"):
+        held = len(tensor.raw_data) // size
+    else:
+        held = max(len(getattr(tensor, field)) for field in _DATA_FIELDS)
+    if held != count:
+        shape = tuple(tensor.dims)
+        raise ModelError(f"{what} claims to have {count:,} elements (shape {shape}), but holds {held:,} elements")
+
+
+_DATA_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")

@@ -1,0 +1,1 @@
+"""Suites that others wrote, run on this compiler."""

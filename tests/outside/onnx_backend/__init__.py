@@ -1,0 +1,1 @@
+"""The backend tests inside the onnx package: ``python -m tests.outside.onnx_backend``."""
