@@ -1,0 +1,99 @@
+"""Whatever a pass does to a graph, it computes what it computed before, and has the type that it had.
+
+``STRATA_EXAMPLES=5000 python -m pytest tests/properties --timeout 0`` looks at that many random graphs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from compiler.ir import IRModule
+from compiler.ir.structural import structural_equal
+from compiler.ir.transform import PassContext
+from compiler.relay import transform
+from tests.properties.graphs import evaluate, flat, random_inputs, random_module
+
+EXAMPLES = os.environ.get("STRATA_EXAMPLES")
+relaxed = settings(
+    max_examples=int(EXAMPLES or "25"),
+    derandomize=EXAMPLES is None,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+STABLE: dict[str, Callable[[], Any]] = {
+    "SimplifyInference": transform.SimplifyInference,
+    "FoldConstant": transform.FoldConstant,
+    "BackwardFoldScaleAxis": transform.BackwardFoldScaleAxis,
+    "ForwardFoldScaleAxis": transform.ForwardFoldScaleAxis,
+    "CanonicalizeOps": transform.CanonicalizeOps,
+    "CanonicalizeCast": transform.CanonicalizeCast,
+    "EliminateCommonSubexpr": transform.EliminateCommonSubexpr,
+    "FuseOps": lambda: transform.FuseOps(2),
+    "FuseOps(0)": lambda: transform.FuseOps(0),
+    "DefuseOps": transform.DefuseOps,
+}
+"""Passes that change nothing in what they made themselves."""
+
+PIPELINES: dict[str, list[Callable[[], Any]]] = {
+    "folding": [transform.SimplifyInference, transform.FoldConstant, transform.FoldScaleAxis],
+    "fusing and back": [transform.SimplifyInference, transform.FuseOps, transform.DefuseOps],
+}
+
+graphs = st.tuples(st.randoms(use_true_random=False), st.integers(1, 25)).map(lambda drawn: random_module(*drawn))
+
+
+def _check(before: IRModule, passes: list[Any]) -> IRModule:
+    """Run passes and compare what comes out with what went in."""
+    inputs = random_inputs(before)
+    wanted = flat(evaluate(before["main"], inputs))
+    after = before
+    with PassContext(opt_level=4):
+        for each in passes:
+            after = each(after)
+            note(f"{each.info.name}:\n{after}")
+    typed = transform.InferType()(after)
+    assert typed["main"].checked_type == before["main"].checked_type
+    for got, want in zip(flat(evaluate(after["main"], inputs)), wanted, strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
+    return after
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_a_pass_changes_no_result(name: str) -> None:
+    @relaxed
+    @given(mod=graphs)
+    def check(mod: IRModule) -> None:
+        once = _check(mod, [STABLE[name]()])
+        with PassContext(opt_level=4):
+            assert structural_equal(STABLE[name]()(once), once)
+
+    check()
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_passes_in_a_row_change_no_result(name: str) -> None:
+    @relaxed
+    @given(mod=graphs)
+    def check(mod: IRModule) -> None:
+        _check(mod, [make() for make in PIPELINES[name]])
+
+    check()
+
+
+def test_graphs_have_what_passes_look_for() -> None:
+    names: set[str] = set()
+    for seed in range(40):
+        text = str(random_module(Random(seed), 20)["main"])
+        names |= {n for n in ("nn.conv2d", "nn.batch_norm", "nn.dense", "split", "nn.bias_add") if n in text}
+    assert len(names) == 5
