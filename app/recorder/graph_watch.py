@@ -105,7 +105,7 @@ class GraphWatcher(Observer, PassInstrument):
         if len(self.graphs) >= MOST_GRAPHS:
             self.left_out += 1
             return None
-        record = GraphRecord("graph", current_line(), module)
+        record = GraphRecord("main", current_line(), module)
         self.graphs.append(record)
         return record
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.events import notify
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Constant, Function, Tuple, Var
@@ -99,7 +100,8 @@ def _module(inputs: list[Var], outputs: list[Any], weights: dict[Constant, str])
     thaw = _Thaw(weights)
     if weights:
         body = thaw.visit(body)
-    mod = infer_module(IRModule.from_expr(Function((*inputs, *thaw.found.values()), body)))
+    mod = infer_module(IRModule({"main": Function((*inputs, *thaw.found.values()), body)}))
+    notify("module_created", mod)
     return mod, {weights[c]: c.data for c in thaw.found}
 
 
