@@ -10,7 +10,7 @@ import typing
 
 from compiler.ir.error import unknown_name
 from compiler.ir.module import GlobalVar
-from compiler.relay import analysis, expr, op, ty
+from compiler.relay import analysis, expr, op, printer, ty
 from compiler.relay.adt import (
     Clause,
     Constructor,
@@ -58,6 +58,8 @@ from compiler.relay.ty import (
 _HIGHER = {
     "build": ("compiler.driver.relay_build", "build"),
     "create_executor": ("compiler.driver.relay_build", "create_executor"),
+    "load_param_dict": ("compiler.runtime.params", "load_param_dict"),
+    "save_param_dict": ("compiler.runtime.params", "save_param_dict"),
     "frontend": ("compiler.relay.frontend", None),
     "prelude": ("compiler.relay.prelude", None),
     "Prelude": ("compiler.relay.prelude", "Prelude"),
@@ -113,6 +115,7 @@ __all__ = [
     "const",
     "expr",
     "op",
+    "printer",
     "scalar_type",
     "ty",
     "var",

@@ -21,7 +21,7 @@ from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from, mint_use
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.ty import TensorType, as_type
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "adt.py", "op" + os.sep))
@@ -94,17 +94,18 @@ class Expr(RelayExpr):
     __repr__ = __str__
 
     def astext(self, show_meta_data: bool = True) -> str:
-        """Return the expression in Relay's text format."""
-        return str(self)
+        """Return the expression in Relay's text format, with the values of its constants if they are wanted."""
+        return _astext_of[0](self, show_meta_data) if _astext_of else str(self)
 
 
 _text_of: list[Callable[[Any], str]] = []
+_astext_of: list[Callable[[Any, bool], str]] = []
 _free_vars_of: list[Callable[[Any], list[Any]]] = []
 
 
-def set_expr_printer(printer: Callable[[Any], str]) -> None:
-    """Install the printer that ``str(expr)`` uses; it imports this module."""
-    _text_of[:] = [printer]
+def set_expr_printer(text: Callable[[Any], str], astext: Callable[[Any, bool], str]) -> None:
+    """Install what ``str(expr)`` and ``expr.astext()`` use; it imports this module."""
+    _text_of[:], _astext_of[:] = [text], [astext]
 
 
 def set_free_vars(analysis: Callable[[Any], list[Any]]) -> None:
@@ -434,7 +435,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     if found.dtype == object or found.dtype.kind in "USOc":
         raise DTypeError(f"const: expected numbers, got {show(value)}")
     with derived_from(mint_here("const")):
-        return Constant(array(found.astype(dtype) if dtype else found))
+        return Constant(array(found.astype(numpy_dtype(dtype)) if dtype else found))
 
 
 def bind(func: Any, args: Sequence[Any]) -> Call:

@@ -1,0 +1,122 @@
+"""Writes modules, functions, expressions and types in Relay's text format.
+
+This is the one printer of graphs.  Whoever wants to know where a node stands in the text reads
+``relay_text(module).positions``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule, set_module_printer
+from compiler.ir.text import TextBuilder
+from compiler.ir.types import Type, set_type_printer
+from compiler.relay.adt import TypeData
+from compiler.relay.expr import Function, set_expr_printer
+from compiler.relay.printer.blocks import BlockPrinter
+from compiler.relay.printer.names import Names
+from compiler.relay.printer.types import type_text
+from compiler.relay.text_metadata import metadata_text
+
+__all__ = ["astext", "relay_text", "text"]
+
+_VERSION = '#[version = "0.0.5"]'
+_LEFT_OUT = "/* The values of large constants are left out; astext(show_meta_data=True) appends them. */"
+
+
+def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> TextBuilder:
+    """Return a module, an expression or a type in Relay's text format.
+
+    Parameters
+    ----------
+    n : IRModule, Expr or Type
+    show_meta_data : bool
+        Whether constants that are too large to stand in the text follow in a section of their own.
+
+    Returns
+    -------
+    TextBuilder
+        Its ``lines`` have a region for every node, ``positions`` says where each node was first written.
+
+    Raises
+    ------
+    ArgumentError
+        If ``n`` is none of these.
+    """
+    return _written(n, show_meta_data)[0]
+
+
+def text(n: Any) -> str:
+    """Return a module, an expression or a type as ``str`` shows it: without the values of large constants."""
+    return relay_text(n, show_meta_data=False).text()
+
+
+def astext(n: Any, show_meta_data: bool = True) -> str:
+    """Return a module or an expression as a whole text that can be read again, with the version of the format."""
+    out, left_out = _written(n, show_meta_data)
+    parts = [_VERSION, out.text()]
+    return "\n".join([*parts, _LEFT_OUT] if left_out else parts)
+
+
+def _written(n: Any, show_meta_data: bool) -> tuple[TextBuilder, bool]:
+    """Return the text, and whether values of constants are missing in it."""
+    out = TextBuilder("  ")
+    if isinstance(n, Type):
+        out.line(type_text(n, Names()))
+        return out, False
+    printer = BlockPrinter(out)
+    if isinstance(n, IRModule):
+        _module(printer, n)
+    elif isinstance(n, RelayExpr):
+        printer.whole(n)
+    else:
+        raise ArgumentError(f"relay_text: expected a module, an expression or a type, got {show(n)}")
+    constants = [c.data for c in printer.values.constants.values()]
+    if show_meta_data and constants:
+        out.newline()
+        for line in metadata_text(constants).split("\n"):
+            out.line(line)
+    return out, bool(constants) and not show_meta_data
+
+
+def _module(printer: BlockPrinter, mod: IRModule) -> None:
+    out = printer.out
+    types = sorted(mod.type_definitions.values(), key=lambda data: str(data.header.name_hint))
+    functions = sorted(mod.items(), key=lambda item: item[0].name_hint)
+    for index, data in enumerate(types):
+        if index:
+            out.newline()
+        _type_definition(printer, data)
+    for index, (var, func) in enumerate(functions):
+        if index or types:
+            out.newline()
+        if isinstance(func, Function):
+            printer.definition(var.name_hint, func)
+        else:
+            out.line(f"/* @{var.name_hint} is a {type(func).__name__} */")
+
+
+def _type_definition(printer: BlockPrinter, data: TypeData) -> None:
+    out, names = printer.out, printer.names
+    names.open_types(data.type_vars)
+    with out.at(data):
+        params = f"[{', '.join(names.type_variable(v) for v in data.type_vars)}]" if data.type_vars else ""
+        out.write(f"type {data.header.name_hint}{params} {{")
+    out.newline()
+    with out.indented():
+        for constructor in data.constructors:
+            with out.at(constructor):
+                parts = ", ".join(type_text(t, names) for t in constructor.inputs)
+                out.write(f"{constructor.name_hint}({parts})," if parts else f"{constructor.name_hint},")
+            out.newline()
+    names.close_types(data.type_vars)
+    with out.at(data):
+        out.write("}")
+    out.newline()
+
+
+set_module_printer(Function, text, text, astext)
+set_expr_printer(text, astext)
+set_type_printer(text)

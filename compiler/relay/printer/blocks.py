@@ -1,0 +1,272 @@
+"""Writes the blocks of a graph: one line for each expression, indented blocks for functions, branches and cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.module import GlobalVar
+from compiler.ir.op import Op
+from compiler.ir.text import TextBuilder
+from compiler.relay.adt import (
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+)
+from compiler.relay.expr import (
+    Call,
+    Constant,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from compiler.relay.printer.names import Names
+from compiler.relay.printer.plan import Block, LetLine, Plan
+from compiler.relay.printer.types import tuple_text, type_text
+from compiler.relay.printer.values import ValueText, shown_attrs
+
+
+class BlockPrinter:
+    """Writes expressions.
+
+    Parameters
+    ----------
+    out : TextBuilder
+    """
+
+    def __init__(self, out: TextBuilder) -> None:
+        self.out = out
+        self.names = Names()
+        self.values = ValueText(self.names)
+        self._plan = Plan(Tuple(()))
+        self._number = 0
+
+    def whole(self, expr: Any) -> None:
+        """Write an expression as a text of its own."""
+        self._enter(expr)
+        self._block(self._plan.root)
+
+    def definition(self, name: str, func: Function) -> None:
+        """Write a function of a module."""
+        self._enter(func)
+        self._function(f"def @{name}", func)
+        self.out.newline()
+
+    def _enter(self, expr: Any) -> None:
+        self._plan = Plan(expr, self._number)
+        self._number = self._plan.next_number
+
+    # --- lines --------------------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> None:
+        for line in block.lines:
+            if isinstance(line, LetLine):
+                self._let(line.let)
+            elif isinstance(line, Var):
+                with self.out.at(line):
+                    self.out.write(f"free_var {self._declared(line)};")
+                self.out.newline()
+            else:
+                self._line(line, f"%{self._plan.numbers[line]} = ", ";")
+        result = self._plan.chain(block.result)
+        self._line(result, "", "", by_number=result in self._plan.numbers)
+
+    def _let(self, let: Let) -> None:
+        with self.out.at(let):
+            self.out.write(f"let {self._declared(let.var)} = ")
+        self._line(let.value, "", ";", by_number=let.value in self._plan.numbers)
+
+    def _line(self, expr: Any, before: str, after: str, by_number: bool = False) -> None:
+        """Write one expression, in full or as the number that it has."""
+        rule = None if by_number else _MANY_LINES.get(type(expr))
+        if rule is not None:
+            rule(self, before, expr, after)
+        else:
+            with self.out.at(expr):
+                self.out.write(before)
+                if by_number:
+                    self._atom(expr)
+                else:
+                    self._in_full(expr)
+                self.out.write(after)
+        self.out.newline()
+
+    # --- what takes one line ------------------------------------------------------------------------------------------
+
+    def _in_full(self, expr: Any) -> None:
+        match expr:
+            case Call():
+                self._call(expr)
+            case Tuple():
+                self._list(expr.fields, comma=len(expr.fields) == 1)
+                self._typed(expr)
+            case TupleGetItem():
+                self._atom(expr.tuple_value)
+                self.out.write(f".{expr.index}")
+                self._typed(expr)
+            case RefCreate():
+                self._word("ref", expr.value)
+            case RefRead():
+                self._word("ref_read", expr.ref)
+            case RefWrite():
+                self._word("ref_write", expr.ref, expr.value)
+            case _:
+                self._atom(expr)
+
+    def _call(self, call: Call) -> None:
+        self._atom(call.op)
+        attrs = self.values.attributes(shown_attrs(call))
+        if call.args or attrs or not isinstance(call.op, Constructor):
+            self._list(call.args, attrs)
+        self._typed(call)
+
+    def _word(self, word: str, *args: Any) -> None:
+        self.out.write(word)
+        self._list(args)
+
+    def _list(self, items: tuple[Any, ...], more: list[str] | None = None, comma: bool = False) -> None:
+        write = self.out.write
+        write("(")
+        for index, item in enumerate(items):
+            write(", " if index else "")
+            self._atom(item)
+        if more:
+            write((", " if items else "") + ", ".join(more))
+        write(",)" if comma else ")")
+
+    def _atom(self, expr: Any) -> None:
+        number = self._plan.numbers.get(expr)
+        if number is not None:
+            self.out.write(f"%{number}")
+            return
+        match expr:
+            case Var():
+                self.out.write(f"%{self.names.variable(expr)}")
+            case Constant():
+                with self.out.at(expr):
+                    self.out.write(self.values.constant(expr))
+                    self._typed(expr)
+            case GlobalVar():
+                self.out.write(f"@{expr.name_hint}")
+            case Op():
+                self.out.write(expr.name)
+            case _:
+                self.out.write(expr.name_hint)
+
+    def _typed(self, expr: Any) -> None:
+        if expr.checked_type_ is not None:
+            self.out.write(f" /* ty={type_text(expr.checked_type_, self.names)} */")
+
+    def _declared(self, var: Var) -> str:
+        text = f"%{self.names.variable(var)}"
+        if var.type_annotation is not None:
+            text += f": {type_text(var.type_annotation, self.names)}"
+        if var.checked_type_ is not None:
+            text += f" /* ty={type_text(var.checked_type_, self.names)} */"
+        return text
+
+    # --- what takes many lines ----------------------------------------------------------------------------------------
+
+    def _function(self, before: str, func: Function) -> None:
+        """Write a function up to its last brace, which more may follow."""
+        out = self.out
+        self.names.open_types(func.type_params)
+        with out.at(func):
+            out.write(before)
+            if func.type_params:
+                out.write(f"[{', '.join(self.names.type_variable(v) for v in func.type_params)}]")
+            out.write("(")
+            for index, param in enumerate(func.params):
+                out.write(", " if index else "")
+                with out.at(param):
+                    out.write(self._declared(param))
+            attrs = self.values.attributes(func.attrs)
+            out.write((", " if func.params and attrs else "") + ", ".join(attrs) + ")")
+            if func.ret_type is not None:
+                out.write(f" -> {type_text(func.ret_type, self.names)}")
+            out.write(" {")
+        out.newline()
+        self._indented(func)
+        self.names.close_types(func.type_params)
+        with out.at(func):
+            out.write("}")
+
+    def _literal(self, before: str, func: Function, after: str) -> None:
+        self._function(f"{before}fn ", func)
+        with self.out.at(func):
+            self._typed(func)
+            self.out.write(after)
+
+    def _if(self, before: str, expr: If, after: str) -> None:
+        with self.out.at(expr):
+            self.out.write(f"{before}if (")
+            self._atom(expr.cond)
+            self.out.write(") {")
+        self.out.newline()
+        self._indented((expr, 0))
+        with self.out.at(expr):
+            self.out.write("} else {")
+        self.out.newline()
+        self._indented((expr, 1))
+        with self.out.at(expr):
+            self.out.write(f"}}{after}")
+
+    def _match(self, before: str, match: Match, after: str) -> None:
+        out = self.out
+        with out.at(match):
+            out.write(f"{before}match{'' if match.complete else '?'} (")
+            self._atom(match.data)
+            out.write(") {")
+        out.newline()
+        with out.indented():
+            for clause in match.clauses:
+                with out.at(clause):
+                    out.write(f"{self._pattern(clause.lhs)} => {{")
+                out.newline()
+                self._indented(clause)
+                with out.at(clause):
+                    out.write("},")
+                out.newline()
+        with out.at(match):
+            out.write(f"}}{after}")
+
+    def _pattern(self, pattern: Pattern) -> str:
+        match pattern:
+            case PatternVar():
+                return self._declared(pattern.var)
+            case PatternTuple():
+                return tuple_text([self._pattern(p) for p in pattern.patterns])
+            case PatternConstructor():
+                parts = ", ".join(self._pattern(p) for p in pattern.patterns)
+                return pattern.constructor.name_hint + (f"({parts})" if parts else "")
+            case _:
+                return "_"
+
+    def _parenthesised(self, before: str, let: Let, after: str) -> None:
+        with self.out.at(let):
+            self.out.write(f"{before}(")
+        self.out.newline()
+        self._indented(let)
+        with self.out.at(let):
+            self.out.write(f"){after}")
+
+    def _indented(self, key: Any) -> None:
+        with self.out.indented():
+            self._block(self._plan.blocks[key])
+
+
+_MANY_LINES: dict[type, Callable[[BlockPrinter, str, Any, str], None]] = {
+    Function: BlockPrinter._literal,
+    If: BlockPrinter._if,
+    Match: BlockPrinter._match,
+    Let: BlockPrinter._parenthesised,
+}

@@ -1,0 +1,83 @@
+"""What variables are called in a text: by their own names, made unique and plain enough to be read back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from compiler.ir.types import TypeVar
+
+_ODD = re.compile(r"[^A-Za-z0-9_.]")
+_FIELD = re.compile(r"\.\d+$")
+
+
+class Names:
+    """The names of a text.
+
+    Variables keep theirs for the whole text; those of types are open only inside of the function that binds them.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[Any, str] = {}
+        self._taken: set[str] = set()
+        self._count: dict[str, int] = {}
+        self._type_names: dict[TypeVar, str] = {}
+        self._dims: dict[Any, str] = {}
+
+    def variable(self, var: Any) -> str:
+        """Return the name of a variable, and give it one if it has none yet."""
+        found = self._names.get(var)
+        if found is None:
+            found = self._names[var] = self._unique(var.name_hint)
+        return found
+
+    def _unique(self, hint: str) -> str:
+        hint = _ODD.sub("_", hint) or "v"
+        if not (hint[0].isalpha() or hint[0] == "_"):
+            hint = "v" + hint
+        name = self._plain(hint)
+        while name in self._taken:
+            self._count[hint] = self._count.get(hint, 0) + 1
+            name = self._plain(f"{hint}{self._count[hint]}")
+        self._taken.add(name)
+        base = _FIELD.sub("", name)
+        if base != name:
+            self._taken.add(base)  # a tuple of that name would have elements of this name
+        return name
+
+    def _plain(self, name: str) -> str:
+        """``%x.1`` is element 1 of ``%x`` unless a variable has that name, so there must not be both."""
+        return name.replace(".", "_") if _FIELD.sub("", name) in self._taken else name
+
+    def open_types(self, variables: tuple[TypeVar, ...]) -> None:
+        """Let type variables have names from here on."""
+        for v in variables:
+            self.type_variable(v)
+
+    def close_types(self, variables: tuple[TypeVar, ...]) -> None:
+        """Take the names of type variables back."""
+        for v in variables:
+            self._type_names.pop(v, None)
+
+    def type_variable(self, v: TypeVar) -> str:
+        """Return the name of a type variable."""
+        found = self._type_names.get(v)
+        if found is None:
+            found = _other(v.name_hint, set(self._type_names.values()))
+            self._type_names[v] = found
+        return found
+
+    def dimension(self, var: Any) -> tuple[str, bool]:
+        """Return the name of a variable in shapes, and whether it is new."""
+        if var in self._dims:
+            return self._dims[var], False
+        found = self._dims[var] = _other(_ODD.sub("_", var.name), set(self._dims.values()))
+        return found, True
+
+
+def _other(hint: str, taken: set[str]) -> str:
+    name, count = hint, 0
+    while name in taken:
+        count += 1
+        name = f"{hint}{count}"
+    return name

@@ -1,0 +1,183 @@
+"""Where each expression of a graph stands in the text.
+
+A graph shares expressions, a text has blocks: an expression with a line of its own stands in the innermost block that
+contains all of its uses, before the first of them.  Nothing here recurses, as graphs are deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from compiler.ir.module import GlobalVar
+from compiler.ir.op import Op
+from compiler.relay.adt import Constructor, Match
+from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.expr import Call, Constant, Function, If, Let, Var
+from compiler.relay.expr_functor import bound_in_pattern
+
+ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
+"""Expressions that are written where they are used."""
+
+
+class LetLine(NamedTuple):
+    """The line of a ``let``; its body comes later."""
+
+    let: Let
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Lines between braces.
+
+    Attributes
+    ----------
+    parent : Block or None
+    depth : int
+    result : Expr
+        What the block is: its last line.
+    lines : list
+        Before that: free variables, lines of ``let``, and expressions that get a number.
+    """
+
+    parent: Block | None
+    result: Any
+    depth: int = 0
+    lines: list[Any] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Use:
+    """How an expression is used: in which block at least, how often, and whether only as what a block is."""
+
+    block: Block
+    count: int = 1
+    inline: bool = False
+
+
+class Plan:
+    """The blocks of an expression.
+
+    Attributes
+    ----------
+    root : Block
+    blocks : dict
+        By the node (of a match: by the clause) and ``0`` or ``1`` for the branches of an ``if``.
+    numbers : dict
+        Of the expressions that are called ``%0``, ``%1``, …
+
+    Parameters
+    ----------
+    expr : Expr
+    first : int
+        The first number.
+    """
+
+    def __init__(self, expr: Any, first: int = 0) -> None:
+        self.root = Block(None, expr)
+        self.blocks: dict[Any, Block] = {}
+        self.numbers: dict[Any, int] = {}
+        self._first = first
+        self._uses: dict[Any, _Use] = {}
+        order = post_order(expr, _parts)
+        self._bound = set(_bound(order))
+        self._use(expr, self.root, inline=True)
+        for part in reversed(order):
+            self._place(part)
+        for part in order:
+            self._write(part)
+
+    @property
+    def next_number(self) -> int:
+        """The first number that is still free."""
+        return self._first + len(self.numbers)
+
+    def chain(self, result: Any) -> Any:
+        """Return what a block is after the ``let`` lines of its own."""
+        while isinstance(result, Let) and result not in self.numbers:
+            result = result.body
+        return result
+
+    def _use(self, part: Any, block: Block, inline: bool = False) -> None:
+        found = self._uses.get(part)
+        if found is None:
+            self._uses[part] = _Use(block, inline=inline)
+        else:
+            found.count += 1
+            found.block = _common(found.block, block)
+
+    def _place(self, part: Any) -> None:
+        """Decide on a part whose users all have their places, and tell its operands where they are used."""
+        if isinstance(part, (LetLine, *ATOMS)):
+            return
+        use = self._uses[part]
+        inner = use.block
+        match part:
+            case Function():
+                self._use(part.body, self._block(part, inner, part.body), inline=True)
+            case If():
+                self._use(part.cond, inner)
+                for index, branch in enumerate((part.true_branch, part.false_branch)):
+                    self._use(branch, self._block((part, index), inner, branch), inline=True)
+            case Match():
+                self._use(part.data, inner)
+                for clause in part.clauses:
+                    self._use(clause.rhs, self._block(clause, inner, clause.rhs), inline=True)
+            case Let():
+                block = inner if self._inline(part) else self._block(part, inner, part.body)
+                self.blocks[LetLine(part)] = block
+                self._use(part.value, block, inline=not isinstance(part.value, Let))
+                self._use(part.body, block, inline=True)
+            case _:
+                for operand in operands(part):
+                    self._use(operand, inner)
+
+    def _block(self, key: Any, parent: Block, result: Any) -> Block:
+        block = self.blocks[key] = Block(parent, result, parent.depth + 1)
+        return block
+
+    def _inline(self, part: Any) -> bool:
+        use = self._uses[part]
+        return use.inline and use.count == 1
+
+    def _write(self, part: Any) -> None:
+        """Append a part's line to its block; parts come in the order of evaluation."""
+        if isinstance(part, LetLine):
+            self.blocks[part].lines.append(part)
+        elif isinstance(part, Var):
+            if part not in self._bound:
+                self._uses[part].block.lines.append(part)
+        elif not isinstance(part, ATOMS) and not self._inline(part):
+            self.numbers[part] = self.next_number
+            self._uses[part].block.lines.append(part)
+
+
+def _common(a: Block, b: Block) -> Block:
+    """Return the innermost block that contains both."""
+    while a is not b:
+        if a.depth < b.depth:
+            a, b = b, a
+        assert a.parent is not None
+        a = a.parent
+    return a
+
+
+def _parts(expr: Any) -> tuple[Any, ...]:
+    """Return what an expression is made of, in the order in which the text has it."""
+    if isinstance(expr, Call):
+        return (*expr.args, expr.op)
+    if isinstance(expr, Let):
+        return (expr.value, LetLine(expr), expr.body)
+    return operands(expr)
+
+
+def _bound(order: Iterable[Any]) -> Iterator[Var]:
+    for part in order:
+        if isinstance(part, Function):
+            yield from part.params
+        elif isinstance(part, Let):
+            yield part.var
+        elif isinstance(part, Match):
+            for clause in part.clauses:
+                yield from bound_in_pattern(clause.lhs)
