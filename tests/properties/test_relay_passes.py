@@ -38,6 +38,7 @@ STABLE: dict[str, Callable[[], Any]] = {
     "CanonicalizeOps": transform.CanonicalizeOps,
     "CanonicalizeCast": transform.CanonicalizeCast,
     "EliminateCommonSubexpr": transform.EliminateCommonSubexpr,
+    "SimplifyExpr": transform.SimplifyExpr,
     "FuseOps": lambda: transform.FuseOps(2),
     "FuseOps(0)": lambda: transform.FuseOps(0),
     "DefuseOps": transform.DefuseOps,

@@ -20,6 +20,7 @@ from compiler.relay.transform.inline import Inline
 from compiler.relay.transform.lambda_lift import LambdaLift
 from compiler.relay.transform.partial_evaluate import PartialEvaluate
 from compiler.relay.transform.remove_unused_functions import RemoveUnusedFunctions
+from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
 from compiler.relay.transform.to_a_normal_form import ToANormalForm, ToANormalFormExpr
 from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
@@ -47,6 +48,7 @@ __all__ = [
     "LambdaLift",
     "PartialEvaluate",
     "RemoveUnusedFunctions",
+    "SimplifyExpr",
     "SimplifyInference",
     "ToANormalForm",
     "ToANormalFormExpr",

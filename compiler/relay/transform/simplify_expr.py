@@ -1,0 +1,58 @@
+"""SimplifyExpr: expressions that say the same with fewer operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.relay.expr import Call
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, op_name, type_of
+from compiler.relay.transform.simplify_rules import RULES, Rule
+
+_ENOUGH = 100
+"""Rewrites of one expression after which something must be wrong with the rules."""
+
+
+def SimplifyExpr(rules: Sequence[Rule] = RULES) -> FunctionPass:
+    """Return the pass that applies rules such as these until none fits::
+
+        reshape(reshape(%x, a), b)      ->   reshape(%x, b)
+        transpose(transpose(%x, p), q)  ->   transpose(%x, p[q])
+        add(%x, 0f)                     ->   %x
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        All of :data:`RULES` when left out.
+    """
+    by_operator: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_operator.setdefault(rule.operator, []).append(rule)
+    return mutator_pass(lambda: _Simplifier(by_operator), 0, "SimplifyExpr", "InferType")
+
+
+class _Simplifier(GraphMutator):
+    def __init__(self, rules: dict[str, list[Rule]]) -> None:
+        super().__init__()
+        self._rules = rules
+
+    def visit_call(self, call: Call) -> Any:
+        new = super().visit_call(call)
+        for _ in range(_ENOUGH):
+            simpler = self._once(new)
+            if simpler is None:
+                return new
+            new = simpler
+        raise AssertionError(f"SimplifyExpr: the rules for {op_name(new)} never end")
+
+    def _once(self, expr: Any) -> Any:
+        rules = self._rules.get(op_name(expr))
+        if rules is None:
+            return None
+        type_of(expr)
+        for rule in rules:
+            simpler = rule.apply(expr)
+            if simpler is not None and simpler is not expr:
+                return simpler
+        return None

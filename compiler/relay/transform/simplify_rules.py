@@ -1,0 +1,352 @@
+"""Rules of SimplifyExpr, as data: each names the operator it looks at, and says what it does as an equation.
+
+A rule gets a call whose operands are simplified, and returns what replaces it, or None.  Every expression has its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.relay.expr import Call, Constant, const
+from compiler.relay.transform.rewriter import call_op, const_like, op_name, scalar_value, tensor_type, type_of
+from compiler.relay.ty import TensorType
+from compiler.topi.layout import layout
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rewrite.
+
+    Attributes
+    ----------
+    operator : str
+        What the outermost call calls.
+    equation : str
+        What is replaced by what.
+    apply : callable
+    """
+
+    operator: str
+    equation: str
+    apply: Callable[[Call], Any]
+
+
+def _inner(call: Call, name: str) -> Any:
+    """Return the first operand if it calls an operator of that name."""
+    inner = call.args[0]
+    return inner if op_name(inner) == name else None
+
+
+def _static(expr: Any) -> TensorType | None:
+    found = tensor_type(expr)
+    return found if found is not None and found.is_static else None
+
+
+def _same_type(call: Call, replacement: Any) -> Any:
+    """Return the replacement if it has the type of the call."""
+    return replacement if type_of(replacement) == type_of(call) else None
+
+
+# shapes
+
+
+def _reshape_of_reshape(call: Call) -> Any:
+    found, source = _static(call), _source(call)
+    if found is None or source is call.args[0]:
+        return None
+    return call_op("reshape", source, newshape=found.concrete_shape)
+
+
+def _undone_reshape(call: Call) -> Any:
+    return _same_type(call, _source(call)) if _static(call) is not None else None
+
+
+def _source(call: Call) -> Any:
+    source: Any = call
+    while op_name(source) in _RESHAPES:
+        source = source.args[0]
+    return source
+
+
+_RESHAPES = ("expand_dims", "nn.batch_flatten", "reshape", "squeeze")
+"""Operators that keep all elements in their order."""
+
+
+def _no_reshape(call: Call) -> Any:
+    return call.args[0] if _static(call) is not None and type_of(call.args[0]) == type_of(call) else None
+
+
+def _axes(call: Call, rank: int) -> tuple[int, ...]:
+    axes = call.attrs.axes
+    return tuple(reversed(range(rank))) if axes is None else tuple(a % rank for a in axes)
+
+
+def _transpose_of_transpose(call: Call) -> Any:
+    inner, found = _inner(call, "transpose"), tensor_type(call)
+    if inner is None or found is None:
+        return None
+    rank = len(found.dims)
+    first = _axes(inner, rank)
+    return call_op("transpose", inner.args[0], axes=tuple(first[a] for a in _axes(call, rank)))
+
+
+def _no_transpose(call: Call) -> Any:
+    found = tensor_type(call)
+    same = found is not None and _axes(call, len(found.dims)) == tuple(range(len(found.dims)))
+    return call.args[0] if same else None
+
+
+def _transpose_of_ones(call: Call) -> Any:
+    """Axes of extent 1 can be moved without moving an element."""
+    found = _static(call)
+    source = _static(call.args[0])
+    if found is None or source is None:
+        return None
+    moved = [a for a in _axes(call, len(found.dims)) if source.dims[a] != 1]
+    return call_op("reshape", call.args[0], newshape=found.concrete_shape) if moved == sorted(moved) else None
+
+
+def _layout_of_layout(call: Call) -> Any:
+    inner = _inner(call, "layout_transform")
+    if inner is None or inner.attrs.dst_layout != call.attrs.src_layout:
+        return None
+    if _padded(inner):
+        return None
+    source, target = inner.attrs.src_layout, call.attrs.dst_layout
+    if source == target:
+        return _same_type(call, inner.args[0])
+    return call_op("layout_transform", inner.args[0], src_layout=source, dst_layout=target)
+
+
+def _padded(call: Call) -> bool:
+    """Return whether blocks were filled up, so that the elements differ in number."""
+    before, after = _static(call.args[0]), _static(call)
+    return before is None or after is None or prod(before.concrete_shape) != prod(after.concrete_shape)
+
+
+def _layout_of_ones(call: Call) -> Any:
+    """Transforming a layout that moves only axes of extent 1 is a reshape."""
+    source, found = _static(call.args[0]), _static(call)
+    if source is None or found is None or _padded(call):
+        return None
+    before, after = layout(call.attrs.src_layout), layout(call.attrs.dst_layout)
+    if any(a.factor for a in (*before.axes, *after.axes)):
+        return None
+    extents = before.extents(source.dims)
+    wide = [[letter for letter in each.letters if extents[letter] != 1] for each in (before, after)]
+    return call_op("reshape", call.args[0], newshape=found.concrete_shape) if wide[0] == wide[1] else None
+
+
+# data types
+
+
+def _no_cast(call: Call) -> Any:
+    return _same_type(call, call.args[0])
+
+
+def _cast_of_cast(call: Call) -> Any:
+    """A widening cast before another one changes nothing; what narrows does."""
+    inner = _inner(call, "cast")
+    if inner is None:
+        return None
+    source, between = tensor_type(inner.args[0]), tensor_type(inner)
+    if source is None or between is None or not _holds(source.dtype, between.dtype):
+        return None
+    return call_op("cast", inner.args[0], dtype=call.attrs.dtype)
+
+
+def _holds(narrow: str, wide: str) -> bool:
+    """Return whether every value of one data type is a value of the other."""
+    if narrow == "bool":
+        return True
+    a, b = dt.parse(narrow), dt.parse(wide)
+    if "bfloat16" in (narrow, wide):
+        return narrow == "bfloat16" and wide in ("bfloat16", "float32", "float64")
+    if dt.is_float(narrow) or dt.is_float(wide):
+        return dt.is_float(narrow) and dt.is_float(wide) and a.bits <= b.bits
+    if narrow.startswith("uint") == wide.startswith("uint"):
+        return a.bits <= b.bits
+    return narrow.startswith("uint") and a.bits < b.bits
+
+
+# arithmetic
+
+
+def _neutral(value: float, sides: tuple[int, ...]) -> Callable[[Call], Any]:
+    """Return the rule that drops an operand all of whose elements are ``value``."""
+
+    def apply(call: Call) -> Any:
+        for side in sides:
+            found = scalar_value(call.args[side])
+            if found is not None and found == value and (kept := _same_type(call, call.args[1 - side])) is not None:
+                return kept
+        return None
+
+    return apply
+
+
+def _constant_side(call: Call) -> tuple[Any, Any] | None:
+    """Return the operand that is no constant and the one that is."""
+    a, b = call.args
+    if isinstance(b, Constant) and not isinstance(a, Constant):
+        return a, b
+    return (b, a) if isinstance(a, Constant) and not isinstance(b, Constant) else None
+
+
+def _gather_constants(name: str) -> Callable[[Call], Any]:
+    """Return the rule that applies an associative operator to two constants before anything else."""
+
+    def apply(call: Call) -> Any:
+        outer = _constant_side(call)
+        inner = _constant_side(outer[0]) if outer is not None and op_name(outer[0]) == name else None
+        if outer is None or inner is None:
+            return None
+        # Constants of different shapes may be one bigger than both.
+        if inner[1].data.shape != outer[1].data.shape and () not in (inner[1].data.shape, outer[1].data.shape):
+            return None
+        return _same_type(call, call_op(name, inner[0], call_op(name, inner[1], outer[1])))
+
+    return apply
+
+
+def _twice(name: str) -> Callable[[Call], Any]:
+    """Return the rule for an operator that undoes itself."""
+
+    def apply(call: Call) -> Any:
+        inner = _inner(call, name)
+        return None if inner is None else inner.args[0]
+
+    return apply
+
+
+def _idempotent(name: str) -> Callable[[Call], Any]:
+    return lambda call: _inner(call, name)
+
+
+def _clip_of_clip(call: Call) -> Any:
+    inner = _inner(call, "clip")
+    if inner is None:
+        return None
+    low, high = max(call.attrs.a_min, inner.attrs.a_min), min(call.attrs.a_max, inner.attrs.a_max)
+    return call_op("clip", inner.args[0], a_min=low, a_max=high) if low <= high else None
+
+
+def _divide_by_root(call: Call) -> Any:
+    root = call.args[1]
+    found = scalar_value(call.args[0])
+    if op_name(root) != "sqrt" or found is None or found != 1:
+        return None
+    return _same_type(call, call_op("rsqrt", root.args[0]))
+
+
+def _power(call: Call) -> Any:
+    exponent = scalar_value(call.args[1])
+    base = call.args[0]
+    if exponent is None or type_of(base) != type_of(call):
+        return None
+    if exponent == 1:
+        return base
+    return call_op("multiply", base, base) if exponent == 2 else None
+
+
+# what follows from types
+
+
+def _full(value: float) -> Callable[[Call], Any]:
+    def apply(call: Call) -> Any:
+        found = _static(call)
+        if found is None:
+            return None
+        return call_op("full", const_like(value, found.dtype), shape=found.concrete_shape, dtype=found.dtype)
+
+    return apply
+
+
+def _full_like(call: Call) -> Any:
+    found = _static(call)
+    if found is None:
+        return None
+    return call_op("full", call.args[1], shape=found.concrete_shape, dtype=found.dtype)
+
+
+def _like(name: str, attribute: str) -> Callable[[Call], Any]:
+    """Return the rule that writes down the shape that another tensor was there for."""
+
+    def apply(call: Call) -> Any:
+        found = _static(call)
+        return None if found is None else call_op(name, call.args[0], **{attribute: found.concrete_shape})
+
+    return apply
+
+
+def _cast_like(call: Call) -> Any:
+    found = tensor_type(call)
+    return None if found is None else call_op("cast", call.args[0], dtype=found.dtype)
+
+
+def _with_full(name: str) -> Callable[[Call], Any]:
+    """Return the rule that broadcasts a number instead of a tensor that holds nothing else."""
+
+    def apply(call: Call) -> Any:
+        for side in (0, 1):
+            filled, other = call.args[side], call.args[1 - side]
+            if op_name(filled) == "full" and isinstance(filled.args[0], Constant):
+                t = tensor_type(filled)
+                assert t is not None
+                value = const(np.asarray(filled.args[0].value.astype(t.dtype)))
+                pair = (value, other) if side == 0 else (other, value)
+                return _same_type(call, call_op(name, *pair))
+        return None
+
+    return apply
+
+
+RULES: tuple[Rule, ...] = (
+    *(Rule(name, f"{name}(reshape(x)) = x, where the shape is that of x", _undone_reshape) for name in _RESHAPES),
+    # Not for expand_dims, which can be fused into what broadcasts its result.
+    *(Rule(name, f"{name}(reshape(x)) = reshape(x)", _reshape_of_reshape) for name in _RESHAPES[1:]),
+    Rule("transpose", "transpose(transpose(x, p), q) = transpose(x, p[q])", _transpose_of_transpose),
+    Rule("transpose", "transpose(x, (0, 1, …)) = x", _no_transpose),
+    Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
+    Rule(
+        "layout_transform",
+        "transform(transform(x, a, b), b, c) = transform(x, a, c)",
+        _layout_of_layout,
+    ),
+    Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),
+    Rule("cast", "cast(x, dtype of x) = x", _no_cast),
+    Rule("cast", "cast(cast(x, wider), t) = cast(x, t)", _cast_of_cast),
+    Rule("cast_like", "cast_like(x, y) = cast(x, dtype of y)", _cast_like),
+    Rule("add", "x + 0 = x", _neutral(0, (0, 1))),
+    Rule("subtract", "x - 0 = x", _neutral(0, (1,))),
+    Rule("multiply", "x * 1 = x", _neutral(1, (0, 1))),
+    Rule("divide", "x / 1 = x", _neutral(1, (1,))),
+    Rule("divide", "1 / sqrt(x) = rsqrt(x)", _divide_by_root),
+    Rule("power", "x ** 1 = x, x ** 2 = x * x", _power),
+    Rule("add", "(x + a) + b = x + (a + b)", _gather_constants("add")),
+    Rule("multiply", "(x * a) * b = x * (a * b)", _gather_constants("multiply")),
+    Rule("negative", "-(-x) = x", _twice("negative")),
+    Rule("nn.relu", "relu(relu(x)) = relu(x)", _idempotent("nn.relu")),
+    Rule("abs", "abs(abs(x)) = abs(x)", _idempotent("abs")),
+    Rule("clip", "clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d))", _clip_of_clip),
+    Rule("zeros_like", "zeros_like(x) = full(0, shape of x)", _full(0)),
+    Rule("ones_like", "ones_like(x) = full(1, shape of x)", _full(1)),
+    Rule("full_like", "full_like(x, v) = full(v, shape of x)", _full_like),
+    Rule("reshape_like", "reshape_like(x, y) = reshape(x, shape of y)", _like("reshape", "newshape")),
+    Rule("broadcast_to_like", "broadcast_to_like(x, y) = broadcast_to(x, shape of y)", _like("broadcast_to", "shape")),
+    Rule(
+        "collapse_sum_like",
+        "collapse_sum_like(x, y) = collapse_sum_to(x, …)",
+        _like("collapse_sum_to", "shape"),
+    ),
+    Rule("broadcast_to", "broadcast_to(x, shape of x) = x", _no_reshape),
+    Rule("collapse_sum_to", "collapse_sum_to(x, shape of x) = x", _no_reshape),
+    *(Rule(n, f"{n}(x, full(v)) = {n}(x, v)", _with_full(n)) for n in ("add", "subtract", "multiply", "divide")),
+)
+"""In the order in which they are tried."""
