@@ -93,7 +93,7 @@ def build(
     ArgumentError
         If the graph needs the virtual machine, or ``params`` does not fit.
     """
-    module, chosen = _module(ir_mod), build_target(target)
+    module, chosen = as_module("relay.build", ir_mod), build_target(target)
     notify("graph_build_begin", module, chosen)
     module = optimize(bind_params(module, params or {}), chosen)
     program = graph_program(module["main"])
@@ -109,13 +109,20 @@ def build(
     return built
 
 
-def _module(ir_mod: Any) -> IRModule:
+def as_module(who: str, ir_mod: Any) -> IRModule:
+    """Return a module whose function ``main`` is a graph.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+    """
     if isinstance(ir_mod, Function):
         ir_mod = IRModule({"main": ir_mod})
     if not isinstance(ir_mod, IRModule):
-        expected("relay.build", "ir_mod", "an IRModule or a Function of a graph", ir_mod)
+        expected(who, "mod", "an IRModule or a Function of a graph", ir_mod)
     if "main" not in ir_mod or not isinstance(ir_mod["main"], Function):
-        raise ArgumentError("relay.build: the module must have a function 'main' that is a graph")
+        raise ArgumentError(f"{who}: the module must have a function 'main' that is a graph")
     return ir_mod
 
 

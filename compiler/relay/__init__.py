@@ -57,7 +57,7 @@ from compiler.relay.ty import (
 
 _HIGHER = {
     "build": ("compiler.driver.relay_build", "build"),
-    "create_executor": ("compiler.driver.relay_build", "create_executor"),
+    "create_executor": ("compiler.driver.relay_executor", "create_executor"),
     "load_param_dict": ("compiler.runtime.params", "load_param_dict"),
     "save_param_dict": ("compiler.runtime.params", "save_param_dict"),
     "frontend": ("compiler.relay.frontend", None),
@@ -67,6 +67,7 @@ _HIGHER = {
     "parse": ("compiler.relay.parser", "parse"),
     "fromtext": ("compiler.relay.parser", "fromtext"),
     "transform": ("compiler.relay.transform", None),
+    "vm": ("compiler.driver.relay_vm", None),
 }
 """Where names of higher floors stand; without a second part they are modules."""
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import guard_names
-from compiler.runtime import ndarray
+from compiler.runtime import ndarray, vm
 from compiler.runtime.device import Device, cpu, cuda, device, enabled, opencl
 from compiler.runtime.library import load_module
 from compiler.runtime.module import Module
@@ -25,6 +25,7 @@ __all__ = [
     "num_threads",
     "opencl",
     "save_param_dict",
+    "vm",
 ]
 
 if not TYPE_CHECKING:

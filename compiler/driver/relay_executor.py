@@ -1,0 +1,148 @@
+"""``relay.create_executor``: a graph as a Python function."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compiler.driver import relay_vm
+from compiler.driver.relay_build import as_module, build
+from compiler.driver.relay_optimize import bind_params
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.module import IRModule
+from compiler.relay.expr import Function
+from compiler.relay.inference import infer_module
+from compiler.relay.ty import TupleType
+from compiler.runtime.device import Device, cpu
+from compiler.runtime.graph_executor import GraphModule
+from compiler.runtime.ndarray import NDArray, array
+from compiler.target.target import Target
+
+KINDS = ("debug", "graph", "vm")
+"""By interpreter, operator by operator; by a flat list of kernels; by the virtual machine."""
+
+
+class Executor:
+    """Evaluates functions of a module.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    """
+
+    def __init__(self, kind: str, mod: IRModule, device: Device, target: Any, params: Mapping[str, Any]) -> None:
+        self.kind = kind
+        self.mod = mod
+        self.device = device
+        self.target = target
+        self._params = params
+
+    def evaluate(self, expr: Any = None, binds: Mapping[Any, Any] | None = None) -> Any:
+        """Return a function as a Python function, or the value of an expression.
+
+        Parameters
+        ----------
+        expr : Expr, optional
+            The module's ``main`` when left out.
+        binds : mapping of str to array, optional
+            Values of parameters, by variable or name.
+
+        Returns
+        -------
+        callable, or NDArray, tuple, …
+            An expression that is no function and has no free variables is evaluated at once.
+        """
+        module, is_function = self._module_of(expr)
+        named = {str(getattr(k, "name_hint", k)): v for k, v in (binds or {}).items()}
+        module = bind_params(module, {**self._params, **named})
+        call: Callable[..., Any] = {"debug": self._debug, "graph": self._graph, "vm": self._vm}[self.kind](module)
+        if is_function or module["main"].params:
+            return call
+        return call()
+
+    def _module_of(self, expr: Any) -> tuple[IRModule, bool]:
+        if expr is None:
+            return as_module("create_executor", self.mod), True
+        function = expr if isinstance(expr, Function) else expr.as_function()
+        others = {var: f for var, f in self.mod.items() if var.name_hint != "main"}
+        main = {next((v for v in self.mod if v.name_hint == "main"), "main"): function}
+        return IRModule({**others, **main}, self.mod.attrs, self.mod.type_definitions), isinstance(expr, Function)
+
+    def _graph(self, module: IRModule) -> Callable[..., Any]:
+        result = infer_module(module)["main"].body.checked_type
+        lib = build(module, self.target)
+        executor = GraphModule(lib["default"](self.device))
+        names = [p.name_hint for p in module["main"].params]
+
+        def call(*args: Any, **inputs: Any) -> Any:
+            executor.run(**_by_name(names, args, inputs))
+            outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
+            return _arranged(result, outputs)
+
+        return call
+
+    def _vm(self, module: IRModule) -> Callable[..., Any]:
+        machine = relay_vm.VirtualMachine(relay_vm.compile(module, self.target), self.device)
+        return machine.run
+
+    def _debug(self, module: IRModule) -> Callable[..., Any]:
+        interpreter = importlib.import_module("compiler.relay.interpreter").Interpreter(module)
+        names = [p.name_hint for p in module["main"].params]
+
+        def call(*args: Any, **inputs: Any) -> Any:
+            return interpreter.evaluate(module["main"], list(_by_name(names, args, inputs).values()))
+
+        return call
+
+
+def _by_name(names: list[str], args: tuple[Any, ...], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments by name, in the order of the parameters."""
+    unknown = [n for n in inputs if n not in names[len(args) :]]
+    if unknown or len(args) + len(inputs) != len(names):
+        given = f"{len(args)} arguments" + (f" and {', '.join(inputs)}" if inputs else "")
+        raise ArgumentError(f"evaluate: the function takes ({', '.join(names)}), got {given}")
+    return {**dict(zip(names, args, strict=False)), **{n: inputs[n] for n in names[len(args) :]}}
+
+
+def _arranged(t: Any, outputs: Any) -> Any:
+    if isinstance(t, TupleType):
+        return tuple([_arranged(field, outputs) for field in t.fields])
+    return next(outputs)
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: IRModule | Function | None = None,
+    device: Device | None = None,
+    target: str | Target | Mapping[Any, Any] = "llvm",
+    params: Mapping[str, NDArray] | None = None,
+) -> Executor:
+    """Return what evaluates functions of a module.
+
+    Parameters
+    ----------
+    kind : str
+        ``debug`` interprets operator by operator with NumPy, ``graph`` runs kernels in a fixed order, ``vm`` the
+        virtual machine, which knows control flow, recursion and shapes that are not known before.
+    mod : IRModule or Function, optional
+    device : Device, optional
+        The CPU when left out.
+    target : str or Target
+    params : mapping of str to array, optional
+        Parameters of ``main`` whose values are known.
+
+    Examples
+    --------
+    ::
+
+        relay.create_executor("graph", mod=mod).evaluate()(x)
+    """
+    if kind not in KINDS:
+        expected("create_executor", "kind", f"one of {', '.join(map(repr, KINDS))}", kind)
+    if isinstance(mod, Function):
+        mod = IRModule({"main": mod})
+    if mod is not None and not isinstance(mod, IRModule):
+        expected("create_executor", "mod", "an IRModule or a Function of a graph", mod)
+    return Executor(kind, mod or IRModule(), device or cpu(), target, params or {})

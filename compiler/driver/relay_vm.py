@@ -1,0 +1,320 @@
+"""From graphs with control flow to programs of the virtual machine: ``relay.vm``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.driver.relay_build import as_module, build_target
+from compiler.driver.relay_graph import as_group
+from compiler.driver.relay_kernels import KernelCompiler, KernelModule
+from compiler.driver.relay_lower import can_lower
+from compiler.driver.relay_optimize import bind_params, optimize
+from compiler.driver.relay_vm_kernels import dynamic_kernel, static_kernel
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.events import notify
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.relay import transform
+from compiler.relay.adt import Constructor, Match, PatternConstructor, PatternTuple, PatternVar
+from compiler.relay.analysis import free_vars
+from compiler.relay.expr import (
+    Call,
+    Constant,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType
+from compiler.runtime import vm_instructions as vm
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.vm import Executable, VirtualMachine
+from compiler.target.target import Target
+
+__all__ = ["Executable", "VirtualMachine", "compile"]
+
+
+def compile(
+    mod: IRModule | Function,
+    target: str | Target | Mapping[Any, Any] | None = None,
+    target_host: Any = None,
+    params: Mapping[str, Any] | None = None,
+) -> Executable:
+    """Compile a module for the virtual machine.
+
+    Parameters
+    ----------
+    mod : IRModule or Function
+        Every function that ``main`` reaches is compiled.  Groups of operators over known shapes become kernels;
+        operators over shapes that are not known before, or without tensor expressions, run through NumPy.
+    target : str or Target, optional
+    params : mapping of str to array, optional
+        Parameters of ``main`` whose values are known.
+
+    Returns
+    -------
+    Executable
+    """
+    module, chosen = as_module("relay.vm.compile", mod), build_target(target)
+    notify("graph_build_begin", module, chosen)
+    module = optimize(bind_params(module, params or {}), chosen)
+    module = transform.InferType()(transform.ToBasicBlockNormalForm()(module))
+    with KernelCompiler(chosen) as kernels:
+        program = _Program(module, kernels)
+        program.entry(module.get_global_var("main"))
+        program.finish()
+    executable = program.executable
+    executable.lib = KernelModule(kernels.kernels, chosen)
+    for index, named, function in program.static:
+        executable.kernels[index] = static_kernel(executable.lib, named, function)
+    notify("graph_build_end", executable)
+    return executable
+
+
+class _Program:
+    """The functions of a module that are reached, each compiled when it is named first."""
+
+    def __init__(self, module: IRModule, kernels: KernelCompiler) -> None:
+        self.module = module
+        self.executable = Executable()
+        self.static: list[tuple[int, Any, Function]] = []
+        self._kernels = kernels
+        self._functions: dict[Any, int] = {}
+        self._todo: list[tuple[int, Function, tuple[Var, ...]]] = []
+        self._constants: dict[Any, int] = {}
+
+    def entry(self, var: GlobalVar) -> None:
+        """Let a function be called from outside."""
+        function: Function = self.module[var]
+        self.executable.entries[var.name_hint] = self.function(var)
+        types = [p.checked_type for p in function.params]
+        self.executable.dtypes[var.name_hint] = [t.dtype if isinstance(t, TensorType) else None for t in types]
+
+    def function(self, key: GlobalVar | Constructor) -> int:
+        """Return the number of a global function, or of one that makes values of a constructor."""
+        if key not in self._functions:
+            if isinstance(key, Constructor):
+                self._functions[key] = self._constructor(key)
+            else:
+                self._functions[key] = self.inner(self.module[key], (), key.name_hint)
+        index: int = self._functions[key]
+        return index
+
+    def inner(self, function: Any, captured: tuple[Var, ...], name: str) -> int:
+        """Return the number of a new function, whose first parameters are what it captures."""
+        if not isinstance(function, Function):
+            raise ArgumentError(f"relay.vm.compile: {name} must be a function of a graph, got {show(function)}")
+        params = tuple(v.name_hint for v in (*captured, *function.params))
+        self.executable.functions.append(vm.VMFunction(name, params))
+        index = len(self.executable.functions) - 1
+        self._todo.append((index, function, captured))
+        return index
+
+    def _constructor(self, con: Constructor) -> int:
+        count = len(con.inputs)
+        made = vm.VMFunction(con.name_hint, tuple(f"p{i}" for i in range(count)), count + 1)
+        made.instructions = [vm.MakeADT(count, con.tag, con.name_hint, tuple(range(count))), vm.Return(count)]
+        self.executable.functions.append(made)
+        return len(self.executable.functions) - 1
+
+    def finish(self) -> None:
+        """Compile every function that was named."""
+        while self._todo:
+            index, function, captured = self._todo.pop()
+            _FunctionCompiler(self, self.executable.functions[index]).compile(function, captured)
+
+    def constant(self, value: NDArray) -> int:
+        """Return the number of a constant."""
+        if id(value) not in self._constants:
+            self._constants[id(value)] = len(self.executable.constants)
+            self.executable.constants.append(value)
+        return self._constants[id(value)]
+
+    def kernel(self, call: Call) -> int:
+        """Return the number of the kernel of a call."""
+        group = as_group(call)
+        key = ("kernel", group if group is call.op else call)
+        if key not in self._constants:
+            self._constants[key] = index = len(self.executable.kernels)
+            self.executable.kernels.append(dynamic_kernel(group))
+            if can_lower(group):
+                self.static.append((index, self._kernels.kernel(group), group))
+        return self._constants[key]
+
+
+class _FunctionCompiler:
+    """Writes the instructions of one function."""
+
+    def __init__(self, program: _Program, function: vm.VMFunction) -> None:
+        self._program = program
+        self._function = function
+        self._scopes: list[dict[Any, int]] = [{}]
+
+    def compile(self, function: Function, captured: tuple[Var, ...]) -> None:
+        """Write the instructions of ``function``."""
+        for var in (*captured, *function.params):
+            self._scopes[0][var] = self._register()
+        self._emit(vm.Return(self._value(function.body)))
+        vm.mark_last_calls(self._function)
+
+    # registers and instructions
+
+    def _register(self) -> int:
+        self._function.registers += 1
+        return self._function.registers - 1
+
+    def _emit(self, instruction: vm.Instruction) -> int:
+        self._function.instructions.append(instruction)
+        return instruction.target
+
+    @property
+    def _here(self) -> int:
+        return len(self._function.instructions)
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Forget inside what a branch computes: the other branches have not computed it."""
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    # expressions
+
+    def _value(self, expr: Any) -> int:
+        """Return the register that holds an expression's value."""
+        for scope in reversed(self._scopes):
+            known: int | None = scope.get(expr)
+            if known is not None:
+                return known
+        register: int = self._compute(expr)
+        self._scopes[-1][expr] = register
+        return register
+
+    def _values(self, exprs: Sequence[Any]) -> tuple[int, ...]:
+        return tuple([self._value(e) for e in exprs])
+
+    def _compute(self, expr: Any) -> int:
+        match expr:
+            case Constant():
+                return self._emit(vm.LoadConstant(self._register(), self._program.constant(expr.data)))
+            case Call():
+                return self._call(expr)
+            case Let():
+                return self._let(expr)
+            case If():
+                return self._if(expr)
+            case Match():
+                return self._match(expr)
+            case Function():
+                return self._closure(expr, self._register(), "fn")
+            case GlobalVar() | Constructor():
+                if isinstance(expr, Constructor) and not expr.inputs:
+                    return self._emit(vm.MakeADT(self._register(), expr.tag, expr.name_hint, ()))
+                return self._emit(vm.MakeClosure(self._register(), self._program.function(expr), ()))
+            case _:
+                return self._data(expr)
+
+    def _data(self, expr: Any) -> int:
+        match expr:
+            case Tuple():
+                fields = self._values(expr.fields)
+                return self._emit(vm.MakeADT(self._register(), 0, "", fields))
+            case TupleGetItem():
+                source = self._value(expr.tuple_value)
+                return self._emit(vm.GetField(self._register(), source, expr.index))
+            case RefCreate():
+                source = self._value(expr.value)
+                return self._emit(vm.MakeRef(self._register(), source))
+            case RefRead():
+                source = self._value(expr.ref)
+                return self._emit(vm.ReadRef(self._register(), source))
+            case RefWrite():
+                ref, source = self._values((expr.ref, expr.value))
+                return self._emit(vm.WriteRef(self._register(), ref, source))
+            case _:
+                raise ArgumentError(f"relay.vm.compile: {type(expr).__name__} {show(expr)} has no value here")
+
+    def _call(self, call: Call) -> int:
+        op = call.op
+        if isinstance(op, RelayOp) or (isinstance(op, Function) and op.attrs.get("Primitive")):
+            args = self._values(call.args)
+            return self._emit(vm.CallKernel(self._register(), self._program.kernel(call), args))
+        if isinstance(op, Constructor):
+            return self._emit(vm.MakeADT(self._register(), op.tag, op.name_hint, self._values(call.args)))
+        if isinstance(op, GlobalVar):
+            args = self._values(call.args)
+            return self._emit(vm.CallFunction(self._register(), self._program.function(op), args))
+        closure = self._value(op)
+        return self._emit(vm.CallClosure(self._register(), closure, self._values(call.args)))
+
+    def _let(self, let: Any) -> int:
+        while isinstance(let, Let):
+            if isinstance(let.value, Function) and not let.value.attrs.get("Primitive"):
+                # A recursive function captures the register that it is about to be in.
+                register = self._register()
+                self._scopes[-1][let.var] = register
+                self._closure(let.value, register, let.var.name_hint)
+            else:
+                self._scopes[-1][let.var] = self._value(let.value)
+            let = let.body
+        return self._value(let)
+
+    def _closure(self, function: Function, register: int, name: str) -> int:
+        captured = tuple(free_vars(function))
+        index = self._program.inner(function, captured, name)
+        return self._emit(vm.MakeClosure(register, index, self._values(captured)))
+
+    def _if(self, expr: If) -> int:
+        result = self._register()
+        unless = vm.JumpUnless(-1, self._value(expr.cond), -1)
+        self._emit(unless)
+        with self._scope():
+            self._emit(vm.Move(result, self._value(expr.true_branch)))
+        end = vm.Jump(-1, -1)
+        self._emit(end)
+        unless.to = self._here
+        with self._scope():
+            self._emit(vm.Move(result, self._value(expr.false_branch)))
+        end.to = self._here
+        return result
+
+    # matches
+
+    def _match(self, match: Match) -> int:
+        result, data = self._register(), self._value(match.data)
+        ends: list[vm.Jump] = []
+        for clause in match.clauses:
+            with self._scope():
+                tests = self._pattern(clause.lhs, data)
+                self._emit(vm.Move(result, self._value(clause.rhs)))
+            ends.append(vm.Jump(-1, -1))
+            self._emit(ends[-1])
+            for test in tests:
+                test.to = self._here
+        self._emit(vm.Fail(-1, "no clause of a match fits the value"))
+        for end in ends:
+            end.to = self._here
+        return result
+
+    def _pattern(self, pattern: Any, source: int) -> list[vm.JumpUnlessTag]:
+        """Name what a pattern names, and return the jumps that are taken where it does not fit."""
+        if isinstance(pattern, PatternVar):
+            self._scopes[-1][pattern.var] = source
+        tests: list[vm.JumpUnlessTag] = []
+        if isinstance(pattern, PatternConstructor):
+            tests.append(vm.JumpUnlessTag(-1, source, pattern.constructor.tag, -1))
+            self._emit(tests[-1])
+        if isinstance(pattern, (PatternConstructor, PatternTuple)):
+            for index, part in enumerate(pattern.patterns):
+                if isinstance(part, (PatternVar, PatternConstructor, PatternTuple)):
+                    tests += self._pattern(part, self._emit(vm.GetField(self._register(), source, index)))
+        return tests

@@ -1,0 +1,210 @@
+"""The virtual machine: runs graphs with control flow, recursion, closures, data types and shapes not known before.
+
+Every function is a list of instructions over registers; calls are frames on a stack of the machine's own, and a call in
+last place takes its caller's frame, so that loops written as recursion need no memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import events
+from compiler.ir.error import ArgumentError, TVMError, expected, show
+from compiler.runtime.device import Device
+from compiler.runtime.module import BenchmarkResult, measure
+from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.vm_instructions import Frame, VMFunction
+from compiler.runtime.vm_values import ADT, Closure
+
+MOST_FRAMES = 200_000
+"""Calls inside of calls; a recursion that is deeper does not end."""
+
+Kernel = Callable[[Sequence[Any]], Any]
+
+
+@dataclass(slots=True)
+class Executable:
+    """A program of the virtual machine.
+
+    Attributes
+    ----------
+    functions : list of VMFunction
+    entries : dict of str to int
+        Functions that can be called from outside, by name.
+    constants : list of NDArray
+    kernels : list of callable
+        Take values and return one.
+    dtypes : dict of str to list of str or None
+        What arrays given to an entry are converted to.
+    """
+
+    functions: list[VMFunction] = field(default_factory=list)
+    entries: dict[str, int] = field(default_factory=dict)
+    constants: list[NDArray] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    dtypes: dict[str, list[str | None]] = field(default_factory=dict)
+    lib: Any = None
+
+    @property
+    def bytecode(self) -> str:
+        """The instructions as text."""
+        lines: list[str] = []
+        for function in self.functions:
+            lines.append(f"{function.name}({', '.join(function.params)}): {function.registers} registers")
+            lines += [f"{i:5}  {instruction}" for i, instruction in enumerate(function.instructions)]
+        lines += ["kernels:", *(f"{i:5}  {kernel}" for i, kernel in enumerate(self.kernels))]
+        return "\n".join(lines)
+
+    @property
+    def stats(self) -> str:
+        """How much of everything there is, in a few lines."""
+        count = sum(len(f.instructions) for f in self.functions)
+        size = sum(c.nbytes for c in self.constants)
+        return (
+            f"functions: {len(self.functions)}\ninstructions: {count}\n"
+            f"kernels: {len(self.kernels)}\nconstants: {len(self.constants)} ({size} bytes)"
+        )
+
+
+class VirtualMachine:
+    """Runs an executable.
+
+    Parameters
+    ----------
+    exe : Executable
+    device : Device
+    """
+
+    def __init__(self, exe: Executable, device: Device, memory_cfg: Any = None) -> None:
+        if not isinstance(exe, Executable):
+            expected("VirtualMachine", "exe", "what relay.vm.compile returns", type(exe).__name__)
+        self.executable = exe
+        self.device = device.require("VirtualMachine")
+        self._frames: list[Frame] = []
+        self._result: Any = None
+        self._inputs: dict[str, tuple[Any, ...]] = {}
+
+    # calls from outside
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Set the arguments that a function is called with when it is given none."""
+        self._inputs[func_name] = self._arguments(func_name, args, kwargs)
+
+    def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a function.
+
+        Returns
+        -------
+        NDArray, ADT, …
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such function, or the arguments do not fit.
+        TVMError
+            If the program fails: no clause of a match fits, or a recursion does not end.
+        """
+        values = self._arguments(func_name, args, kwargs)
+        if not events.observers:
+            return self._run(func_name, values)
+        events.notify("before_call", self, func_name, values)
+        started = time.perf_counter()
+        try:
+            return self._run(func_name, values)
+        finally:
+            events.notify("after_call", self, func_name, time.perf_counter() - started)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function ``main``."""
+        return self.invoke("main", *args, **kwargs)
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """Return a function by name."""
+        self._entry(name)
+        return lambda *args: self.invoke(name, *args)
+
+    def benchmark(
+        self, device: Device, *args: Any, func_name: str = "main", repeat: int = 5, number: int = 5, **kwargs: Any
+    ) -> BenchmarkResult:
+        """Measure calls of a function."""
+        values = self._arguments(func_name, args, kwargs)
+        answer = events.ask("measure", self, func_name, number, repeat, values)
+        if answer is not None:
+            return BenchmarkResult(list(answer))
+        with events.unwatched():
+            count, seconds = measure(lambda: self._run(func_name, values) and None, number, repeat, 0.0)
+        events.notify("measured", self, func_name, count, seconds)
+        return BenchmarkResult(seconds)
+
+    def _entry(self, name: str) -> VMFunction:
+        index = self.executable.entries.get(name)
+        if index is None:
+            names = ", ".join(self.executable.entries)
+            raise ArgumentError(f"vm: there is no function {show(name)}; there are {names}")
+        return self.executable.functions[index]
+
+    def _arguments(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        function = self._entry(name)
+        if not args and not kwargs and name in self._inputs:
+            return self._inputs[name]
+        rest = function.params[len(args) :]
+        missing = [p for p in rest if p not in kwargs]
+        unknown = [k for k in kwargs if k not in rest]
+        if missing or unknown or len(args) > len(function.params):
+            given = f"{len(args)} arguments" + (f" and {', '.join(kwargs)}" if kwargs else "")
+            raise ArgumentError(f"vm: {name} takes ({', '.join(function.params)}), got {given}")
+        dtypes = self.executable.dtypes.get(name, [None] * len(function.params))
+        values = [*args, *(kwargs[p] for p in rest)]
+        return tuple(_value(v, dtype) for v, dtype in zip(values, dtypes, strict=True))
+
+    # running
+
+    def _run(self, name: str, args: tuple[Any, ...]) -> Any:
+        outer, self._frames = self._frames, []
+        self.enter(self.executable.entries[name], args, -1)
+        frames = self._frames
+        try:
+            while frames:
+                frame = frames[-1]
+                instructions = frame.function.instructions
+                while frames and frames[-1] is frame:
+                    instruction = instructions[frame.at]
+                    frame.at += 1
+                    instruction.execute(self, frame)
+        finally:
+            self._frames = outer
+        return self._result
+
+    def enter(self, function: int, args: tuple[Any, ...], target: int, last: bool = False) -> None:
+        """Begin a call; one whose result the caller only returns (``last``) takes the caller's place."""
+        frames = self._frames
+        if last:
+            target = frames.pop().target
+        elif len(frames) >= MOST_FRAMES:
+            raise TVMError(f"vm: more than {MOST_FRAMES} calls are inside of each other: the recursion does not end")
+        frames.append(Frame(self.executable.functions[function], args, target))
+
+    def leave(self, value: Any) -> None:
+        """End the running call."""
+        target = self._frames.pop().target
+        if self._frames:
+            self._frames[-1].registers[target] = value
+        else:
+            self._result = value
+
+
+def _value(given: Any, dtype: str | None) -> Any:
+    """Return an argument as the machine has it: arrays aligned, Python sequences as tuples."""
+    if isinstance(given, (tuple, list)) and dtype is None:
+        return ADT(0, [_value(v, None) for v in given])
+    if isinstance(given, (ADT, Closure)):
+        return given
+    if isinstance(given, NDArray) and (dtype is None or given.dtype == dtype):
+        return given
+    values = given.view() if isinstance(given, NDArray) else np.asarray(given)
+    return array(values if dtype is None else values.astype(dtype))

@@ -1,0 +1,158 @@
+"""The virtual machine: control flow, recursion, closures, data types, shapes that are not known before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.driver.relay_vm import VirtualMachine
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.relay.prelude import Prelude
+
+INT = relay.scalar_type("int32")
+RNG = np.random.default_rng(3)
+
+
+def normal(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype("float32")
+
+
+def machine(mod: Any, **options: Any) -> VirtualMachine:
+    return VirtualMachine(relay.vm.compile(mod, "llvm", **options), tvm.cpu(0))
+
+
+def factorial() -> IRModule:
+    n, acc = relay.var("n", INT), relay.var("acc", INT)
+    loop = GlobalVar("loop")
+    again = relay.Call(loop, [n - relay.const(1), acc * n])
+    body = relay.If(relay.op.less(n, relay.const(2)), acc, again)
+    m = relay.var("m", INT)
+    module = IRModule({loop: relay.Function([n, acc], body, INT)})
+    module["main"] = relay.Function([m], relay.Call(loop, [m, relay.const(1)]), INT)
+    return module
+
+
+def test_recursion() -> None:
+    run = machine(factorial())
+    assert [int(run.run(n).numpy()) for n in (0, 1, 5, 10)] == [1, 1, 120, 3628800]
+
+
+def test_a_call_in_last_place_needs_no_memory() -> None:
+    run = machine(factorial())
+    assert int(run.run(3000).numpy()) == 0  # far more multiplications than 32 bits hold
+
+
+def test_recursion_that_does_not_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compiler.runtime.vm.MOST_FRAMES", 100)
+    n, f = relay.var("n", INT), GlobalVar("f")
+    module = IRModule({f: relay.Function([n], relay.Call(f, [n]) + relay.const(1), INT)})
+    module["main"] = relay.Function([m := relay.var("m", INT)], relay.Call(f, [m]), INT)
+    with pytest.raises(TVMError, match="the recursion does not end"):
+        machine(module).run(1)
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_branches_evaluate_what_they_need(flag: bool) -> None:
+    c, x = relay.var("c", "bool"), relay.var("x", shape=(3, 4))
+    shared = relay.nn.relu(x)
+    body = relay.If(c, shared + relay.const(1.0), relay.negative(shared)) * shared
+    data = normal(3, 4)
+    relu = np.maximum(data, 0)
+    expected = (relu + 1 if flag else -relu) * relu
+    got = machine(relay.Function([c, x], body)).run(flag, data)
+    np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+
+
+def test_closures_capture_values_and_themselves() -> None:
+    n, step, k = relay.var("n", INT), relay.var("step", INT), relay.var("k", INT)
+    down = relay.var("down")
+    inner = relay.Function(
+        [k], relay.If(relay.op.less(k, relay.const(1)), relay.const(0), relay.Call(down, [k - step]) + k), INT
+    )
+    main = relay.Function([n, step], relay.Let(down, inner, relay.Call(down, [n])), INT)
+    assert int(machine(main).run(10, 3).numpy()) == 10 + 7 + 4 + 1
+
+
+def test_lists_are_built_mapped_and_summed() -> None:
+    module = IRModule()
+    p = Prelude(module)
+    x = relay.var("x", INT)
+    values = p.nil()
+    for i in (3, 2, 1):
+        values = p.cons(relay.const(i) * x, values)
+    square = relay.Function([k := relay.var("k", INT)], k * k, INT)
+    squares = relay.Call(p.map, [square, values])
+    module["main"] = relay.Function([x], relay.Tuple([relay.Call(p.sum, [squares]), squares]))
+    total, items = machine(module).run(2)
+    assert int(total.numpy()) == 4 + 16 + 36
+    assert (items.name, len(items)) == ("Cons", 2)
+    assert int(items[1][0].numpy()) == 16
+
+
+def test_references_change() -> None:
+    x = relay.var("x", INT)
+    cell, _w, got = relay.var("cell"), relay.var("w"), relay.var("got")
+    body = relay.Let(
+        cell,
+        relay.RefCreate(x),
+        relay.Let(
+            _w,
+            relay.RefWrite(cell, relay.RefRead(cell) + relay.const(5)),
+            relay.Let(got, relay.RefRead(cell), got * relay.const(2)),
+        ),
+    )
+    assert int(machine(relay.Function([x], body)).run(4).numpy()) == 18
+
+
+def test_shapes_that_are_known_only_while_the_program_runs() -> None:
+    x, w = relay.var("x", relay.TensorType((relay.Any(), 4))), relay.var("w", shape=(3, 4))
+    run = machine(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))
+    weight = normal(3, 4)
+    for rows in (1, 5):
+        data = normal(rows, 4)
+        np.testing.assert_allclose(run.run(data, weight).numpy(), np.maximum(data @ weight.T, 0), rtol=1e-5)
+    assert "NumPy" in run.executable.bytecode
+
+
+def test_inputs_by_name_and_parameters_that_are_known() -> None:
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    weight, data = normal(3, 4), normal(2, 4)
+    run = machine(IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w))), params={"w": weight})
+    run.set_input("main", x=data)
+    np.testing.assert_allclose(run.run().numpy(), data @ weight.T, rtol=1e-5)
+    assert run.benchmark(tvm.cpu(0), data, repeat=2, number=1).mean > 0
+    assert "kernels: 1" in run.executable.stats
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    run = machine(factorial())
+    with pytest.raises(ArgumentError, match=r"main takes \(m\), got 2 arguments"):
+        run.run(1, 2)
+    with pytest.raises(ArgumentError, match=r"main takes \(m\), got 0 arguments and n"):
+        run.run(n=1)
+    with pytest.raises(ArgumentError, match=r"no function 'side'; there are main"):
+        run.invoke("side")
+
+
+@pytest.mark.parametrize("kind", ["graph", "vm"])
+def test_executors_agree(kind: str) -> None:
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    y = relay.nn.dense(x, w)
+    module = IRModule.from_expr(relay.Function([x, w], relay.Tuple([y, relay.nn.relu(y)])))
+    executor = relay.create_executor(kind, mod=module, device=tvm.cpu(0), target="llvm")
+    data, weight = normal(2, 4), normal(3, 4)
+    plain, positive = executor.evaluate()(data, w=weight)
+    np.testing.assert_allclose(plain.numpy(), data @ weight.T, rtol=1e-5)
+    np.testing.assert_allclose(positive.numpy(), np.maximum(data @ weight.T, 0), rtol=1e-5)
+    two = executor.evaluate(relay.const(1.0) + relay.const(1.0))
+    assert float(two.numpy()) == 2.0
+
+
+def test_executor_of_no_kind() -> None:
+    with pytest.raises(ArgumentError, match="kind must be one of 'debug', 'graph', 'vm', got 'fast'"):
+        relay.create_executor("fast")
