@@ -1,0 +1,396 @@
+"""Evaluates graphs with NumPy, operator by operator: the reference that passes and kernels are checked against.
+
+Nothing here recurses: what remains to be done stands on a list, so that neither long chains nor deep recursion of the
+program need stack.  Within one call of a function every expression is evaluated once, when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.op import Op
+from compiler.relay.adt import (
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+)
+from compiler.relay.expr import (
+    Call,
+    Constant,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from compiler.relay.operator import RelayOp
+from compiler.runtime.ndarray import NDArray
+
+
+class InterpreterError(TVMError):
+    """A graph that cannot be evaluated with these values."""
+
+
+class Frame:
+    """The values of one call of a function.
+
+    Parameters
+    ----------
+    parent : Frame or None
+        Of the call that made the function: its variables and values are visible.
+    """
+
+    __slots__ = ("parent", "pending", "values")
+
+    def __init__(self, parent: Frame | None = None) -> None:
+        self.parent = parent
+        self.values: dict[Any, Any] = {}
+        self.pending: dict[Any, tuple[Any, Frame]] = {}
+        """Of a call, a branch or a match that has begun: what its value is the value of."""
+
+    def find(self, expr: Any) -> Any:
+        """Return the value of a variable or an expression, or :data:`UNKNOWN`."""
+        frame: Frame | None = self
+        while frame is not None:
+            if expr in frame.values:
+                return frame.values[expr]
+            frame = frame.parent
+        return UNKNOWN
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "<unknown>"
+
+
+UNKNOWN = _Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function with the values that it can see."""
+
+    func: Function
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class ConstructorValue:
+    """A value of an algebraic data type.
+
+    Attributes
+    ----------
+    constructor : Constructor
+    fields : tuple
+    """
+
+    constructor: Constructor
+    fields: tuple[Any, ...] = ()
+
+    @property
+    def tag(self) -> int:
+        """The position of the constructor in its type."""
+        return self.constructor.tag
+
+
+@dataclass(slots=True)
+class RefValue:
+    """A mutable cell."""
+
+    value: Any = field()
+
+
+class Interpreter:
+    """Evaluates expressions and functions.
+
+    Values are NumPy arrays, tuples of values, :class:`Closure`, :class:`ConstructorValue` and :class:`RefValue`.
+
+    Parameters
+    ----------
+    mod : IRModule, optional
+        The functions that expressions name.
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        self._mod = IRModule() if mod is None else mod
+
+    def evaluate(self, expr: Any = "main", args: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+        """Return the value of an expression, or of a function applied to arguments.
+
+        Parameters
+        ----------
+        expr : Expr, Function, GlobalVar or str
+            A string names a function of the module.
+        args : sequence or mapping, optional
+            Arrays, numbers, tuples, or values that were returned before; a mapping names the parameters.
+
+        Raises
+        ------
+        InterpreterError
+            If an operator has no reference or refuses its arguments, a variable is free, or no clause fits.
+        ArgumentError
+            If the arguments do not fit the parameters.
+        """
+        if isinstance(expr, str):
+            expr = self._mod.get_global_var(expr)
+        value = self._run(expr, Frame())
+        return value if args is None else self.apply(value, args)
+
+    def apply(self, function: Any, args: Sequence[Any] | Mapping[str, Any]) -> Any:
+        """Return the value of a function value applied to arguments; see :meth:`evaluate`."""
+        if not isinstance(function, Closure):
+            raise ArgumentError(f"evaluate: arguments are for functions, got a {type(function).__name__}")
+        values = _arguments(function.func, args)
+        frame = Frame(function.frame)
+        frame.values.update(zip(function.func.params, values, strict=True))
+        return self._run(function.func.body, frame)
+
+    def _run(self, expr: Any, frame: Frame) -> Any:
+        todo: list[tuple[Any, Frame]] = [(expr, frame)]
+        while todo:
+            part, where = todo[-1]
+            if self._value(part, where) is not UNKNOWN:
+                todo.pop()
+                continue
+            begun = where.pending.get(part)
+            if begun is not None:
+                value = self._value(*begun)
+                if value is UNKNOWN:
+                    todo.append(begun)
+                else:
+                    where.values[part] = value
+                    del where.pending[part]
+                continue
+            needed = [(p, where) for p in _needed(part) if self._value(p, where) is UNKNOWN]
+            if needed:
+                todo.extend(reversed(needed))
+            else:
+                self._step(part, where)
+        return self._value(expr, frame)
+
+    def _value(self, expr: Any, frame: Frame) -> Any:
+        """Return the value of an expression if that takes no work."""
+        match expr:
+            case Constant():
+                return expr.value
+            case Op() | Constructor():
+                return expr
+            case GlobalVar():
+                return self._global(expr)
+            case _:
+                found = frame.find(expr)
+                if found is UNKNOWN and isinstance(expr, Function):
+                    found = frame.values[expr] = Closure(expr, frame)
+                if found is UNKNOWN and isinstance(expr, Var):
+                    raise InterpreterError(f"interpreter: variable %{expr.name_hint} has no value")
+                return found
+
+    def _global(self, var: GlobalVar) -> Closure:
+        func = self._mod.functions.get(var)
+        if func is None:
+            func = self._mod[var.name_hint]
+        if not isinstance(func, Function):
+            raise InterpreterError(f"interpreter: @{var.name_hint} is a {type(func).__name__}, not a graph")
+        return Closure(func, Frame())
+
+    def _step(self, expr: Any, frame: Frame) -> None:
+        """Evaluate an expression whose operands have values, or begin to."""
+        rule = _STEPS.get(type(expr))
+        if rule is None:
+            raise InterpreterError(f"interpreter: there is no value of a {type(expr).__name__}")
+        result = rule(self, expr, frame)
+        if isinstance(result, _Continue):
+            frame.pending[expr] = (result.expr, result.frame)
+        else:
+            frame.values[expr] = result
+
+    def _call(self, call: Call, frame: Frame) -> Any:
+        function = self._value(call.op, frame)
+        args = tuple([self._value(a, frame) for a in call.args])
+        match function:
+            case Closure():
+                inner = Frame(function.frame)
+                if len(args) != len(function.func.params):
+                    raise InterpreterError(
+                        f"interpreter: a function of {len(function.func.params)} parameters is called with {len(args)}"
+                    )
+                inner.values.update(zip(function.func.params, args, strict=True))
+                return _Continue(function.func.body, inner)
+            case Constructor():
+                return ConstructorValue(function, args)
+            case RelayOp():
+                return apply_operator(function, call.attrs, args)
+            case _:
+                raise InterpreterError(f"interpreter: {show(function)} is called, but is no function")
+
+    def _let(self, let: Let, frame: Frame) -> Any:
+        frame.values[let.var] = self._value(let.value, frame)
+        return _Continue(let.body, frame)
+
+    def _if(self, expr: If, frame: Frame) -> Any:
+        chosen = bool(self._value(expr.cond, frame))
+        return _Continue(expr.true_branch if chosen else expr.false_branch, frame)
+
+    def _match(self, match: Match, frame: Frame) -> Any:
+        data = self._value(match.data, frame)
+        for clause in match.clauses:
+            bound: dict[Any, Any] = {}
+            if _fits(clause.lhs, data, bound):
+                frame.values.update(bound)
+                return _Continue(clause.rhs, frame)
+        raise InterpreterError(f"interpreter: no clause of a match fits {_described(data)}")
+
+    def _item(self, expr: TupleGetItem, frame: Frame) -> Any:
+        values = self._value(expr.tuple_value, frame)
+        if not isinstance(values, tuple) or not 0 <= expr.index < len(values):
+            raise InterpreterError(f"interpreter: there is no element {expr.index} in {_described(values)}")
+        return values[expr.index]
+
+    def _write(self, expr: RefWrite, frame: Frame) -> Any:
+        self._value(expr.ref, frame).value = self._value(expr.value, frame)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Continue:
+    """The value of an expression is that of another one."""
+
+    expr: Any
+    frame: Frame
+
+
+_STEPS: dict[type, Callable[[Interpreter, Any, Frame], Any]] = {
+    Call: Interpreter._call,
+    Let: Interpreter._let,
+    If: Interpreter._if,
+    Match: Interpreter._match,
+    Tuple: lambda run, expr, frame: tuple([run._value(f, frame) for f in expr.fields]),
+    TupleGetItem: Interpreter._item,
+    RefCreate: lambda run, expr, frame: RefValue(run._value(expr.value, frame)),
+    RefRead: lambda run, expr, frame: run._value(expr.ref, frame).value,
+    RefWrite: Interpreter._write,
+}
+
+
+def _needed(expr: Any) -> tuple[Any, ...]:
+    """Return what must have a value before an expression can be evaluated."""
+    match expr:
+        case Call():
+            return (expr.op, *expr.args)
+        case Let():
+            return (expr.value,)
+        case If():
+            return (expr.cond,)
+        case Match():
+            return (expr.data,)
+        case Tuple():
+            return expr.fields
+        case TupleGetItem():
+            return (expr.tuple_value,)
+        case RefCreate():
+            return (expr.value,)
+        case RefRead():
+            return (expr.ref,)
+        case RefWrite():
+            return (expr.ref, expr.value)
+        case _:
+            return ()
+
+
+def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
+    """Return what an operator makes of values, by its NumPy reference.
+
+    Raises
+    ------
+    InterpreterError
+        If it has none, or if that refuses the values.
+    """
+    if op.reference is None:
+        raise InterpreterError(f"interpreter: operator {op.name} has no reference in NumPy")
+    try:
+        with np.errstate(all="ignore"):  # infinities are values like any other
+            result = op.reference(attrs, *args)
+    except (TVMError, ValueError, TypeError, IndexError, ArithmeticError, np.exceptions.AxisError) as exc:
+        values = ", ".join(_described(a) for a in args)
+        raise InterpreterError(f"interpreter: {op.name}({values}): {exc}") from exc
+    return _as_value(result)
+
+
+def _as_value(value: Any) -> Any:
+    """Return what a user or an operator gives as a value."""
+    match value:
+        case np.ndarray() | Closure() | ConstructorValue() | RefValue() | Op() | Constructor():
+            return value
+        case NDArray():
+            return value.view()
+        case tuple() | list():
+            return tuple([_as_value(v) for v in value])
+        case bool():
+            return np.asarray(value)
+        case int():
+            return np.asarray(value, "int32")
+        case float():
+            return np.asarray(value, "float32")
+        case _:
+            return np.asarray(value)
+
+
+def _arguments(func: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    names = [p.name_hint for p in func.params]
+    if isinstance(args, Mapping):
+        unknown = [name for name in args if name not in names]
+        missing = [name for name in names if name not in args]
+        if unknown or missing:
+            raise ArgumentError(
+                f"evaluate: the parameters are {', '.join(names) or 'none'}; missing: {', '.join(missing) or 'none'}, "
+                f"unknown: {', '.join(unknown) or 'none'}"
+            )
+        args = [args[name] for name in names]
+    if len(args) != len(names):
+        raise ArgumentError(
+            f"evaluate: the function takes {len(names)} arguments ({', '.join(names)}), got {len(args)}"
+        )
+    return [_as_value(a) for a in args]
+
+
+def _fits(pattern: Pattern, value: Any, bound: dict[Any, Any]) -> bool:
+    match pattern:
+        case PatternVar():
+            bound[pattern.var] = value
+            return True
+        case PatternTuple():
+            parts = value if isinstance(value, tuple) else None
+        case PatternConstructor():
+            if not isinstance(value, ConstructorValue) or value.constructor is not pattern.constructor:
+                return False
+            parts = value.fields
+        case _:
+            return True
+    if parts is None or len(parts) != len(pattern.patterns):
+        return False
+    return all(_fits(p, v, bound) for p, v in zip(pattern.patterns, parts, strict=True))
+
+
+def _described(value: Any) -> str:
+    match value:
+        case np.ndarray():
+            return f"{value.dtype}{list(value.shape)}"
+        case tuple():
+            return f"({', '.join(_described(v) for v in value)})"
+        case ConstructorValue():
+            return f"{value.constructor.name_hint}({', '.join(_described(v) for v in value.fields)})"
+        case _:
+            return type(value).__name__
