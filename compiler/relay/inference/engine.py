@@ -178,7 +178,9 @@ class Inference:
     def _param(self, param: Var) -> Type:
         found = self.types.get(param)
         if found is None:
-            found = self.types[param] = self.annotated(param.type_annotation, param)
+            # What uses it may have its type already, and say nothing about it again.
+            known = param.type_annotation or (param.checked_type_ if self.reuse else None)
+            found = self.types[param] = self.annotated(known, param)
         return found
 
     def _function(self, func: Function) -> Rule:

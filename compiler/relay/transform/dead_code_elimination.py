@@ -26,7 +26,8 @@ class DeadCodeElimination(FunctionPass):
     inline_once : bool
         Whether values that are used once are put in the place of their names.
     ignore_impurity : bool
-        Whether values that may have effects are removed as well.
+        Whether values that may have effects are removed as well: right only where no effect is seen any more, as after
+        PartialEvaluate has found what all references hold.
     """
 
     def __init__(self, inline_once: bool = False, ignore_impurity: bool = False) -> None:

@@ -13,7 +13,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
 from compiler.ir.types import Type
-from compiler.relay.analysis import post_order
+from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
@@ -61,7 +61,7 @@ class _Accumulation:
         self._grads: dict[Any, dict[tuple[int, ...], Any]] = {}
         self._needed: set[Any] = set(params)
         for part in order:
-            if any(p in self._needed for p in _tensors_of(part)):
+            if any(p in self._needed for p in operands(part)):
                 self._needed.add(part)
         self._add(body, (), ones(body), infer_expr(body))
         for part in reversed(order):
@@ -114,18 +114,6 @@ def _element(expr: Any, path: tuple[int, ...]) -> Any:
     for index in path:
         expr = TupleGetItem(expr, index)
     return expr
-
-
-def _tensors_of(part: Any) -> tuple[Any, ...]:
-    match part:
-        case Call():
-            return part.args
-        case Tuple():
-            return part.fields
-        case TupleGetItem():
-            return (part.tuple_value,)
-        case _:
-            return ()
 
 
 register_named_pass("FirstOrderGradient", FirstOrderGradient)

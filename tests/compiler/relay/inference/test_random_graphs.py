@@ -103,7 +103,8 @@ def _graphs(draw: Any) -> tuple[Any, Any, tuple[int, ...]]:
 def test_types_are_those_of_the_values(made: tuple[Any, Any, tuple[int, ...]]) -> None:
     graph, x, shape = made
     infer_expr(graph)
-    values = _evaluate(graph, x, np.ones(shape, "float32"))
+    with np.errstate(all="ignore"):
+        values = _evaluate(graph, x, np.ones(shape, "float32"))
     for part, value in values.items():
         if isinstance(value, (np.ndarray, np.generic)):
             assert part.checked_type == TensorType(value.shape, str(value.dtype)), part
