@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Literal
 
 import msgspec
@@ -13,7 +14,7 @@ from app.differences import Diff, diff
 from app.drawing import Chunk, chunks, line_links
 from app.instructions import describe_instructions
 from app.outputs import fingerprints
-from app.timeline import Row, Stop, describe, stops, timeline
+from app.timeline import Row, Stop, describe, fact, stops, timeline
 
 
 def origin_rows(answer: Answer) -> list[list[Any]]:
@@ -79,6 +80,21 @@ class Text:
         return TEXT_PANES[self.pane][0]
 
     @property
+    def _graph_facts(self) -> list[str]:
+        if self.stop is None or not self.stop.step.facts:
+            return []
+        known = {name: fact(name, value) for name, value in self.stop.step.facts.items()}
+        moved = sum(value for name, value in self.stop.step.facts.items() if name.startswith("bytes"))
+        counts = [f"{known[name]} {name}" for name in ("operators", "kernels") if name in known]
+        return [*counts, f"{fact('bytes', moved)} moved"]
+
+    @property
+    def phases(self) -> list[tuple[str, list[Stop]]]:
+        """The steps to choose from, by phase."""
+        titled = groupby(self.choices, lambda stop: stop.step.phase)
+        return [("Passes" if phase is None else f"Phase {phase}", list(stops)) for phase, stops in titled]
+
+    @property
     def chunks(self) -> list[Chunk]:
         return chunks(self.listing) if self.listing else []
 
@@ -107,6 +123,7 @@ class Text:
         known = sorted(self.listing.summary.items(), key=lambda item: _RANK.get(item[0], len(_RANK)))
         facts = [fact for name, value in known if (fact := _fact(name, value))]
         if self.pane in ("graph", "loops"):
+            facts += self._graph_facts
             facts.append(_count(len(self.listing.lines), "line"))
         facts.append(f"{self.listing.linked:.0%} linked".replace("%", "\u202f%"))
         return facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from app.artifacts import Step, Unit
 
@@ -15,6 +16,8 @@ class Stop:
     id: str
     step: Step
     position: int
+    before: Step | None = None
+    """The step before it in its unit."""
 
     @property
     def name(self) -> str:
@@ -43,10 +46,26 @@ class Stop:
 
     @property
     def _counted(self) -> tuple[str, int]:
-        """What tells best how large the program is, and how it changed: a graph's operators, else lines."""
+        """What tells best how large the program is, and how it changed: a graph's operators or kernels, else lines."""
         delta = self.step.delta
-        noun = "operator" if delta.get("operators") else "line"
+        noun = next((noun for noun in ("operator", "kernel") if delta.get(f"{noun}s")), "line")
         return noun, delta.get(f"{noun}s", 0)
+
+    @property
+    def words(self) -> str:
+        """What the step does and, of a graph, how things were before and are after it; a line each."""
+        return "\n".join(line for line in (self.step.detail or self.name, *self.comparisons) if line)
+
+    @property
+    def comparisons(self) -> list[str]:
+        """Each fact about a graph before and after the step: ``kernels 12 → 7``."""
+        old = self.before.facts if self.before is not None else {}
+        return [
+            f"{name} {fact(name, old[name])} → {fact(name, value)}"
+            if old.get(name, value) != value
+            else f"{name} {fact(name, value)}"
+            for name, value in self.step.facts.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -80,13 +99,25 @@ def signed(number: int) -> str:
     return f"+{number:,}" if number > 0 else f"−{-number:,}" if number < 0 else "0"
 
 
+def fact(name: str, value: float) -> str:
+    """Return a fact about a graph as people read it: ``12``, ``657 KB``."""
+    if not name.startswith("bytes"):
+        return f"{value:,.0f}"
+    for unit in ("B", "KB", "MB"):
+        if value < 1024:
+            return f"{value:.3g} {unit}"
+        value /= 1024
+    return f"{value:.3g} GB"
+
+
 def stops(unit: Unit) -> list[Stop]:
     """Return the steps of a unit with ids made of group, name and how often the name came before."""
     seen: dict[tuple[str, str], int] = {}
     out = []
     for position, step in enumerate(unit.steps):
         nth = seen[step.group, step.name] = seen.get((step.group, step.name), -1) + 1
-        out.append(Stop(f"{step.group}:{step.name}:{nth}", step, position))
+        before = unit.steps[position - 1] if position else None
+        out.append(Stop(f"{step.group}:{step.name}:{nth}", step, position, before))
     return out
 
 
@@ -126,7 +157,15 @@ def _single_chips(steps: list[Stop]) -> list[Chip]:
 
 
 def _graph_chips(steps: list[Stop]) -> list[Chip]:
-    return [Chip(stop.step.name, stop, stop.size, dim=not stop.step.changed) for stop in steps]
+    """Return a chip for each pass that changed the graph; runs of those that did not are folded."""
+    chips = []
+    for changed, run in groupby(steps, lambda stop: stop.step.changed):
+        members = list(run)
+        if changed or len(members) == 1:
+            chips += [Chip(stop.name, stop, stop.size, dim=not changed) for stop in members]
+        else:
+            chips.append(Chip(f"{len(members)} passes", members[-1], "=", dim=True, members=members))
+    return chips
 
 
 ROWS: tuple[tuple[str, str, Callable[[list[Stop]], list[Chip]]], ...] = (

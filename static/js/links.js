@@ -11,6 +11,7 @@ export class LinkModel {
     this.panes = new Map();
     this.uses = new Map();
     this.tints = new Map();
+    this.nodeTints = new Map();
   }
 
   setOrigins(rows) {
@@ -39,6 +40,8 @@ export class LinkModel {
       if (row.level === "source" && row.line) sources.add(row.line);
       todo.push(...row.parents);
     }
+    // Of a model and its nodes, the nodes say where something came from.
+    for (const id of [...graphs]) for (const parent of this.rows.get(id).parents) graphs.delete(parent);
     return { loops, graphs, sources };
   }
 
@@ -70,6 +73,9 @@ export class LinkModel {
     for (const { sources } of all) for (const line of sources) this.uses.set(line, (this.uses.get(line) ?? 0) + 1);
     const lines = new Set(all.map((footprint) => this.primary(footprint)));
     this.tints = new Map([...lines].sort((a, b) => a - b).map((line, index) => [line, (index % count) + 1]));
+    // The nodes of an imported graph all come from one line: they have colours of their own.
+    const nodes = new Set(all.filter(({ graphs }) => graphs.size).map(({ graphs }) => Math.max(...graphs)));
+    this.nodeTints = new Map([...nodes].sort((a, b) => a - b).map((node, index) => [node, (index % count) + 1]));
   }
 
   /** The line that made the least else says most; among equals the latest, as primitives follow definitions. */
@@ -79,6 +85,7 @@ export class LinkModel {
   }
 
   tintOf(footprint) {
+    if (footprint.graphs.size) return this.nodeTints.get(Math.max(...footprint.graphs));
     return footprint.sources.size ? this.tints.get(this.primary(footprint)) : undefined;
   }
 
