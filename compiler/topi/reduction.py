@@ -74,11 +74,13 @@ def _arg_reducer(name: str, last: bool, before: Callable[[Any, Any], Any], worst
     return te.comm_reducer(combine, lambda i, t: (tir.const(-1, i), worst(t)), name=name)  # type: ignore[no-any-return]
 
 
-def _lowest(dtype: str) -> Any:
+def lowest(dtype: str) -> Any:
+    """Return the smallest value of a data type: minus infinity where there is one."""
     return -te.infinity(dtype) if dt.is_float(dtype) else te.min_value(dtype)
 
 
-def _highest(dtype: str) -> Any:
+def highest(dtype: str) -> Any:
+    """Return the largest value of a data type: infinity where there is one."""
     return te.infinity(dtype) if dt.is_float(dtype) else te.max_value(dtype)
 
 
@@ -86,8 +88,8 @@ _ARG = {
     (name, last): _arg_reducer(name, last, before, worst)
     for last in (False, True)
     for name, before, worst in (
-        ("argmax", lambda a, b: a > b, _lowest),
-        ("argmin", lambda a, b: a < b, _highest),
+        ("argmax", lambda a, b: a > b, lowest),
+        ("argmin", lambda a, b: a < b, highest),
     )
 }
 

@@ -3,7 +3,7 @@
 A family's file registers its operators and has the public functions that call them.
 """
 
-from compiler.relay.op import image, nn, qnn
+from compiler.relay.op import dynamic, image, nn, qnn
 from compiler.relay.op.binary import (
     add,
     bitwise_and,
@@ -55,6 +55,19 @@ from compiler.relay.op.creation import (
     zeros,
     zeros_like,
 )
+from compiler.relay.op.einsum import (
+    einsum,
+)
+from compiler.relay.op.indexing import (
+    adv_index,
+    gather,
+    gather_nd,
+    invert_permutation,
+    one_hot,
+    searchsorted,
+    take,
+    unravel_index,
+)
 from compiler.relay.op.joining import (
     concatenate,
     meshgrid,
@@ -62,6 +75,11 @@ from compiler.relay.op.joining import (
     split,
     stack,
     tile,
+)
+from compiler.relay.op.masking import (
+    matrix_set_diag,
+    sequence_mask,
+    trilu,
 )
 from compiler.relay.op.reduction import (
     all,
@@ -79,6 +97,16 @@ from compiler.relay.op.reduction import (
     sum,
     variance,
 )
+from compiler.relay.op.scan import (
+    cumprod,
+    cumsum,
+)
+from compiler.relay.op.scatter import (
+    scatter_elements,
+    scatter_nd,
+    segment_sum,
+    sparse_to_dense,
+)
 from compiler.relay.op.shape import (
     expand_dims,
     layout_transform,
@@ -89,6 +117,18 @@ from compiler.relay.op.shape import (
     sliding_window,
     squeeze,
     transpose,
+)
+from compiler.relay.op.slicing import (
+    slice_like,
+    strided_set,
+    strided_slice,
+)
+from compiler.relay.op.sorting import (
+    argsort,
+    argwhere,
+    sort,
+    topk,
+    unique,
 )
 from compiler.relay.op.unary import (
     abs,
@@ -134,11 +174,14 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "adv_index",
     "all",
     "any",
     "arange",
     "argmax",
     "argmin",
+    "argsort",
+    "argwhere",
     "asin",
     "asinh",
     "atan",
@@ -159,7 +202,11 @@ __all__ = [
     "copy",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "divide",
+    "dynamic",
+    "einsum",
     "equal",
     "erf",
     "exp",
@@ -170,10 +217,13 @@ __all__ = [
     "floor_mod",
     "full",
     "full_like",
+    "gather",
+    "gather_nd",
     "get",
     "greater",
     "greater_equal",
     "image",
+    "invert_permutation",
     "isfinite",
     "isinf",
     "isnan",
@@ -189,6 +239,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "matrix_set_diag",
     "max",
     "maximum",
     "mean",
@@ -203,6 +254,7 @@ __all__ = [
     "negative",
     "nn",
     "not_equal",
+    "one_hot",
     "ones",
     "ones_like",
     "power",
@@ -217,26 +269,41 @@ __all__ = [
     "right_shift",
     "round",
     "rsqrt",
+    "scatter_elements",
+    "scatter_nd",
+    "searchsorted",
+    "segment_sum",
+    "sequence_mask",
     "shape_of",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "slice_like",
     "sliding_window",
+    "sort",
+    "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
     "stack",
     "std",
+    "strided_set",
+    "strided_slice",
     "subtract",
     "sum",
+    "take",
     "tan",
     "tanh",
     "tile",
+    "topk",
     "transpose",
+    "trilu",
     "trunc",
     "trunc_divide",
     "trunc_mod",
+    "unique",
+    "unravel_index",
     "variance",
     "where",
     "zeros",

@@ -1,0 +1,74 @@
+"""Einstein's sums: ``einsum``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError
+from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem, as_expr
+from compiler.relay.op.relations import tensor
+from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.ty import TensorType, TupleType
+from compiler.topi import einsum as topi
+
+
+def _operands(t: Type) -> list[TensorType]:
+    if not isinstance(t, TupleType) or not t.fields:
+        raise RelationError(f"data must be a tuple of tensors, got {t}")
+    found = [tensor(f, f"element {n} of data") for n, f in enumerate(t.fields)]
+    if any(f.dtype != found[0].dtype for f in found):
+        raise RelationError(f"all tensors must have one data type, got {t}")
+    return found
+
+
+def _labels(attrs: Attrs, types: list[TensorType]) -> topi.Labels:
+    return topi.read_equation(attrs.equation, [len(t.shape) for t in types])
+
+
+def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    operands = _operands(types[0])
+    labels = _labels(attrs, operands)
+    extents = topi.label_extents(labels, [t.dims for t in operands])
+    return TensorType(tuple(extents[c] for c in labels.result), operands[0].dtype)
+
+
+def _gradient(call: Call, grad: Expr) -> list[Expr]:
+    """The gradient of a factor is the sum of the gradient times all other factors, over what the factor lacks."""
+    data = call.args[0]
+    operands = _operands(data.checked_type)
+    labels = _labels(call.attrs, operands)
+    values = [TupleGetItem(data, n) for n in range(len(operands))]
+    found = []
+    for n, own in enumerate(labels.operands):
+        others = [o for m, o in enumerate(labels.operands) if m != n]
+        if len(set(own)) < len(own) or not set(own) <= set(labels.result).union(*others):
+            raise ArgumentError(
+                f"gradient of einsum: every axis of {own!r} must be in the result or another operand, each once"
+            )
+        rest = [v for m, v in enumerate(values) if m != n]
+        equation = f"{','.join([labels.result, *others])}->{own}"
+        found.append(einsum([grad, *rest], equation))
+    return [Tuple(tuple(found))]
+
+
+_EINSUM = register(
+    "einsum",
+    doc="Sum of products over named axes, such as ij,jk->ik.",
+    inputs=("data",),
+    attributes={"equation": REQUIRED},
+    relation=_relation,
+    pattern=OpPattern.OPAQUE,
+    compute=lambda attrs, inputs, out_type: [topi.einsum(attrs.equation, *inputs)],
+    reference=lambda attrs, parts: np.asarray(np.einsum(attrs.equation, *parts)).astype(parts[0].dtype),
+    gradient=_gradient,
+)
+
+
+def einsum(data: Any, equation: str) -> Call:
+    """Return the sum of products of a tuple's tensors that an equation such as ``ij,jk->ik`` describes."""
+    value = as_expr(data)
+    return _EINSUM(value if isinstance(value, Expr) else Tuple(tuple(value)), equation=equation)

@@ -1,0 +1,162 @@
+"""Parts that are replaced or blanked: ``matrix_set_diag``, ``trilu``, ``sequence_mask``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr
+from compiler.relay.op.common import agree, call_op, ints_of
+from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.topi import transform as topi
+
+# matrix_set_diag
+
+
+def _diagonal_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data, diagonal = tensor(types[0], "data"), tensor(types[1], "diagonal")
+    same_dtype(data, diagonal)
+    several = attrs.k1 != attrs.k2
+    if len(data.dims) < 2 or len(diagonal.dims) != len(data.dims) - (0 if several else 1):
+        raise RelationError(f"the diagonals of {data} do not have the shape of {diagonal}")
+    rows, columns = data.dims[-2:]
+    if several:
+        agree(diagonal.dims[-2], attrs.k2 - attrs.k1 + 1, f"the number of diagonals in {diagonal}")
+    if isinstance(rows, int) and isinstance(columns, int):
+        longest = min(rows + min(attrs.k2, 0), columns - max(attrs.k1, 0))
+        agree(diagonal.dims[-1], longest, f"the length of the longest diagonal and {diagonal}")
+    return data
+
+
+def _diagonal_reference(attrs: Attrs, x: Any, diagonal: Any) -> Any:
+    found = x.copy()
+    rows, columns = x.shape[-2:]
+    several = attrs.k1 != attrs.k2
+    for k in range(attrs.k1, attrs.k2 + 1):
+        length = min(rows + min(k, 0), columns - max(k, 0))
+        right = attrs.super_diag_right_align if k >= 0 else attrs.sub_diag_right_align
+        start = diagonal.shape[-1] - length if several and right else 0
+        row = diagonal[..., attrs.k2 - k, :] if several else diagonal
+        at = np.arange(length)
+        found[..., at + max(-k, 0), at + max(k, 0)] = row[..., start : start + length]
+    return found
+
+
+def _diagonal_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+    align = (attrs.super_diag_right_align, attrs.sub_diag_right_align)
+    return [topi.matrix_set_diag(inputs[0], inputs[1], attrs.k1, attrs.k2, align)]
+
+
+_MATRIX_SET_DIAG = register(
+    "matrix_set_diag",
+    doc="Matrices with some diagonals replaced.",
+    inputs=("data", "diagonal"),
+    attributes={"k1": 0, "k2": 0, "super_diag_right_align": True, "sub_diag_right_align": False},
+    relation=_diagonal_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=_diagonal_compute,
+    reference=_diagonal_reference,
+    waived={"gradient": "not needed by any model that is trained here"},
+)
+
+
+def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_LEFT") -> Call:
+    """Return matrices with some diagonals replaced.
+
+    Parameters
+    ----------
+    diagonal : Expr
+        ``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first.
+    k : int or (int, int)
+        Which diagonal, or from which to which; positive ones lie above the main one.
+    align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
+        At which end of their rows shorter diagonals above, and below, the main one stand.
+    """
+    above, _, below = align.partition("_")
+    if {above, below} - {"LEFT", "RIGHT"}:
+        raise ArgumentError(f"matrix_set_diag: align must be such as 'RIGHT_LEFT', got {show(align)}")
+    ks = ints_of(k, "k")
+    return _MATRIX_SET_DIAG(
+        data,
+        diagonal,
+        k1=ks[0],
+        k2=ks[-1],
+        super_diag_right_align=above == "RIGHT",
+        sub_diag_right_align=below == "RIGHT",
+    )
+
+
+# trilu
+
+
+def _trilu_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data = tensor(types[0], "data")
+    tensor(types[1], "k", 0)
+    if len(data.dims) < 2:
+        raise RelationError(f"data must have at least two dimensions, got {data}")
+    return data
+
+
+def _trilu_gradient(call: Call, grad: Expr) -> list[Expr]:
+    return [trilu(grad, call.args[1], call.attrs.upper), call_op("zeros_like", call.args[1])]
+
+
+_TRILU = register(
+    "trilu",
+    doc="The part of matrices on and above a diagonal, or on and below it; zeros elsewhere.",
+    inputs=("data", "k"),
+    attributes={"upper": True},
+    relation=_trilu_relation,
+    pattern=OpPattern.BROADCAST,
+    compute=lambda attrs, inputs, out_type: [topi.trilu(inputs[0], inputs[1], attrs.upper)],
+    reference=lambda attrs, x, k: (np.triu if attrs.upper else np.tril)(x, int(k)),
+    gradient=_trilu_gradient,
+)
+
+
+def trilu(data: Expr, k: Expr, upper: bool = True) -> Call:
+    """Return the part of matrices on and above the diagonal ``k``, or on and below it; zeros elsewhere."""
+    return _TRILU(data, k, upper=bool(upper))
+
+
+# sequence_mask
+
+
+def _mask_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data, lengths = tensor(types[0], "data"), tensor(types[1], "valid_length", 1)
+    if attrs.axis not in (0, 1) or len(data.dims) < 2:
+        raise RelationError(f"axis must be 0 or 1 of at least two dimensions, got {attrs.axis} of {data}")
+    agree(data.dims[1 - attrs.axis], lengths.dims[0], f"the batch of {data} and the lengths {lengths}")
+    return data
+
+
+def _mask_reference(attrs: Attrs, x: Any, lengths: Any) -> Any:
+    rows = np.moveaxis(x.copy(), attrs.axis, 1)
+    rows[np.arange(rows.shape[1])[None, :] >= lengths[:, None]] = attrs.mask_value
+    return np.ascontiguousarray(np.moveaxis(rows, 1, attrs.axis))
+
+
+_SEQUENCE_MASK = register(
+    "sequence_mask",
+    doc="Sequences with what is behind their lengths replaced by one value.",
+    inputs=("data", "valid_length"),
+    attributes={"mask_value": 0.0, "axis": 0},
+    relation=_mask_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=lambda attrs, inputs, out_type: [topi.sequence_mask(inputs[0], inputs[1], attrs.mask_value, attrs.axis)],
+    reference=_mask_reference,
+    gradient=lambda call, grad: [
+        sequence_mask(grad, call.args[1], 0, call.attrs.axis),
+        call_op("zeros_like", call.args[1]),
+    ],
+)
+
+
+def sequence_mask(data: Expr, valid_length: Expr, mask_value: float = 0, axis: int = 0) -> Call:
+    """Return sequences along ``axis``, 0 or 1, with ``mask_value`` behind the length of each."""
+    return _SEQUENCE_MASK(data, valid_length, mask_value=float(mask_value), axis=axis)

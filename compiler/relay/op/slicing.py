@@ -1,0 +1,283 @@
+"""Parts of tensors: ``strided_slice``, ``strided_set``, ``slice_like``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.types import Type
+from compiler.relay.expr import Call, Constant, Expr, const
+from compiler.relay.op.common import agree, axes_of, call_op, ints_of, unknown
+from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.ty import AnyDim, Dim, TensorType
+from compiler.topi import indexing as topi
+from compiler.topi.util import dims
+
+_FAR = 1 << 30
+"""An end that goes beyond every extent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Along one axis: from where, in which steps, how many."""
+
+    begin: Dim
+    stride: int
+    count: Dim
+
+
+def parts(shape: Sequence[Dim], attrs: Attrs) -> list[Part]:
+    """Return what a slice takes along each axis of a tensor of ``shape``.
+
+    Raises
+    ------
+    RelationError
+        If the attributes do not fit to the shape.
+    """
+    count = len(attrs.begin)
+    if len(attrs.end) != count or len(attrs.strides) not in (1, count):
+        raise RelationError(
+            f"begin, end and strides must be of one length, got {attrs.begin}, {attrs.end}, {attrs.strides}"
+        )
+    axes = tuple(range(count)) if attrs.axes is None else axes_of(attrs.axes, len(shape), "axes")
+    if len(axes) != count or count > len(shape):
+        raise RelationError(
+            f"begin must have an entry for each of the axes {axes} of {tuple(shape)}, got {attrs.begin}"
+        )
+    strides = attrs.strides if len(attrs.strides) == count else attrs.strides * count
+    found = [Part(0, 1, e) for e in shape]
+    for axis, begin, end, stride in zip(axes, attrs.begin, attrs.end, strides, strict=True):
+        if attrs.slice_mode == "size":
+            found[axis] = _sized(shape[axis], begin, end)
+        elif stride == 0:
+            raise RelationError("strides must not be zero")
+        else:
+            found[axis] = _between(shape[axis], begin, end, stride)
+    return found
+
+
+def _sized(extent: Dim, begin: int, size: int) -> Part:
+    if size >= 0:
+        return Part(begin, 1, size)
+    if isinstance(extent, int):
+        return Part(begin, 1, max(extent - begin, 0))
+    return Part(begin, 1, AnyDim() if unknown(extent) else extent - begin)
+
+
+def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
+    if isinstance(extent, int):
+        places = range(*slice(begin, end, stride).indices(extent))
+        return Part(places.start, stride, len(places))
+    if begin == 0 and stride == 1 and end >= _FAR:
+        return Part(0, 1, extent)
+    if unknown(extent) or stride != 1:
+        return Part(begin, stride, AnyDim())
+    first = begin if begin >= 0 else extent + begin
+    last = extent if end >= _FAR else end if end >= 0 else extent + end
+    return Part(first, 1, last - first)
+
+
+def _slice_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data = tensor(types[0], "data")
+    return TensorType(tuple(p.count for p in parts(data.dims, attrs)), data.dtype)
+
+
+def _slice_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+    found = parts(dims(inputs[0]), attrs)
+    return [
+        topi.strided_slice(inputs[0], [p.begin for p in found], [p.stride for p in found], [p.count for p in found])
+    ]
+
+
+def slices(shape: Sequence[int], attrs: Attrs) -> tuple[Any, ...]:
+    """Return the places that a slice takes along each axis as Python's slices."""
+    found = []
+    for part in parts(shape, attrs):
+        begin, count = part.begin, part.count
+        assert isinstance(begin, int)
+        assert isinstance(count, int)
+        end = begin + part.stride * count
+        found.append(slice(begin, end if end >= 0 else None, part.stride) if count else slice(0, 0))
+    return tuple(found)
+
+
+def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
+    """Zeros with the gradient put where the slice was taken."""
+    data = call.args[0]
+    found = parts(data.checked_type.concrete_shape, call.attrs)
+    begin, strides = ([getattr(p, name) for p in found] for name in ("begin", "stride"))
+    end = [b + s * p.count for b, s, p in zip(begin, strides, found, strict=True)]
+    values = [const(np.array(v, "int64")) for v in (begin, end, strides)]
+    return [call_op("strided_set", call_op("zeros_like", data), grad, *values)]
+
+
+_STRIDED_SLICE = register(
+    "strided_slice",
+    doc="Every so many elements from a begin up to an end along some axes.",
+    inputs=("data",),
+    attributes={"begin": REQUIRED, "end": REQUIRED, "strides": (1,), "slice_mode": "end", "axes": None},
+    relation=_slice_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=_slice_compute,
+    reference=lambda attrs, x: x[slices(x.shape, attrs)].copy(),
+    gradient=_slice_gradient,
+)
+
+
+def _numbers(value: Any) -> Any:
+    return value.value.reshape(-1).tolist() if isinstance(value, Constant) else value
+
+
+def strided_slice(
+    data: Expr,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    axes: Sequence[int] | None = None,
+    slice_mode: str = "end",
+) -> Call:
+    """Return every ``strides[d]``-th element from ``begin[d]`` up to ``end[d]`` along some axes.
+
+    Parameters
+    ----------
+    begin, end, strides : sequence of int, or Expr
+        An entry for each of ``axes``; negative indices count from the end.  Expressions that are no constants make
+        the shape known to the running program only.
+    axes : sequence of int, optional
+        The first ones when left out.
+    slice_mode : {"end", "size"}
+        Whether ``end`` holds the ends, or the numbers of elements, -1 for all.
+    """
+    if slice_mode not in ("end", "size"):
+        raise RelationError(f"strided_slice: slice_mode must be 'end' or 'size', got {slice_mode!r}")
+    begin, end, strides = (_numbers(v) for v in (begin, end, strides))
+    if any(isinstance(v, Expr) for v in (begin, end, strides)):
+        return _dynamic(data, begin, end, strides, axes, slice_mode)
+    return _STRIDED_SLICE(
+        data,
+        begin=ints_of(begin, "begin"),
+        end=ints_of(end, "end"),
+        strides=(1,) if strides is None else ints_of(strides, "strides"),
+        axes=None if axes is None else ints_of(axes, "axes"),
+        slice_mode=slice_mode,
+    )
+
+
+def _dynamic(data: Expr, begin: Any, end: Any, strides: Any, axes: Any, slice_mode: str) -> Call:
+    if strides is None:
+        strides = call_op("ones_like", begin if isinstance(begin, Expr) else end)
+    values = [v if isinstance(v, Expr) else const(np.array(v, "int64")) for v in (begin, end, strides)]
+    return call_op(
+        "dyn.strided_slice", data, *values, slice_mode=slice_mode, axes=None if axes is None else tuple(axes)
+    )
+
+
+def _set_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data, values = tensor(types[0], "data"), tensor(types[1], "v")
+    same_dtype(data, values)
+    for t, name in zip(types[2:], ("begin", "end", "strides"), strict=True):
+        agree(tensor(t, name, 1).dims[0], len(data.dims), f"{name} must have an entry for each axis of {data}")
+    return data
+
+
+def _set_slices(shape: Sequence[int], begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
+    found = []
+    for extent, b, e, s in zip(shape, begin.tolist(), end.tolist(), strides.tolist(), strict=True):
+        places = range(*slice(b, e, s).indices(extent))
+        found.append(slice(places.start, places.stop if places.stop >= 0 else None, s))
+    return tuple(found)
+
+
+def _set_reference(attrs: Attrs, x: Any, values: Any, begin: Any, end: Any, strides: Any) -> Any:
+    found = x.copy()
+    # What a slice of the shape of ``v`` covers from begin on; an end that is farther away changes nothing.
+    where = _set_slices(x.shape, begin, end, strides)
+    found[where] = values
+    return found
+
+
+def _set_gradient(call: Call, grad: Expr) -> list[Expr]:
+    _, values, begin, end, strides = call.args
+    bounds = [_numbers(e) for e in (begin, end, strides)]
+    if any(isinstance(b, Expr) for b in bounds):
+        raise RelationError("gradient of strided_set: begin, end and strides must be constants")
+    cleared = call_op("strided_set", grad, call_op("zeros_like", values), begin, end, strides)
+    return [cleared, strided_slice(grad, *bounds), *[call_op("zeros_like", e) for e in (begin, end, strides)]]
+
+
+_STRIDED_SET = register(
+    "strided_set",
+    doc="A tensor with a part of it, as strided_slice takes it, replaced.",
+    inputs=("data", "v", "begin", "end", "strides"),
+    relation=_set_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=lambda attrs, inputs, out_type: [topi.strided_set(inputs[0], inputs[1], inputs[2], inputs[4])],
+    reference=_set_reference,
+    gradient=_set_gradient,
+)
+
+
+def strided_set(data: Expr, v: Expr, begin: Any, end: Any, strides: Any = None) -> Call:
+    """Return ``data`` with every ``strides[d]``-th element from ``begin[d]`` up to ``end[d]`` replaced by ``v``."""
+    begin, end = (e if isinstance(e, Expr) else const(np.array(e, "int64")) for e in (begin, end))
+    if strides is None:
+        strides = call_op("ones_like", begin)
+    strides = strides if isinstance(strides, Expr) else const(np.array(strides, "int64"))
+    return _STRIDED_SET(data, v, begin, end, strides)
+
+
+def _like_axes(attrs: Attrs, rank: int, like: int) -> tuple[int, ...]:
+    if attrs.axes:
+        return axes_of(attrs.axes, rank, "axes")
+    if rank != like:
+        raise RelationError(f"axes must be given where the ranks differ, got {rank} and {like}")
+    return tuple(range(rank))
+
+
+def _like_shape(attrs: Attrs, shape: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+    chosen = _like_axes(attrs, len(shape), len(like))
+    for d in chosen:
+        if isinstance(shape[d], int) and isinstance(like[d], int) and like[d] > shape[d]:
+            raise RelationError(f"extent {shape[d]} along axis {d} must be at least {like[d]}")
+    return tuple(like[d] if d in chosen else e for d, e in enumerate(shape))
+
+
+def _like_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
+    return TensorType(_like_shape(attrs, data.dims, like.dims), data.dtype)
+
+
+def _like_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+    data, like = inputs
+    shape = _like_shape(attrs, dims(data), dims(like))
+    return [topi.strided_slice(data, [0] * len(shape), [1] * len(shape), shape)]
+
+
+def _like_gradient(call: Call, grad: Expr) -> list[Expr]:
+    data, like = call.args
+    shape = call.checked_type.concrete_shape
+    start = [0] * len(shape)
+    return [strided_set(call_op("zeros_like", data), grad, start, shape), call_op("zeros_like", like)]
+
+
+_SLICE_LIKE = register(
+    "slice_like",
+    doc="The first elements along some axes, as many as another tensor has.",
+    inputs=("data", "shape_like"),
+    attributes={"axes": None},
+    relation=_like_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=_like_compute,
+    reference=lambda attrs, x, like: x[tuple(slice(e) for e in _like_shape(attrs, x.shape, like.shape))].copy(),
+    gradient=_like_gradient,
+)
+
+
+def slice_like(data: Expr, shape_like: Expr, axes: Sequence[int] | None = None) -> Call:
+    """Return the first elements of ``data`` along ``axes``, as many as ``shape_like`` has; along all when left out."""
+    return _SLICE_LIKE(data, shape_like, axes=None if axes is None else ints_of(axes, "axes"))
