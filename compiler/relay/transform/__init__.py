@@ -1,8 +1,10 @@
 """Passes over graphs, one a file: ``relay.transform``."""
 
+from compiler.relay.transform.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleAxis
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
+from compiler.relay.transform.convert_layout import ConvertLayout
 from compiler.relay.transform.dead_code_elimination import DeadCodeElimination
 from compiler.relay.transform.defuse_ops import DefuseOps
 from compiler.relay.transform.eliminate_common_subexpr import EliminateCommonSubexpr
@@ -27,9 +29,11 @@ from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNorm
 from compiler.relay.transform.to_graph_normal_form import ToGraphNormalForm
 
 __all__ = [
+    "AlterOpLayout",
     "BackwardFoldScaleAxis",
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
     "EliminateCommonSubexpr",

@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function
 from compiler.relay.transform.function_pass import FunctionPass
@@ -175,3 +175,6 @@ class _Folder(GraphMutator):
 
     def _scales(self, scales: list[Any]) -> list[Any]:
         return [as_vector(self.visit(scale), dims_of(scale) or ()) for scale in scales]
+
+
+register_named_pass("BackwardFoldScaleAxis", BackwardFoldScaleAxis)

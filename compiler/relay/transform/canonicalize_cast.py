@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassInfo
+from compiler.ir.transform import PassInfo, register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.operator import OpPattern
 from compiler.relay.transform.function_pass import FunctionPass
@@ -50,3 +50,6 @@ class _Canonicalizer(GraphMutator):
 def _widens(cast: Call) -> bool:
     before, after = tensor_type(cast.args[0]), tensor_type(cast)
     return before is not None and after is not None and dt.parse(before.dtype).bits < dt.parse(after.dtype).bits
+
+
+register_named_pass("CanonicalizeCast", CanonicalizeCast)

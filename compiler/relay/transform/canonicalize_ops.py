@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, along_axis, call_op, dims_of, mutator_pass, op_name
@@ -25,3 +26,6 @@ class _Canonicalizer(GraphMutator):
             return new
         data, bias = new.args
         return call_op("add", data, along_axis(bias, new.attrs.axis, len(dims)))
+
+
+register_named_pass("CanonicalizeOps", CanonicalizeOps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, is_primitive, mutator_pass
@@ -25,3 +26,6 @@ class _Defuser(GraphMutator):
         body = GraphMutator()
         body.memo_map.update(zip(new.op.params, new.args, strict=True))
         return body.rewrite(new.op.body)
+
+
+register_named_pass("DefuseOps", DefuseOps)

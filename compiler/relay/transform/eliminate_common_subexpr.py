@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, relay_op
@@ -53,3 +54,6 @@ class _Eliminator(GraphMutator):
         if value.size > _SMALL:
             return const
         return self._first.setdefault((str(const.data.dtype), value.shape, value.tobytes()), const)
+
+
+register_named_pass("EliminateCommonSubexpr", EliminateCommonSubexpr)

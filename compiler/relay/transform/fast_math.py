@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.ir.node import rebuild
 from compiler.ir.op import registered_ops
+from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, op_name, tensor_type
@@ -29,3 +30,6 @@ class _Replacer(GraphMutator):
         fast: Any = registered_ops().get(_FAST.get(op_name(new), ""))
         found = tensor_type(call) if fast is not None else None
         return rebuild(new, {"op": fast}) if found is not None and found.dtype == "float32" else new
+
+
+register_named_pass("FastMath", FastMath)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.module import IRModule
+from compiler.ir.transform import register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, If, Let, Tuple, Var, const
 from compiler.relay.operator import RelayOp
@@ -136,3 +137,6 @@ def _size_of(call: Call, t: Type) -> Any:
 
 _FROM_TYPES: dict[str, Callable[[Call, Type], Any]] = {"shape_of": _shape_of, "ndarray_size": _size_of}
 """Operators whose result follows from the type of their operand."""
+
+
+register_named_pass("FoldConstant", FoldConstant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.transform import Sequential
+from compiler.ir.transform import Sequential, register_named_pass
 from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleAxis
 from compiler.relay.transform.fold_constant import FoldConstant
 from compiler.relay.transform.forward_fold_scale_axis import ForwardFoldScaleAxis
@@ -16,3 +16,6 @@ def FoldScaleAxis() -> Sequential:
     """
     passes = [BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()]
     return Sequential(passes, name="FoldScaleAxis")
+
+
+register_named_pass("FoldScaleAxis", FoldScaleAxis)

@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function
 from compiler.relay.transform.function_pass import FunctionPass
@@ -110,3 +110,6 @@ class _Folder(GraphMutator):
             return new
         data, weight = new.args
         return rebuild(new, {"args": (data, weights.scaled(weight, missing))})
+
+
+register_named_pass("ForwardFoldScaleAxis", ForwardFoldScaleAxis)

@@ -10,7 +10,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import ambient, derived_from
-from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.ir.transform import PassContext, PassInfo, register_config_option, register_named_pass
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
@@ -148,3 +148,6 @@ class _Fuser(GraphMutator):
             for member in kernel.members:
                 ambient.listener(member, call)
         return call
+
+
+register_named_pass("FuseOps", FuseOps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, op_name, type_of
@@ -56,3 +57,6 @@ class _Simplifier(GraphMutator):
             if simpler is not None and simpler is not expr:
                 return simpler
         return None
+
+
+register_named_pass("SimplifyExpr", SimplifyExpr)

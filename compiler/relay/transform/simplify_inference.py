@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, Tuple
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
@@ -129,3 +130,6 @@ def _affine(call: Call, value: Any, rank: int) -> Any:
     if call.attrs.center:
         value = call_op("add", value, along_axis(beta, axis, rank))
     return value
+
+
+register_named_pass("SimplifyInference", SimplifyInference)
