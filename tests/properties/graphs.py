@@ -28,25 +28,28 @@ class GraphMaker:
     ----------
     random : Random
         Decides everything.
+    dtype : str
+        Of all values.
     values : list of Expr
         What may be used next.
     """
 
     random: Random
+    dtype: str = DTYPE
     values: list[Any] = field(default_factory=list)
     _count: int = 0
 
     def variable(self, *shape: int) -> Any:
         """Return a new parameter."""
         self._count += 1
-        return relay.var(f"v{self._count}", shape=shape, dtype=DTYPE)
+        return relay.var(f"v{self._count}", shape=shape, dtype=self.dtype)
 
     def constant(self, *shape: int) -> Any:
         """Return random numbers; now and then all of them are 0, 1 or positive."""
         rng = np.random.default_rng(self.random.randrange(1 << 16))
         kind = self.random.randrange(6)
         values = {0: np.zeros(shape), 1: np.ones(shape), 2: rng.random(shape) + 0.5}.get(kind, rng.normal(size=shape))
-        return relay.const(values, DTYPE)
+        return relay.const(values, self.dtype)
 
     def weights(self, *shape: int) -> Any:
         """Return parameters or constants."""
@@ -93,9 +96,9 @@ def shape_of(expr: Any) -> tuple[int, ...]:
     return tuple(t.concrete_shape)
 
 
-def random_module(random: Random, steps: int) -> IRModule:
+def random_module(random: Random, steps: int, dtype: str = DTYPE) -> IRModule:
     """Return a random module of about that many operators."""
-    maker = GraphMaker(random)
+    maker = GraphMaker(random, dtype)
     maker.grow(steps)
     return maker.module()
 
@@ -122,7 +125,7 @@ def _binary(m: GraphMaker) -> Any:
 
 def _with_scalar(m: GraphMaker) -> Any:
     name = m.random.choice(["add", "subtract", "multiply"])
-    return getattr(relay, name)(m.pick(), relay.const(m.random.choice([0.0, 1.0, 2.0, -0.5]), DTYPE))
+    return getattr(relay, name)(m.pick(), relay.const(m.random.choice([0.0, 1.0, 2.0, -0.5]), m.dtype))
 
 
 def _along_channels(m: GraphMaker) -> Any:
@@ -155,7 +158,7 @@ def _parallel_convs(m: GraphMaker) -> list[Any]:
 def _batch_norm(m: GraphMaker) -> Any:
     x = m.pick(4)
     n = shape_of(x)[1]
-    variance = relay.const(np.linspace(0.5, 2.0, n), DTYPE)
+    variance = relay.const(np.linspace(0.5, 2.0, n), m.dtype)
     return relay.nn.batch_norm(x, m.weights(n), m.weights(n), m.constant(n), variance)[0]
 
 
@@ -245,7 +248,7 @@ def _constant_part(m: GraphMaker) -> Any:
 
 def _casts(m: GraphMaker) -> Any:
     x = relay.cast(m.pick(), "float32")
-    wide = relay.cast(x, DTYPE)
+    wide = relay.cast(x, m.dtype)
     return relay.add(relay.tanh(wide), wide)
 
 
