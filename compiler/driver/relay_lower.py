@@ -208,7 +208,7 @@ def kernel_name(function: Function) -> str:
     """Return TVM's name for the kernel of a fused function, such as ``tvmgen_default_fused_nn_conv2d_nn_relu``."""
     names = [re.sub(r"\W", "_", call.op.name) for call in group_calls(function)]
     name = "tvmgen_default_fused_" + "_".join(names or ["copy"])
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}_"
+    return name[:_LONGEST_NAME].rstrip("_")
 
 
 def structural_key(function: Function) -> tuple[Any, ...]:

@@ -29,7 +29,19 @@ def optimize(module: IRModule, target: Target) -> IRModule:
 
 def passes() -> list[Pass]:
     """Return the passes before kernels are made, in order."""
-    return [transform.InferType(), transform.SimplifyInference(), transform.FuseOps()]
+    return [
+        transform.InferType(),
+        transform.SimplifyInference(),
+        transform.EliminateCommonSubexpr(),
+        transform.SimplifyExpr(),
+        transform.FoldConstant(),
+        transform.FoldScaleAxis(),
+        transform.CanonicalizeCast(),
+        transform.CanonicalizeOps(),
+        transform.FastMath(),
+        transform.FoldConstant(),
+        transform.FuseOps(),
+    ]
 
 
 def bind_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
