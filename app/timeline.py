@@ -31,7 +31,8 @@ class Stop:
         noun = noun if abs(lines) == 1 else f"{noun}s"
         change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
         took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
-        return f"{self.name}\u2003{change}{took}"
+        mark = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}[self.step.checked]
+        return f"{self.name}\u2003{change}{took}{mark}"
 
     @property
     def size(self) -> str:
@@ -42,7 +43,8 @@ class Stop:
         if not self.step.changed:
             return "="
         _, count = self._counted
-        return signed(count) if count else "±0"
+        mark = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}[self.step.checked]
+        return (signed(count) if count else "±0") + mark
 
     @property
     def _counted(self) -> tuple[str, int]:
@@ -54,7 +56,15 @@ class Stop:
     @property
     def words(self) -> str:
         """What the step does and, of a graph, how things were before and are after it; a line each."""
-        return "\n".join(line for line in (self.step.detail or self.name, *self.comparisons) if line)
+        return "\n".join(line for line in (self.step.detail or self.name, *self.comparisons, self.verdict) if line)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the program computes the same as before the step, where that was tried."""
+        if self.step.checked == "unchecked":
+            return ""
+        error = "" if self.step.error is None else f", largest difference {self.step.error:.2g}"
+        return f"✓ computes the same{error}" if self.step.checked == "ok" else f"✗ computes something else{error}"
 
     @property
     def comparisons(self) -> list[str]:

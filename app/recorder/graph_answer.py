@@ -83,6 +83,8 @@ class GraphAnswers:
             milliseconds=None if first else round(item.milliseconds, 3),
             delta={**delta, "lines": lines - lines_before},
             facts=facts,
+            checked="unchecked" if item.same is None else "ok" if item.same else "wrong",
+            error=item.error,
         )
 
     def _printed(self, module: IRModule) -> tuple[Listing | None, Drawing | None]:

@@ -25,6 +25,9 @@ class GraphPass:
     milliseconds: float
     changed: bool
     line: int | None
+    same: bool | None = None
+    """Whether it computes the same as before, where that was tried."""
+    error: float | None = None
 
 
 @dataclass(slots=True)

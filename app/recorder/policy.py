@@ -21,7 +21,7 @@ from compiler.runtime.graph_executor import GraphExecutor
 
 MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
-GRAPH_SECONDS = 1.5
+GRAPH_SECONDS = 2.5
 """How long a model may run while the user types, its kernels compiled on the way."""
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from app.artifacts import Failed, Measurement, Message, Problem, Request, Snapshot
+from app.artifacts import Failed, Measurement, Message, Mode, Problem, Request, Snapshot
 from app.recorder.answer import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.environment import CPU, environment
+from app.recorder.graph_check import check_passes
 from app.recorder.graph_watch import GraphWatcher
 from app.recorder.kernel_view import dearest_kernel, measure_kernels, show_kernel
 from app.recorder.ladder import Ladder
@@ -33,6 +34,8 @@ from compiler.target.codegen.llvm import codegen
 from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 
+CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0}
+"""How long passes over graphs may be checked."""
 GRACE_SECONDS = 0.5
 """Time beyond its budget after which a script that does not stop is left where it is: in native code, or stubborn."""
 
@@ -82,6 +85,7 @@ class Session:
             self._script.run(self._request.budget_seconds, afterwards=self._complete)
         for watcher in watchers:
             transform.watchers.remove(watcher)
+        self._check_graphs()
         self._snapshot(None)
         measurable = self._last_schedule() is not None or not self._script.problems
         if self._request.mode == "ladder" and measurable and not self._script.timed_out:
@@ -159,6 +163,12 @@ class Session:
         unit = self._unit_of(schedule)
         if unit is not None and unit.built is None and unit.lowered is not None:
             self._build_unasked(unit.lowered, unit.name)
+
+    def _check_graphs(self) -> None:
+        """Try whether the passes of the last graph keep what it computes; for long when the user asked to run."""
+        for record in self._graphs.graphs[-1:]:
+            with unwatched():
+                check_passes(record, CHECKING_SECONDS[self._request.mode])
 
     def _complete_graph(self) -> None:
         """Show a kernel of the last graph, and in a run measure all of them."""
