@@ -7,6 +7,7 @@ from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
 from compiler.relay.transform.convert_layout import ConvertLayout
 from compiler.relay.transform.dead_code_elimination import DeadCodeElimination
 from compiler.relay.transform.defuse_ops import DefuseOps
+from compiler.relay.transform.dynamic_to_static import DynamicToStatic
 from compiler.relay.transform.eliminate_common_subexpr import EliminateCommonSubexpr
 from compiler.relay.transform.eta_expand import EtaExpand
 from compiler.relay.transform.fast_math import FastMath
@@ -36,6 +37,7 @@ __all__ = [
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
+    "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FastMath",

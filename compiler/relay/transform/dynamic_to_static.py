@@ -1,0 +1,131 @@
+"""DynamicToStatic: shapes that are arguments become shapes that are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
+from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
+from compiler.relay.inference import infer_expr, infer_module
+from compiler.relay.op.dynamic import STATIC_ARGUMENTS, STATIC_FORMS
+from compiler.relay.operator import RelayOp
+from compiler.relay.transform.fold_constant import FoldConstantExpr
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.let_binding import with_operands
+from compiler.relay.transform.rewriter import typed
+
+
+class DynamicToStatic(FunctionPass):
+    """Replaces dynamic operators whose deciding arguments can be computed by their static forms.
+
+    What one replacement makes known may decide the next::
+
+        fn (%x: Tensor[(2, 6), float32]) { dyn.reshape(%x, shape_of(transpose(%x))) }
+        fn (%x: Tensor[(2, 6), float32]) { reshape(%x, newshape=[6, 2]) }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(dynamic_to_static, PassInfo(2, "DynamicToStatic", ("InferType",)))
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        result = super().transform_module(mod, ctx)
+        return result if result is mod else infer_module(result)
+
+
+def dynamic_to_static(func: Function, mod: IRModule, ctx: PassContext) -> Function:
+    """Return a type-checked function with static operators where their arguments can be computed."""
+    return _Static(mod).function(func)
+
+
+class _Static:
+    def __init__(self, mod: IRModule) -> None:
+        self._mod = mod
+        self._new: dict[Any, Any] = {}
+        self._lets: dict[Var, Let] = {}
+        self._named: dict[Var, Any] = {}
+        self._values: dict[Any, Any] = {}
+
+    def function(self, func: Function) -> Function:
+        parts = post_order_outside_kernels(func.body)
+        self._lets = {let.var: let for let in parts if isinstance(let, Let)}
+        for part in parts:
+            with derived_from(part.span):
+                self._new[part] = self._replacement(part)
+        body = self._new[func.body]
+        return func if body is func.body else rebuild(func, {"body": body, "ret_type": None})
+
+    def _replacement(self, part: Any) -> Any:
+        if isinstance(part, Let):
+            return self._let(part)
+        if isinstance(part, Var):
+            return self._variable(part)
+        new = self._static_form(with_operands(part, [self._new[p] for p in scoped_operands(part)]))
+        if new is not part and not isinstance(new, Function):
+            infer_expr(new, self._mod)
+        return new
+
+    def _static_form(self, e: Any) -> Any:
+        if not (isinstance(e, Call) and isinstance(e.op, RelayOp) and e.op.name in STATIC_FORMS):
+            return e
+        deciding = [self._value(e.args[i]) for i in STATIC_ARGUMENTS[e.op.name]]
+        if any(not isinstance(found, Constant) for found in deciding):
+            return e
+        return STATIC_FORMS[e.op.name](e, [found.value for found in deciding])
+
+    def _let(self, let: Let) -> Any:
+        changes = {"var": self._new.get(let.var, let.var), "value": self._new[let.value], "body": self._new[let.body]}
+        if all(new is getattr(let, name) for name, new in changes.items()):
+            return let
+        return rebuild(let, changes)
+
+    def _variable(self, var: Var) -> Var:
+        """Return a let's variable, a new one where its value's type says more than it did."""
+        let = self._lets.get(var)
+        value = None if let is None else self._new.get(let.value)
+        if value is None:
+            return var
+        result = var
+        if var.type_annotation is None and value.checked_type_ not in (None, var.checked_type_):
+            result = typed(Var(var.name_hint), value.checked_type_)
+        self._named[result] = value
+        return result
+
+    def _value(self, e: Any) -> Any:
+        """Return an expression as a constant, or a tuple of constants; None if it cannot be computed."""
+        if e not in self._values:
+            self._values[e] = self._computed(e)
+        return self._values[e]
+
+    def _computed(self, e: Any) -> Any:
+        match e:
+            case Constant():
+                return e
+            case Var():
+                return self._value(self._named[e]) if e in self._named else None
+            case Tuple():
+                fields = tuple(self._value(f) for f in e.fields)
+                return None if any(f is None for f in fields) else Tuple(fields)
+            case TupleGetItem():
+                whole = self._value(e.tuple_value)
+                return None if whole is None else whole.fields[e.index]
+            case Call(op=RelayOp(stateful=False)):
+                # Some answer from the types of their arguments alone, such as shape_of.
+                found = _folded(e, [Var("x", arg.checked_type_ or infer_expr(arg, self._mod)) for arg in e.args])
+                if found is None:
+                    args = [self._value(arg) for arg in e.args]
+                    found = None if any(a is None for a in args) else _folded(e, args)
+                return found
+            case _:
+                return None
+
+
+def _folded(call: Call, args: list[Any]) -> Any:
+    found = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
+    return None if isinstance(found, Call) else found
+
+
+register_named_pass("DynamicToStatic", DynamicToStatic)
