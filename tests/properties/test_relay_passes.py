@@ -43,6 +43,9 @@ STABLE: dict[str, Callable[[], Any]] = {
     "FuseOps": lambda: transform.FuseOps(2),
     "FuseOps(0)": lambda: transform.FuseOps(0),
     "DefuseOps": transform.DefuseOps,
+    "CombineParallelConv2D": transform.CombineParallelConv2D,
+    "CombineParallelDense": transform.CombineParallelDense,
+    "CombineParallelDense(to_batch=False)": lambda: transform.CombineParallelDense(to_batch=False),
     "ConvertLayout": lambda: transform.ConvertLayout(
         {"nn.conv2d": ["NHWC", "default"], "nn.avg_pool2d": ["NHWC"], "nn.global_avg_pool2d": ["NHWC"]}
     ),
@@ -55,6 +58,7 @@ NARROW: dict[str, Callable[[], Any]] = {
 }
 
 PIPELINES: dict[str, list[Callable[[], Any]]] = {
+    "all": [lambda p=p: p for p in transform.build_passes(Target("llvm -mcpu=haswell"))],
     "folding": [transform.SimplifyInference, transform.FoldConstant, transform.FoldScaleAxis],
     "fusing and back": [transform.SimplifyInference, transform.FuseOps, transform.DefuseOps],
 }

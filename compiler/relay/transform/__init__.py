@@ -4,6 +4,7 @@ from compiler.relay.transform.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleAxis
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
+from compiler.relay.transform.combine_parallel import CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul
 from compiler.relay.transform.convert_layout import ConvertLayout
 from compiler.relay.transform.dead_code_elimination import DeadCodeElimination
 from compiler.relay.transform.defuse_ops import DefuseOps
@@ -22,6 +23,7 @@ from compiler.relay.transform.infer_type import InferType, InferTypeLocal
 from compiler.relay.transform.inline import Inline
 from compiler.relay.transform.lambda_lift import LambdaLift
 from compiler.relay.transform.partial_evaluate import PartialEvaluate
+from compiler.relay.transform.pipeline import build_passes, optimization_passes, optimize
 from compiler.relay.transform.remove_unused_functions import RemoveUnusedFunctions
 from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
@@ -34,6 +36,9 @@ __all__ = [
     "BackwardFoldScaleAxis",
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "CombineParallelBatchMatmul",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
@@ -60,6 +65,9 @@ __all__ = [
     "ToANormalFormExpr",
     "ToBasicBlockNormalForm",
     "ToGraphNormalForm",
+    "build_passes",
     "function_pass",
     "gradient",
+    "optimization_passes",
+    "optimize",
 ]

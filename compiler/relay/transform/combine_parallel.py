@@ -1,0 +1,202 @@
+"""CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul: one big product instead of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    call_op,
+    op_name,
+    outside_kernels,
+    tensor_type,
+)
+from compiler.topi.layout import layout
+
+
+def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionPass:
+    """Return the pass that computes convolutions of the same data as one, with all output channels::
+
+        nn.conv2d(%x, %a); nn.conv2d(%x, %b); nn.conv2d(%x, %c)
+        %0 = nn.conv2d(%x, concatenate((%a, %b, %c)));
+        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+
+    Parameters
+    ----------
+    min_num_branches : int
+        How many there must be.
+    """
+    return _combining("CombineParallelConv2d", "nn.conv2d", _conv_branch, min_num_branches)
+
+
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> FunctionPass:
+    """Return the pass that computes products of the same rows with several weights as one.
+
+    Parameters
+    ----------
+    min_num_branches : int
+        How many there must be.
+    to_batch : bool
+        Whether weights of one shape become a batch of matrices, as in TVM, rather than the rows of one matrix.
+    """
+    return _combining(
+        "CombineParallelDense", "nn.dense", _dense_batch_branch if to_batch else _dense_branch, min_num_branches
+    )
+
+
+def CombineParallelBatchMatmul(min_num_branches: int = 3) -> FunctionPass:
+    """Return the pass that computes batched products of the same left sides as one, its right sides side by side.
+
+    Parameters
+    ----------
+    min_num_branches : int
+        How many there must be.
+    """
+    return _combining("CombineParallelBatchMatmul", "nn.batch_matmul", _batch_branch, min_num_branches)
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """How a call can be combined with others.
+
+    Attributes
+    ----------
+    key : hashable
+        Calls with the same data and the same key can be combined.
+    weight_axis, result_axis : int
+        Along which axes weights are joined, and results cut.
+    batch : bool
+        Whether weights and results are stacked along a new axis instead.
+    """
+
+    key: Hashable
+    weight_axis: int
+    result_axis: int
+    batch: bool = False
+
+
+def _extents(expr: Any) -> tuple[int, ...] | None:
+    found = tensor_type(expr)
+    return found.concrete_shape if found is not None and found.is_static else None
+
+
+def _conv_branch(call: Call) -> _Branch | None:
+    attrs, weight = call.attrs, _extents(call.args[1])
+    plain = layout(attrs.kernel_layout)
+    data = layout(attrs.out_layout or attrs.data_layout)
+    split = any(a.factor for a in (*plain.axes, *data.axes))
+    if weight is None or attrs.groups != 1 or split:
+        return None
+    axis = plain.letters.index("O")
+    others = tuple(d for at, d in enumerate(weight) if at != axis)
+    key = (attrs.with_values(channels=None, kernel_size=None), others)
+    return _Branch(key, axis, data.letters.index("C"))
+
+
+def _dense_branch(call: Call) -> _Branch | None:
+    weight, result = _extents(call.args[1]), _extents(call)
+    if weight is None or result is None:
+        return None
+    return _Branch((call.attrs.with_values(units=None), weight[1]), 0, len(result) - 1)
+
+
+def _dense_batch_branch(call: Call) -> _Branch | None:
+    weight, result = _extents(call.args[1]), _extents(call)
+    if weight is None or result is None or len(result) != 2:
+        return None
+    return _Branch((call.attrs, weight), 0, 0, batch=True)
+
+
+def _batch_branch(call: Call) -> _Branch | None:
+    right = _extents(call.args[1])
+    if right is None or _extents(call) is None:
+        return None
+    axis = 1 if call.attrs.transpose_b else 2
+    return _Branch((call.attrs, right[0], right[3 - axis]), axis, 2)
+
+
+_Rule = Callable[[Call], _Branch | None]
+
+
+def _combining(name: str, operator: str, rule: _Rule, least: int) -> FunctionPass:
+    if not isinstance(least, int) or least < 2:
+        raise ArgumentError(f"{name}: min_num_branches must be an int of at least 2, got {show(least)}")
+
+    def combine(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+        groups = [g for g in _groups(func, operator, rule) if len(g) >= least]
+        return _Combiner(groups, rule).rewrite(func) if groups else func
+
+    return FunctionPass(combine, PassInfo(4, name, ("InferType",)))
+
+
+def _groups(func: Function, operator: str, rule: _Rule) -> list[list[Call]]:
+    """Return calls that can be combined: of the same data, with weights that exist before all of them."""
+    params = set(func.params)
+    found: dict[Any, list[Call]] = {}
+    for expr in post_order(func, outside_kernels):
+        if op_name(expr) == operator and (isinstance(expr.args[1], Constant) or expr.args[1] in params):
+            branch = rule(expr)
+            if branch is not None:
+                found.setdefault((expr.args[0], branch.key), []).append(expr)
+    return list(found.values())
+
+
+class _Combiner(GraphMutator):
+    def __init__(self, groups: list[list[Call]], rule: _Rule) -> None:
+        super().__init__()
+        self._group_of = {call: group for group in groups for call in group}
+        self._rule = rule
+
+    def visit_call(self, call: Call) -> Any:
+        group = self._group_of.get(call)
+        if group is None:
+            return super().visit_call(call)
+        branch = self._rule(call)
+        assert branch is not None
+        span = frozenset().union(*[c.span for c in group])
+        with derived_from(span):
+            parts = self._batch(group) if branch.batch else self._joined(group, branch)
+        self.memo_map.update(zip(group, parts, strict=True))
+        return self.memo_map[call]
+
+    def _joined(self, group: list[Call], branch: _Branch) -> list[Any]:
+        """Return the parts of one call with the weights side by side."""
+        first = group[0]
+        weights = call_op("concatenate", Tuple(tuple(self.visit(c.args[1]) for c in group)), axis=branch.weight_axis)
+        changes = {name: None for name in ("channels", "kernel_size", "units") if name in first.attrs}
+        args = (self.visit(first.args[0]), weights)
+        wide = rebuild(first, {"args": args, "attrs": first.attrs.with_values(**changes)})
+        ends = [0]
+        for call in group:
+            ends.append(ends[-1] + (_extents(call.args[1]) or ())[branch.weight_axis])
+        return [_cut(wide, branch.result_axis, a, b) for a, b in pairwise(ends)]
+
+    def _batch(self, group: list[Call]) -> list[Any]:
+        """Return the matrices of one batched product."""
+        count = len(group)
+        weights = call_op("stack", Tuple(tuple(self.visit(c.args[1]) for c in group)), axis=0)
+        data = call_op("expand_dims", self.visit(group[0].args[0]), axis=0)
+        repeated = call_op("broadcast_to", data, shape=(count, *(_extents(group[0].args[0]) or ())))
+        product = call_op("nn.batch_matmul", repeated, weights, out_dtype=group[0].attrs.out_dtype)
+        parts = call_op("split", product, indices_or_sections=count, axis=0)
+        return [call_op("squeeze", TupleGetItem(parts, at), axis=(0,)) for at in range(count)]
+
+
+def _cut(wide: Any, axis: int, begin: int, end: int) -> Any:
+    return call_op("strided_slice", wide, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
+
+
+register_named_pass("CombineParallelConv2d", CombineParallelConv2D)
+register_named_pass("CombineParallelDense", CombineParallelDense)
+register_named_pass("CombineParallelBatchMatmul", CombineParallelBatchMatmul)

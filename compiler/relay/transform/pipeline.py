@@ -1,0 +1,83 @@
+"""The passes that turn a graph as it was written or imported into kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.transform import Pass
+from compiler.relay.transform.alter_op_layout import AlterOpLayout
+from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
+from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
+from compiler.relay.transform.combine_parallel import (
+    CombineParallelBatchMatmul,
+    CombineParallelConv2D,
+    CombineParallelDense,
+)
+from compiler.relay.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from compiler.relay.transform.fast_math import FastMath
+from compiler.relay.transform.fold_constant import FoldConstant
+from compiler.relay.transform.fold_scale_axis import FoldScaleAxis
+from compiler.relay.transform.fuse_ops import FuseOps
+from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.simplify_expr import SimplifyExpr
+from compiler.relay.transform.simplify_inference import SimplifyInference
+from compiler.target.target import Target
+
+
+def optimization_passes(target: Target) -> list[Pass]:
+    """Return the passes before fusion, in their order; the context's level decides which of them run.
+
+    =====  =====================================================================
+    level  what runs from it on
+    =====  =====================================================================
+    0      SimplifyInference, SimplifyExpr
+    2      FoldConstant
+    3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
+           CanonicalizeOps, AlterOpLayout
+    4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
+    =====  =====================================================================
+    """
+    return [
+        InferType(),
+        SimplifyInference(),
+        EliminateCommonSubexpr(fskip=_is_narrow_cast),
+        FoldConstant(),
+        FoldScaleAxis(),
+        # Parts of a joined result can take no scale back into the weights, so joining comes after.
+        CombineParallelConv2D(),
+        CombineParallelDense(),
+        CombineParallelBatchMatmul(),
+        SimplifyExpr(),
+        CanonicalizeCast(),
+        CanonicalizeOps(),
+        AlterOpLayout(target),
+        SimplifyExpr(),
+        FastMath(),
+        FoldConstant(),
+    ]
+
+
+def build_passes(target: Target) -> list[Pass]:
+    """Return all passes of ``relay.build``: those before fusion, fusion (from level 1 on), and the types of kernels."""
+    return [*optimization_passes(target), FuseOps(), InferType()]
+
+
+def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
+    """Return a module after the passes of ``relay.build`` in the current context.
+
+    Parameters
+    ----------
+    target : Target or str, optional
+        The current one, else this machine when left out.
+    """
+    found: Any = Target(target) if isinstance(target, str) else target
+    found = found or Target.current() or Target("llvm -mcpu=native")
+    for each in build_passes(found):
+        mod = each(mod)
+    return mod
+
+
+def _is_narrow_cast(expr: Any) -> bool:
+    """Return whether a call is a cast to 32-bit integers: shared by several kernels it would be stored wide."""
+    return bool(expr.op.name == "cast" and expr.attrs.dtype == "int32")
