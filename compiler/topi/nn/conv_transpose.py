@@ -18,9 +18,70 @@ def transposed_extent(extent: Any, around: int, kernel: int, stride: int, dilati
 def conv_transpose(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
     """Return the transposed convolution of ``data`` with ``kernel``.
 
-    Its letters are as the kernel is used here: ``I`` of the data's channels, ``O`` of the result's in one group.  Zeros
-    are put between the elements of the data, and the kernel moves over it backwards.
+    The kernel's letters are as it is used here: ``I`` of the data's channels, ``O`` of the result's in one group.
     """
+    plain = ("NC" + spec.spatial, "IO" + spec.spatial, "NC" + spec.spatial)
+    named = (spec.data_layout, spec.kernel_layout, spec.out_layout) == plain
+    if named and all(d == 1 for d in spec.dilation) and all(isinstance(d, int) for d in dims(data)[2:]):
+        return _by_phases(data, kernel, spec, output_padding)
+    return _backwards(data, kernel, spec, output_padding)
+
+
+def _by_phases(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
+    """Compute the elements of the result that the same taps of the kernel reach together.
+
+    With a stride of ``s``, element ``q`` of the result before padding is cut off sums the taps ``q % s + s * t`` times
+    the elements ``q // s - t`` of the data: for each phase ``q % s`` an ordinary convolution, whose rows are vectors.
+    """
+    rank = len(spec.strides)
+    batch, channels, *extents = dims(data)
+    _, outputs, *taps = dims(kernel)
+    inputs = channels // spec.groups
+    around = [b + a for b, a in zip(spec.before, spec.after, strict=True)]
+    out = [
+        transposed_extent(extents[d], around[d], taps[d], spec.strides[d], 1, output_padding[d]) for d in range(rank)
+    ]
+    steps = [-(-taps[d] // spec.strides[d]) for d in range(rank)]
+    # The first of each phase's elements that is not cut off as padding.
+    base = [b // s for b, s in zip(spec.before, spec.strides, strict=True)]
+    counts = [(spec.before[d] + out[d] - 1) // spec.strides[d] + 1 - base[d] for d in range(rank)]
+    vector = 16 if counts[-1] > 8 else 8
+    counts[-1] = -(-counts[-1] // vector) * vector
+    low = [0, 0, *[steps[d] - 1 - base[d] for d in range(rank)]]
+    high = [0, 0, *[max(0, counts[d] + base[d] - extents[d]) for d in range(rank)]]
+    spread = pad(data, low, high, name="data_pad")
+    more = [steps[d] * spec.strides[d] - taps[d] for d in range(rank)]
+    weights = pad(kernel, [0] * (2 + rank), [0, 0, *more], name="kernel_pad")
+    rc = te.reduce_axis((0, inputs), name="rc")
+    window = [te.reduce_axis((0, n), name=f"r{d}") for d, n in enumerate(steps)]
+
+    def element(n: Any, c: Any, *at: Any) -> Any:
+        group = c // outputs if spec.groups > 1 else 0
+        channel = group * inputs + rc.var if spec.groups > 1 else rc.var
+        read = [at[rank + d] + (steps[d] - 1) - window[d].var for d in range(rank)]
+        by = [at[d] + window[d].var * spec.strides[d] for d in range(rank)]
+        column = c % outputs if spec.groups > 1 else c
+        a, b = spread(n, channel, *read), weights(channel, column, *by)
+        return te.sum(a.astype(spec.out_dtype) * b.astype(spec.out_dtype), axis=[rc, *window])
+
+    names = ["n", "c", *[f"p{d}" for d in range(rank)], *[f"q{d}" for d in range(rank)]]
+    shape = (batch, outputs * spec.groups, *spec.strides, *counts)
+    attrs = {"vector": vector, "groups": spec.groups}
+    phases = te.compute(shape, element, name="phases", tag="conv_rows", attrs=attrs, varargs_names=names[2:])
+
+    def whole(n: Any, c: Any, *at: Any) -> Any:
+        places = [i + before if before else i for i, before in zip(at, spec.before, strict=True)]
+        parts = [i % s for i, s in zip(places, spec.strides, strict=True)]
+        elements = [i // s - b for i, s, b in zip(places, spec.strides, base, strict=True)]
+        return phases(n, c, *parts, *elements)
+
+    names = [f"i{d}" for d in range(rank)]
+    shape = (batch, outputs * spec.groups, *out)
+    return te.compute(shape, whole, name="conv_transpose", tag="injective", varargs_names=names)
+
+
+def _backwards(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
+    """Put zeros between the elements of the data and move the kernel over it backwards."""
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))
     inputs, outputs = x["C"] // spec.groups, w["O"]

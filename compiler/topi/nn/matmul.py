@@ -86,7 +86,7 @@ def _panels(
     shared: bool,
     along: bool,
 ) -> Any:
-    width = _WIDTH if columns > _WIDTH // 2 else _WIDTH // 2
+    width = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), _WIDTH if columns > 8 else 8)
     count = -(-columns // width)
     whole = columns % width == 0
     common = () if shared else tuple(outer)

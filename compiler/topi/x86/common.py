@@ -61,7 +61,9 @@ class Group:
     last: Any
 
 
-def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = (), inner_axes: int = 0) -> Group | None:
+def group(
+    outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = (), inner_axes: int = 0, cut: bool = False
+) -> Group | None:
     """Find a group's hardest computation by its tag and inline the other steps; None if it is not there.
 
     Parameters
@@ -70,6 +72,8 @@ def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = (),
         Steps whose tag contains one of these words are left for the caller to schedule.
     inner_axes : int
         How many axes the hardest computation has after those of the result.
+    cut : bool
+        Whether it may be computed at a result that is smaller: tiles at its end are then stored with a condition.
     """
     ops = list(dict.fromkeys(t.op for t in outputs))
     schedule = te.create_schedule(ops)
@@ -85,14 +89,14 @@ def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = (),
     if inner_axes:
         # The next step adds up partial results: whatever else is a result reads that one.
         follower = next(s.op for s in schedule.stages if main in s.op.input_tensors)
-        last = ops[0] if len(ops) == 1 and _same_shape(ops[0].output(0), follower.output(0)) else follower
+        last = ops[0] if len(ops) == 1 and _same_shape(ops[0].output(0), follower.output(0), False) else follower
         schedule[last].compute_root()
         schedule[main].set_scope("local")
         for op in ops:
             if op is not last:
                 simple(schedule[op], 16)
         return Group(schedule, main, last.output(0))
-    if len(ops) == 1 and ops[0] is not hard and _same_shape(ops[0].output(0), main):
+    if len(ops) == 1 and ops[0] is not hard and _same_shape(ops[0].output(0), main, cut):
         schedule[main].set_scope("local")
         return Group(schedule, main, ops[0].output(0))
     tile = schedule.cache_write(main, "local")
@@ -102,11 +106,11 @@ def group(outputs: Sequence[Any], tags: Sequence[str], kept: Sequence[str] = (),
     return Group(schedule, tile, main)
 
 
-def _same_shape(a: Any, b: Any) -> bool:
+def _same_shape(a: Any, b: Any, cut: bool) -> bool:
     if len(a.shape) != len(b.shape):
         return False
     sizes = [(extent(x), extent(y)) for x, y in zip(a.op.axis, b.op.axis, strict=True)]
-    return all(x is not None and y is not None and x <= y for x, y in sizes)
+    return all(x is not None and y is not None and (x == y or (cut and x < y)) for x, y in sizes)
 
 
 def parallel(stage: Any, axes: Sequence[Any]) -> None:

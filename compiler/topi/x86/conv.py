@@ -17,7 +17,7 @@ from compiler.topi.x86.common import Group, accumulators, divisor, even_tile, ex
 def schedule_conv(attrs: Any, outputs: Sequence[Any], target: Any) -> Any:
     """Return the schedule of a group around a convolution."""
     for tag, rule in _RULES.items():
-        found = group(outputs, (tag,), kept=("pad", "dilate"))
+        found = group(outputs, (tag,), kept=("pad", "dilate"), cut=True)
         if found is not None:
             rule(found, target)
             for stage in found.schedule.stages:
@@ -77,11 +77,13 @@ def _rows(found: Group, target: Any) -> None:
     s, tile = found.schedule[found.last], found.schedule[found.tile]
     n, c, *middle, w = found.last.op.axis
     each = None if extent(c) is None else extent(c) // attrs["groups"]
-    channels = divisor(each, 16 if accumulators(target) > 16 else 8)
+    registers = max(attrs["vector"] // lanes(target, op.output(0).dtype), 1)
+    channels = divisor(each, min(accumulators(target) // registers, 16))
     co, ci = s.split(c, factor=channels)
     wo, wi = s.split(w, factor=attrs["vector"])
     s.reorder(n, co, *middle, wo, ci, wi)
-    _whole_tiles_first(s, w, wo, attrs["vector"])
+    # Even where rows are whole vectors, no more of them is computed than is read.
+    s.pragma(wo, "loop_partition_hint")
     s.unroll(ci)
     s.vectorize(wi)
     tile.compute_at(s, wo)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.te.operation import ComputeOp
-from compiler.topi.x86.common import Group, accumulators, divisor, even_tile, extent, group, parallel
+from compiler.topi.x86.common import Group, accumulators, divisor, even_tile, extent, group, lanes, parallel
 
 
 def schedule_product(attrs: Any, outputs: Sequence[Any], target: Any) -> Any:
     """Return the schedule of a group around a product of matrices."""
-    found = group(outputs, ("product_panels",), kept=("panels",))
+    found = group(outputs, ("product_panels",), kept=("panels",), cut=True)
     if found is not None:
         _panels(found, target)
         return found.schedule
@@ -31,8 +31,12 @@ def _panels(found: Group, target: Any) -> None:
     width, shared = source.attrs["width"], source.attrs["shared"]
     s, tile = found.schedule[found.last], found.schedule[found.tile]
     *outer, i, j = found.last.op.axis
-    vectors = divisor(-(-(extent(j) or width) // width), 4)
-    rows = even_tile(extent(i) or 6, max(accumulators(target) * 6 // 7 // vectors, 1) if vectors > 2 else 8)
+    room = accumulators(target)
+    registers = max(width // lanes(target, found.tile.dtype), 1)
+    count = -(-(extent(j) or width) // width)
+    vectors = next(n for n in ((4, 3, 6, 5, 2, 1) if room > 16 else (1,)) if count % n == 0)
+    # Four of many registers are left for a row of the panel.
+    rows = even_tile(extent(i) or 6, max(min((room - 4 if room > 16 else room) // (vectors * registers), 8), 1))
     jo, ji = s.split(j, factor=vectors * width)
     io, ii = s.split(i, factor=rows)
     s.reorder(*([jo, *outer] if shared else [*outer, jo]), io, ii, ji)
@@ -42,6 +46,8 @@ def _panels(found: Group, target: Any) -> None:
     s.vectorize(jl)
     if (size := extent(i)) is not None and size % rows:
         s.pragma(io, "loop_partition_hint")
+    if _is_cut(found):
+        s.pragma(jo, "loop_partition_hint")
     tile.compute_at(s, io)
     *outer_, i_, j_ = found.tile.op.axis
     v_, l_ = tile.split(j_, factor=width)
@@ -57,6 +63,11 @@ def _panels(found: Group, target: Any) -> None:
         s.parallel(jo) if shared else parallel(s, [*outer, jo])
     else:
         parallel(s, [jo, *outer, io] if shared else [*outer, jo, io])
+
+
+def _is_cut(found: Group) -> bool:
+    """Return whether less is read than whole vectors, as no more is computed then."""
+    return any(isinstance(stage.op, ComputeOp) and stage.op.name == "product_cut" for stage in found.schedule.stages)
 
 
 def _panels_of(found: Group) -> Any:

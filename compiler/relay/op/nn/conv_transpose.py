@@ -19,6 +19,7 @@ from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import conv_transpose as topi
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.x86.conv import schedule_conv
 
 _LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
 
@@ -141,6 +142,7 @@ def _register(rank: int) -> Any:
         complete=_complete,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_compute,
+        schedule=schedule_conv,
         reference=_reference,
         gradient=_gradient,
         layout=lambda call, inputs, types: (

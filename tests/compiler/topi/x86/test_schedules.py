@@ -1,0 +1,145 @@
+"""Schedules of the hard operators: what is fused with them, what does not divide, other targets, unknown extents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler import relay, te, tir
+from compiler.relay.inference import infer_expr
+from compiler.topi.layout import layout
+from tests.compiler.relay.op.nn.harness import Array, check, random, variables
+
+nn = relay.nn
+TARGETS = ["llvm", "llvm -mcpu=haswell", "llvm -mcpu=x86-64"]
+
+
+def fused(call: Any, arrays: list[Array], after: Callable[[Any], list[Any]], results: list[Array]) -> None:
+    """Compile an operator with the steps after it as one kernel and compare the results."""
+    infer_expr(call)
+    inputs = [te.placeholder(a.shape, str(a.dtype), name=f"x{i}") for i, a in enumerate(arrays)]
+    with compiler.target.Target("llvm") as target:
+        outputs = after(call.op.compute(call.attrs, inputs, call.checked_type)[0])
+        schedule = call.op.schedule(call.attrs, outputs, target)
+        function = compiler.build(schedule, [*inputs, *outputs], target=target)
+    found = [compiler.nd.empty(r.shape, str(r.dtype)) for r in results]
+    function(*[compiler.nd.array(a) for a in arrays], *found)
+    for f, r in zip(found, results, strict=True):
+        np.testing.assert_allclose(f.numpy(), r, rtol=1e-4, atol=1e-4)
+
+
+def relu(t: Any) -> Any:
+    return te.compute(t.shape, lambda *i: te.max(t(*i), tir.const(0, t.dtype)), name="relu", tag="elemwise")
+
+
+def doubled(t: Any) -> Any:
+    return te.compute(t.shape, lambda *i: t(*i) * 2, name="doubled", tag="elemwise")
+
+
+HARD = [
+    (lambda x, w: nn.conv2d(x, w, padding=1), [(1, 6, 7, 9), (10, 6, 3, 3)]),
+    (lambda x, w: nn.conv2d(x, w, padding=1, strides=2), [(1, 6, 17, 16), (8, 6, 3, 3)]),
+    (lambda x, w: nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO"), [(1, 7, 9, 6), (3, 3, 6, 20)]),
+    (lambda x, w: nn.conv2d(x, w, groups=8), [(2, 8, 9, 20), (8, 1, 3, 3)]),
+    (lambda x, w: nn.conv2d_transpose(x, w, strides=2), [(1, 6, 5, 4), (6, 4, 3, 3)]),
+    (nn.dense, [(3, 16), (10, 16)]),
+    (nn.dense, [(45, 20), (37, 20)]),
+    (nn.dense, [(2, 3, 15), (64, 15)]),
+    (nn.batch_matmul, [(3, 9, 10), (3, 18, 10)]),
+]
+
+
+@pytest.mark.parametrize(("make", "shapes"), HARD)
+def test_steps_after_the_hardest_one(make: Any, shapes: Any) -> None:
+    arrays = [random(*s) for s in shapes]
+    call = make(*variables(arrays))
+    plain = call.op.reference(call.attrs, *arrays)
+    fused(call, arrays, lambda t: [relu(doubled(t))], [np.maximum(plain * 2, 0)])
+    fused(call, arrays, lambda t: [t, relu(t)], [plain, np.maximum(plain, 0)])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_other_targets(target: str) -> None:
+    for make, shapes in (HARD[0], HARD[2], HARD[5], HARD[6]):
+        check(make, [random(*s) for s in shapes], tolerance=1e-4, target=target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("shape", "kernel", "groups"),
+    [
+        ((1, 3, 11, 17), (8, 3, 3, 3), 1),
+        ((1, 24, 5, 2), (40, 24, 1, 1), 1),
+        ((2, 16, 9, 30), (32, 16, 3, 3), 1),
+        ((1, 32, 9, 31), (32, 1, 3, 3), 32),
+    ],
+)
+def test_convolution_in_the_layout_of_the_target(target: str, shape: Any, kernel: Any, groups: int) -> None:
+    x, w = random(*shape), random(*kernel)
+    call = nn.conv2d(*variables([x, w]), padding=1, strides=(1, 1), groups=groups)
+    infer_expr(call)
+    packed = call.op.alter_layout(call, [a.checked_type for a in call.args], compiler.target.Target(target))
+    assert packed.op.name == f"nn.contrib_{'depthwise_' if groups > 1 else ''}conv2d_NCHWc"
+    blocked = [layout(packed.attrs.data_layout).from_plain(x, "NCHW")]
+    blocked.append(layout(packed.attrs.kernel_layout).from_plain(w, "OIHW"))
+    found = check(lambda *a: packed.op(*a, **packed.attrs), blocked, tolerance=1e-4, target=target)[0]
+    wanted = call.op.reference(call.attrs, x, w)
+    np.testing.assert_allclose(layout(packed.attrs.out_layout).to_plain(found, "NCHW"), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_blocks_are_as_wide_as_vectors() -> None:
+    call = nn.conv2d(relay.var("x", shape=(1, 24, 8, 8)), relay.var("w", shape=(64, 24, 3, 3)))
+    infer_expr(call)
+    types = [a.checked_type for a in call.args]
+    found = {t: call.op.alter_layout(call, types, compiler.target.Target(t)).attrs for t in TARGETS[1:]}
+    assert [a.data_layout for a in found.values()] == ["NCHW8c", "NCHW4c"]
+    assert [a.kernel_layout for a in found.values()] == ["OIHW8i8o", "OIHW4i4o"]
+    wide = call.op.alter_layout(call, types, compiler.target.Target("llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit"))
+    assert (wide.attrs.data_layout, wide.attrs.kernel_layout) == ("NCHW8c", "OIHW8i16o")
+
+
+def test_convolutions_that_stay_as_they_are() -> None:
+    target = compiler.target.Target("llvm")
+
+    def altered(data: Any, weight: Any, **attrs: Any) -> Any:
+        call = nn.conv2d(relay.var("x", shape=data), relay.var("w", shape=weight), **attrs)
+        infer_expr(call)
+        return call.op.alter_layout(call, [a.checked_type for a in call.args], target)
+
+    assert altered((1, 3, 8, 8), (3, 3, 3, 3)) is None
+    assert altered((1, 8, 8, 8), (8, 2, 3, 3), groups=4) is None
+    assert altered((relay.Any(), 8, 8, 8), (8, 8, 3, 3)) is None
+    assert altered((1, 8, 8, 8), (3, 3, 8, 8), data_layout="NHWC", kernel_layout="HWIO") is None
+
+
+ANY = "?"
+
+
+@pytest.mark.parametrize(
+    ("make", "shapes", "size"),
+    [
+        (lambda x, w: nn.conv2d(x, w, padding=1), [(ANY, 3, 8, 8), (8, 3, 3, 3)], 3),
+        (lambda x, w: nn.conv2d(x, w, padding=1, strides=2), [(1, 3, ANY, ANY), (8, 3, 3, 3)], 9),
+        (nn.dense, [(ANY, 32), (10, 32)], 5),
+        (nn.dense, [(3, ANY), (10, ANY)], 5),
+        (nn.batch_matmul, [(2, ANY, 16), (2, ANY, 16)], 5),
+        (lambda x, w: nn.batch_matmul(x, w, transpose_b=False), [(ANY, 7, ANY), (ANY, ANY, 10)], 6),
+    ],
+)
+def test_extents_that_only_the_program_knows(make: Any, shapes: Any, size: int) -> None:
+    arrays = [random(*[size if d == ANY else d for d in s]) for s in shapes]
+    n = te.size_var("n")
+    call = make(*[relay.var("x", shape=[relay.Any() if d == ANY else d for d in s]) for s in shapes])
+    infer_expr(call)
+    inputs = [te.placeholder([n if d == ANY else d for d in s], name=f"x{i}") for i, s in enumerate(shapes)]
+    with compiler.target.Target("llvm") as target:
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        function = compiler.build(call.op.schedule(call.attrs, outputs, target), [*inputs, *outputs], target=target)
+    wanted = call.op.reference(call.attrs, *arrays)
+    found = compiler.nd.empty(wanted.shape)
+    function(*[compiler.nd.array(a) for a in arrays], found)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-4)
