@@ -34,6 +34,10 @@ class Node:
     """Fields whose variables begin to exist here, for the rest of the node."""
     nominal: ClassVar[bool] = False
     """Whether two nodes are the same thing only if they are one object, whatever their fields say."""
+    variable: ClassVar[bool] = False
+    """Whether it stands for something that is defined elsewhere, so that its name says nothing."""
+    shared: ClassVar[bool] = False
+    """Whether using one node twice is something else than using two that look alike: it is evaluated once."""
 
     span: Span = field(default_factory=current_span, kw_only=True)
 

@@ -172,6 +172,7 @@ class Var(PrimExpr):
     """A variable, the same one only if it is the same object."""
 
     nominal: ClassVar[bool] = True
+    variable: ClassVar[bool] = True
 
     name: str
     dtype: str = "int32"

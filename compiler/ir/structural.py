@@ -1,19 +1,21 @@
 """Equality and hashes of structure: the same shape of nodes, whatever the variables are called.
 
-Variables match by where they are defined, free ones by identity; buffers and tensors match one to one.  Everything is
-read off the nodes' own tables: ``structure()``, ``defines`` and ``nominal``.
+Variables match by where they are defined, free ones by identity; buffers and tensors match one to one, and so do the
+expressions of a graph: one that is used twice is not two that look alike.  Everything is read off the nodes' own
+tables: ``structure()``, ``defines``, ``variable``, ``nominal`` and ``shared``.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
-from compiler.ir.primexpr import Var
 
 
 def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
@@ -25,7 +27,7 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
     """
-    return _Equality(map_free_vars).equal(a, b, _USE)
+    return _Equality(map_free_vars).equal(a, b)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
@@ -43,7 +45,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def structural_hash(n: Any, map_free_vars: bool = False) -> int:
     """Return a hash that agrees with :func:`structural_equal` under the same ``map_free_vars``."""
-    return _Hash(map_free_vars).of(n, _USE)
+    return _Hash(map_free_vars).of(n)
 
 
 _USE, _MATCH, _DEFINE = range(3)
@@ -59,60 +61,72 @@ def _field_order(cls: type[Node]) -> tuple[tuple[str, int], ...]:
     if found is None:
         names, _ = structure(cls)
         mode = _MATCH if cls.nominal else _DEFINE
-        label = ("name",) if cls.nominal else ()  # what a thing is called says nothing about it
+        # What a thing is called says nothing about it.
+        label = ("name", "name_hint") if cls.variable else ("name",) if cls.nominal else ()
         rest = [name for name in names if name not in cls.defines and name not in label]
         found = _ORDER[cls] = (*((name, mode) for name in cls.defines), *((name, _USE) for name in rest))
     return found
 
 
 class _Equality:
+    """Compares in the order of the program; what is still to be compared stands on a list, as graphs are deep."""
+
     def __init__(self, map_free_vars: bool) -> None:
         self._map_free = map_free_vars
         self._partner: dict[Node, Node] = {}
         self._owner: dict[Node, Node] = {}
+        self._todo: list[tuple[Any, Any, int]] = []
 
-    def equal(self, a: Any, b: Any, mode: int) -> bool:
-        if isinstance(a, Node):
-            if type(a) is not type(b):
+    def equal(self, a: Any, b: Any) -> bool:
+        self._todo.append((a, b, _USE))
+        while self._todo:
+            if not self._same(*self._todo.pop()):
                 return False
-            if isinstance(a, Var) and isinstance(b, Var):
-                return self._vars(a, b, mode)
-            if a.nominal:
-                return self._nominal(a, b)
-            return self._fields(a, b, mode)
+        return True
+
+    def _later(self, pairs: Iterable[tuple[Any, Any, int]]) -> bool:
+        """Compare these next, in their order."""
+        self._todo.extend(reversed(list(pairs)))
+        return True
+
+    def _same(self, a: Any, b: Any, mode: int) -> bool:
+        """Return False if two things differ; what they are made of is compared next."""
+        if isinstance(a, Node):
+            return type(a) is type(b) and self._nodes(a, b, mode)
         if isinstance(a, (tuple, list)):
-            return (
-                isinstance(b, (tuple, list))
-                and len(a) == len(b)
-                and all(self.equal(x, y, mode) for x, y in zip(a, b, strict=True))
-            )
+            if not isinstance(b, (tuple, list)) or len(a) != len(b):
+                return False
+            return self._later((x, y, mode) for x, y in zip(a, b, strict=True))
         if isinstance(a, Mapping):
             return isinstance(b, Mapping) and self._mappings(a, b, mode)
         if isinstance(a, IRModule):
-            return isinstance(b, IRModule) and self._modules(a, b)
+            return isinstance(b, IRModule) and self._later([(_parts(a), _parts(b), _USE)])
         return _same_leaf(a, b)
+
+    def _nodes(self, a: Node, b: Node, mode: int) -> bool:
+        if a.variable:
+            return self._variables(a, b, mode)
+        if not (a.nominal or a.shared):
+            return self._fields(a, b, mode)
+        if a in self._partner or b in self._owner:
+            return self._are_partners(a, b)
+        self._pair(a, b)
+        return (a.nominal and a is b) or self._fields(a, b, _USE)
 
     def _fields(self, a: Node, b: Node, mode: int) -> bool:
         around = _MATCH if mode == _MATCH else _USE
-        return all(self.equal(getattr(a, name), getattr(b, name), around or own) for name, own in _field_order(type(a)))
+        return self._later((getattr(a, f), getattr(b, f), around or own) for f, own in _field_order(type(a)))
 
-    def _vars(self, a: Var, b: Var, mode: int) -> bool:
+    def _variables(self, a: Node, b: Node, mode: int) -> bool:
         if mode != _DEFINE and (a in self._partner or b in self._owner):
-            return self._partner.get(a) is b and self._owner.get(b) is a
+            return self._are_partners(a, b)
         if mode == _USE and not self._map_free:
             return a is b
-        if a.dtype != b.dtype or not self.equal(a.type_annotation, b.type_annotation, _USE):
-            return False
         self._pair(a, b)
-        return True
+        return self._fields(a, b, _MATCH)
 
-    def _nominal(self, a: Node, b: Node) -> bool:
-        if a in self._partner or b in self._owner:
-            return self._partner.get(a) is b and self._owner.get(b) is a
-        if a is b or self._fields(a, b, _USE):
-            self._pair(a, b)
-            return True
-        return False
+    def _are_partners(self, a: Node, b: Node) -> bool:
+        return self._partner.get(a) is b and self._owner.get(b) is a
 
     def _pair(self, a: Node, b: Node) -> None:
         """Match two things from here on; a new definition replaces an old one."""
@@ -124,18 +138,19 @@ class _Equality:
         self._partner[a], self._owner[b] = b, a
 
     def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
-        if len(a) != len(b):
+        others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
+        if len(a) != len(b) or not all(other in b for other in others.values()):
             return False
-        for key, value in a.items():
-            other = self._partner.get(key, key) if isinstance(key, Node) else key
-            if other not in b or not self.equal(value, b[other], mode):
-                return False
-        return True
+        return self._later((value, b[others[key]], mode) for key, value in a.items())
 
-    def _modules(self, a: IRModule, b: IRModule) -> bool:
-        left = {var.name_hint: func for var, func in a.items()}
-        right = {var.name_hint: func for var, func in b.items()}
-        return self.equal(left, right, _USE) and self.equal(a.attrs, b.attrs, _USE)
+
+def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
+    """Return what a module is made of, in the order in which it is compared: types come before functions."""
+    types, functions = (
+        {var.name_hint: table[var] for var in sorted(table, key=lambda var: str(var.name_hint))}
+        for table in (mod.type_definitions, mod.functions)
+    )
+    return (types, functions, mod.attrs)
 
 
 def _same_leaf(a: Any, b: Any) -> bool:
@@ -143,52 +158,79 @@ def _same_leaf(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, float):
         return repr(a) == repr(b)  # not-a-number is itself, and zero keeps its sign
-    return bool(a is b or a == b)
+    if a is b:
+        return True
+    return _array_key(a) == _array_key(b) if hasattr(a, "__array__") else bool(a == b)
+
+
+def _array_key(value: Any) -> tuple[str, tuple[int, ...], bytes]:
+    """Return what tells one array from another: every bit of it."""
+    array = np.asarray(value)
+    return (str(array.dtype), array.shape, array.tobytes())
 
 
 class _Hash:
+    """Hashes the list of everything that comparison would look at, in the same order."""
+
     def __init__(self, map_free_vars: bool) -> None:
         self._map_free = map_free_vars
         self._number: dict[Node, int] = {}
         self._count = 0
+        self._found: list[Any] = []
+        self._todo: list[tuple[Any, int]] = []
 
-    def of(self, n: Any, mode: int) -> int:
-        if isinstance(n, Var):
-            return self._var(n, mode)
+    def of(self, n: Any) -> int:
+        self._todo.append((n, _USE))
+        while self._todo:
+            self._look(*self._todo.pop())
+        return hash(tuple(self._found))
+
+    def _later(self, items: Iterable[tuple[Any, int]]) -> None:
+        self._todo.extend(reversed(list(items)))
+
+    def _look(self, n: Any, mode: int) -> None:
         if isinstance(n, Node):
-            if not n.nominal:
-                return self._fields(n, mode)
-            if n not in self._number:
-                content = self._fields(n, _USE)
+            self._node(n, mode)
+        elif isinstance(n, (tuple, list)):
+            self._found.append(("tuple", len(n)))
+            self._later((item, mode) for item in n)
+        elif isinstance(n, Mapping):
+            self._mapping(n, mode)
+        elif isinstance(n, IRModule):
+            self._later([(_parts(n), _USE)])
+        elif hasattr(n, "__array__"):
+            self._found.append(_array_key(n))
+        elif _hashable(n):
+            self._found.append((type(n).__name__, repr(n) if isinstance(n, float) else n))
+        else:
+            self._found.append(type(n))
+
+    def _node(self, n: Node, mode: int) -> None:
+        known = self._number.get(n)
+        if known is not None and not (n.variable and mode == _DEFINE):
+            self._found.append(("known", known))
+        elif n.variable and mode == _USE and not self._map_free:
+            self._found.append(("free", id(n)))
+        else:
+            if n.variable or n.nominal or n.shared:
                 self._count += 1
-                self._number[n] = hash((content, self._count))
-            return self._number[n]
-        if isinstance(n, (tuple, list)):
-            return hash(("tuple", *[self.of(item, mode) for item in n]))
-        if isinstance(n, Mapping):
-            return self._mapping(n, mode)
-        if isinstance(n, IRModule):
-            functions = {var.name_hint: func for var, func in n.items()}
-            return hash(("module", self.of(functions, _USE), self.of(n.attrs, _USE)))
-        return hash((type(n).__name__, repr(n) if isinstance(n, float) else n)) if _hashable(n) else hash(type(n))
+                self._number[n] = self._count
+            inner = _MATCH if n.variable else _USE if n.nominal or n.shared else mode
+            self._found.append(type(n).__name__)
+            self._fields(n, inner)
 
-    def _fields(self, n: Node, mode: int) -> int:
+    def _fields(self, n: Node, mode: int) -> None:
         around = _MATCH if mode == _MATCH else _USE
-        return hash((type(n).__name__, *[self.of(getattr(n, f), around or own) for f, own in _field_order(type(n))]))
+        self._later((getattr(n, f), around or own) for f, own in _field_order(type(n)))
 
-    def _var(self, n: Var, mode: int) -> int:
-        if mode != _DEFINE and n in self._number:
-            return self._number[n]
-        if mode == _USE and not self._map_free:
-            return hash(("free", id(n)))
-        self._count += 1
-        self._number[n] = hash((n.dtype, self._count))
-        return self._number[n]
-
-    def _mapping(self, n: Mapping[Any, Any], mode: int) -> int:
+    def _mapping(self, n: Mapping[Any, Any], mode: int) -> None:
+        self._found.append(("map", len(n)))
         if all(isinstance(key, str) for key in n):
-            return hash(("map", *[(key, self.of(n[key], mode)) for key in sorted(n)]))
-        return hash(("map", *[(self.of(key, _USE), self.of(value, mode)) for key, value in n.items()]))
+            for key in sorted(n, reverse=True):
+                self._todo.extend([(n[key], mode), (key, _USE)])
+        else:
+            for key, value in reversed(list(n.items())):
+                self._todo.extend([(value, mode), (key, _USE)])
 
 
 def _hashable(value: Any) -> bool:

@@ -51,6 +51,7 @@ class TypeVar(Type):
     """A type that a generic function or data type is open in; the same one only if it is the same object."""
 
     nominal: ClassVar[bool] = True
+    variable: ClassVar[bool] = True
 
     name_hint: str
 
@@ -61,6 +62,8 @@ class TypeVar(Type):
 @node
 class FuncType(Type):
     """The type of a function; ``type_params`` are the variables that it is generic in."""
+
+    defines: ClassVar[tuple[str, ...]] = ("type_params",)
 
     arg_types: tuple[Type, ...]
     ret_type: Type

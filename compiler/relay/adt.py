@@ -25,6 +25,7 @@ class Constructor(Expr):
     """
 
     nominal: ClassVar[bool] = True
+    defines: ClassVar[tuple[str, ...]] = ("inputs",)
 
     name_hint: str
     inputs: tuple[Type, ...]
@@ -41,6 +42,8 @@ class Constructor(Expr):
 @node
 class TypeData(Type):
     """The definition of an algebraic data type."""
+
+    defines: ClassVar[tuple[str, ...]] = ("type_vars", "constructors")
 
     header: GlobalTypeVar
     type_vars: tuple[TypeVar, ...]
@@ -69,6 +72,8 @@ class PatternWildcard(Pattern):
 @node
 class PatternVar(Pattern):
     """Matches anything and names it."""
+
+    defines: ClassVar[tuple[str, ...]] = ("var",)
 
     var: Any
 

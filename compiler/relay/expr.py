@@ -37,6 +37,8 @@ def mint_here(label: str) -> Span:
 class Expr(RelayExpr):
     """Base of the expressions of a graph."""
 
+    shared: ClassVar[bool] = True
+
     def astype(self, dtype: str) -> Expr:
         """Return the value converted to another data type."""
         return _apply("cast", self, dtype=dtype)
@@ -154,6 +156,8 @@ def _exprs(owner: str, values: Any) -> tuple[Any, ...]:
 class Constant(Expr):
     """A tensor that is known."""
 
+    shared: ClassVar[bool] = False
+
     data: NDArray
 
     @property
@@ -172,6 +176,7 @@ class Var(Expr):
     """A parameter, or a name that ``let`` binds; the same one only if it is the same object."""
 
     nominal: ClassVar[bool] = True
+    variable: ClassVar[bool] = True
 
     name_hint: str
     type_annotation: Type | None = None
@@ -318,7 +323,7 @@ class Function(BaseFunc, Expr):
     """
 
     children: ClassVar[tuple[str, ...]] = ("params", "body")
-    defines: ClassVar[tuple[str, ...]] = ("params",)
+    defines: ClassVar[tuple[str, ...]] = ("type_params", "params")
 
     params: tuple[Var, ...]
     body: Any

@@ -87,7 +87,7 @@ class TensorType(Type):
 def _shape(shape: Any) -> tuple[PrimExpr, ...]:
     if not isinstance(shape, (tuple, list)):
         raise ArgumentError(f"TensorType: shape must be a tuple of ints or expressions, got {show(shape)}")
-    dims = tuple(convert(d) for d in shape)
+    dims = tuple(convert(d.value if isinstance(d, IntImm) else d) for d in shape)  # of one type, whoever computed them
     for d in dims:
         if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
             raise ArgumentError(f"TensorType: shape must be of integers that are not negative, got {show(d)}")
