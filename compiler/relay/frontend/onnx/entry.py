@@ -171,7 +171,7 @@ def _given_shape(given: Any, declared: list[Any] | None, what: str) -> list[Any]
             f"from_onnx: {what} has {len(declared)} dimensions, shape gives {len(given)}: {show(given)}"
         )
     for own, extent in zip(declared or [], given, strict=False):
-        if isinstance(own, int) and isinstance(extent, int) and own not in (extent, 0):
+        if isinstance(own, int) and isinstance(extent, int) and extent >= 0 and own not in (extent, 0):
             raise ArgumentError(f"from_onnx: {what} has extent {own} where shape gives {extent}: {show(tuple(given))}")
     return [extent if isinstance(extent, AnyDim) else _extent(extent, what) for extent in given]
 

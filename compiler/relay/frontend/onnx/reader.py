@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from compiler.ir.error import ArgumentError
 from compiler.relay.frontend.onnx.errors import ModelError
 
-MAX_DEPTH = 32
+MAX_DEPTH = 16
 """Levels of graphs in graphs."""
 MAX_NODES = 200_000
 """Nodes of a model, those of its subgraphs and functions counted."""

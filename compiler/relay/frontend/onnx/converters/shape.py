@@ -71,6 +71,8 @@ def reshape(x: Any, wanted: Any) -> Any:
 @converter("Flatten")
 def _flatten(node: Node) -> Any:
     x, axis = node.inputs[0], node.attr("axis", 1)
+    if not -rank_of(x) <= axis <= rank_of(x):
+        raise ConversionError(f"axis must be from {-rank_of(x)} to {rank_of(x)}, got {axis}")
     axis += rank_of(x) if axis < 0 else 0
     dims = dims_of(x)
     left, right = dims[:axis], dims[axis:]

@@ -1,0 +1,102 @@
+"""Networks for images and sequences, as their papers describe them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx import TensorProto
+
+from tests.models.writer import Writer
+
+
+def _convolved(w: Writer, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> str:
+    """A convolution that keeps the image's size but for the stride, and its batch normalisation."""
+    around = kernel // 2
+    weight = w.weight(outputs, inputs // groups, kernel, kernel)
+    x = w.node("Conv", x, weight, strides=[stride] * 2, pads=[around] * 4, kernel_shape=[kernel] * 2, group=groups)
+    scale, bias, mean, variance = w.around(1, outputs), w.around(0, outputs), w.around(0, outputs), w.around(1, outputs)
+    return w.node("BatchNormalization", x, scale, bias, mean, variance, epsilon=1e-5)
+
+
+def residual(image: int = 224, width: int = 64, classes: int = 1000, batch: int = 1) -> Any:
+    """ResNet-18: He et al., "Deep residual learning for image recognition", 2016."""
+    w = Writer(18)
+    x = w.input("data", [batch, 3, image, image])
+    x = w.node("Relu", _convolved(w, x, 3, width, 7, 2))
+    x = w.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    channels = width
+    for stage in range(4):
+        for block in range(2):
+            outputs = width << stage
+            stride = 2 if stage and not block else 1
+            inner = w.node("Relu", _convolved(w, x, channels, outputs, 3, stride))
+            inner = _convolved(w, inner, outputs, outputs, 3)
+            short = x if channels == outputs else _convolved(w, x, channels, outputs, 1, stride)
+            x = w.node("Relu", w.node("Add", inner, short))
+            channels = outputs
+    x = w.node("Flatten", w.node("GlobalAveragePool", x))
+    x = w.node("Gemm", x, w.weight(classes, channels), w.around(0, classes), transB=1)
+    return w.model("resnet18", x, [batch, classes])
+
+
+_STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+"""Expansion, channels, blocks and stride of each stage."""
+
+
+def mobile(image: int = 224, width: float = 1.0, classes: int = 1000, batch: int = 1) -> Any:
+    """MobileNetV2: Sandler et al., "Inverted residuals and linear bottlenecks", 2018."""
+    w = Writer(2)
+
+    def scaled(channels: int) -> int:
+        return max(8, int(channels * width) // 8 * 8)
+
+    def clipped(x: str) -> str:
+        return w.node("Clip", x, w.constant(0.0), w.constant(6.0))
+
+    x = w.input("data", [batch, 3, image, image])
+    channels = scaled(32)
+    x = clipped(_convolved(w, x, 3, channels, 3, 2))
+    for expansion, outputs, blocks, first in _STAGES:
+        for block in range(blocks):
+            stride, wide, narrow = first if block == 0 else 1, channels * expansion, scaled(outputs)
+            inner = clipped(_convolved(w, x, channels, wide, 1)) if expansion > 1 else x
+            inner = clipped(_convolved(w, inner, wide, wide, 3, stride, groups=wide))
+            inner = _convolved(w, inner, wide, narrow, 1)
+            x = w.node("Add", x, inner) if stride == 1 and channels == narrow else inner
+            channels = narrow
+    last = max(1280, scaled(1280)) if width >= 1 else scaled(1280)
+    x = clipped(_convolved(w, x, channels, last, 1))
+    x = w.node("Flatten", w.node("GlobalAveragePool", x))
+    x = w.node("Gemm", x, w.weight(classes, last), w.around(0, classes), transB=1)
+    return w.model("mobilenetv2", x, [batch, classes])
+
+
+def convolutional(batch: int | str = "batch") -> Any:
+    """LeNet-5 with a batch of any size: LeCun et al., "Gradient-based learning", 1998.
+
+    It is flattened as exporters write it, by arithmetic on the shape.
+    """
+    w = Writer(5)
+    x = w.input("data", [batch, 1, 28, 28])
+    for inputs, outputs in ((1, 6), (6, 16)):
+        x = w.node("Conv", x, w.weight(outputs, inputs, 5, 5), w.around(0, outputs), pads=[2] * 4)
+        x = w.node("MaxPool", w.node("Tanh", x), kernel_shape=[2, 2], strides=[2, 2])
+    first = w.node("Gather", w.node("Shape", x), w.constant(0, "int64"), axis=0)
+    first = w.node("Unsqueeze", first, w.constant([0], "int64"))
+    x = w.node("Reshape", x, w.node("Concat", first, w.constant([-1], "int64"), axis=0))
+    for inputs, outputs in ((784, 120), (120, 84)):
+        x = w.node("Tanh", w.node("Gemm", x, w.weight(outputs, inputs), w.around(0, outputs), transB=1))
+    x = w.node("Gemm", x, w.weight(10, 84), w.around(0, 10), transB=1)
+    return w.model("lenet", w.node("Softmax", x, axis=-1), [batch, 10])
+
+
+def recurrent(length: int = 64, inputs: int = 128, hidden: int = 256, batch: int = 1, classes: int = 10) -> Any:
+    """A classifier of sequences: an LSTM in both directions, and a layer on its last states."""
+    w = Writer(7)
+    x = w.input("data", [length, batch, inputs], TensorProto.FLOAT)
+    weights = [w.weight(2, 4 * hidden, inputs, scale=0.1), w.weight(2, 4 * hidden, hidden, scale=0.1)]
+    bias = w.weight(2, 8 * hidden, scale=0.1)
+    _, last, _ = w.node("LSTM", x, *weights, bias, outputs=3, hidden_size=hidden, direction="bidirectional")
+    rows = w.node("Reshape", w.node("Transpose", last, perm=[1, 0, 2]), w.constant([batch, 2 * hidden], "int64"))
+    x = w.node("Gemm", rows, w.weight(classes, 2 * hidden), w.around(0, classes), transB=1)
+    return w.model("lstm", x, [batch, classes])
