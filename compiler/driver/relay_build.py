@@ -9,12 +9,13 @@ from typing import Any
 from compiler.driver.relay_graph import GraphProgram, KernelCall, graph_program
 from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay_memory import MemoryPlan, plan_memory
-from compiler.driver.relay_optimize import bind_params, optimize
+from compiler.driver.relay_params import bind_params
 from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.events import notify
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.relay.expr import Function
+from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
 from compiler.runtime.graph_factory import GraphExecutorFactory

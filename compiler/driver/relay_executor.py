@@ -8,7 +8,7 @@ from typing import Any
 
 from compiler.driver import relay_vm
 from compiler.driver.relay_build import as_module, build
-from compiler.driver.relay_optimize import bind_params
+from compiler.driver.relay_params import bind_params
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.relay.expr import Function

@@ -10,7 +10,7 @@ from compiler.driver.relay_build import as_module, build_target
 from compiler.driver.relay_graph import as_group
 from compiler.driver.relay_kernels import KernelCompiler, KernelModule
 from compiler.driver.relay_lower import can_lower
-from compiler.driver.relay_optimize import bind_params, optimize
+from compiler.driver.relay_params import bind_params
 from compiler.driver.relay_vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.events import notify
@@ -32,6 +32,7 @@ from compiler.relay.expr import (
     Var,
 )
 from compiler.relay.operator import RelayOp
+from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime import vm_instructions as vm
 from compiler.runtime.ndarray import NDArray

@@ -1,4 +1,4 @@
-"""What ``relay.build`` does with a graph before there are kernels: parameters become constants, and passes run."""
+"""Parameters whose values are known become constants of the graph."""
 
 from __future__ import annotations
 
@@ -11,37 +11,10 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import Pass
-from compiler.relay import transform
 from compiler.relay.expr import Constant, Function, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray, array
-from compiler.target.target import Target
-
-
-def optimize(module: IRModule, target: Target) -> IRModule:
-    """Run the passes of the current context's level over a graph, up to kernels."""
-    for each in passes():
-        module = each(module)
-    return transform.InferType()(module)
-
-
-def passes() -> list[Pass]:
-    """Return the passes before kernels are made, in order."""
-    return [
-        transform.InferType(),
-        transform.SimplifyInference(),
-        transform.EliminateCommonSubexpr(),
-        transform.SimplifyExpr(),
-        transform.FoldConstant(),
-        transform.FoldScaleAxis(),
-        transform.CanonicalizeCast(),
-        transform.CanonicalizeOps(),
-        transform.FastMath(),
-        transform.FoldConstant(),
-        transform.FuseOps(),
-    ]
 
 
 def bind_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
