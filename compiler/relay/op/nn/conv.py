@@ -67,7 +67,7 @@ def conv_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
     _check_channels(x["C"], w["O"], w["I"], attrs)
     if attrs.kernel_size is not None:
         for d, letter in enumerate(spatial):
-            agree(attrs.kernel_size[d], w[letter], f"kernel_size and the weight {weight} in {letter}")
+            agree(attrs.kernel_size[d], w[letter], f"kernel_size and the weight in {letter}")
     result: dict[str, Dim] = {"N": x["N"], "C": w["O"]}
     for d, letter in enumerate(spatial):
         around = attrs.padding[d] + attrs.padding[d + len(spatial)]

@@ -25,7 +25,7 @@ def _along_data(types: tuple[Any, ...], attrs: Attrs, names: Sequence[str]) -> T
     data = tensor(types[0], "data")
     extent = data.dims[axis_of(attrs.axis, len(data.dims))]
     for name, t in zip(names, types[1:], strict=True):
-        agree(extent, tensor(t, name, 1).dims[0], f"data {data} along axis {attrs.axis} and {name} {t}")
+        agree(extent, tensor(t, name, 1).dims[0], f"data along axis {attrs.axis} and {name}")
     return data
 
 
