@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -35,6 +36,22 @@ def infer_module(mod: IRModule) -> IRModule:
     TypeInferenceError
         Naming everything that does not fit.
     """
+    if _done.get(mod) == _contents(mod):
+        return mod
+    result = _inferred(mod)
+    _done[result] = _contents(result)
+    return result
+
+
+_done: WeakKeyDictionary[IRModule, Any] = WeakKeyDictionary()
+"""What was in modules when their types were inferred: passes ask again and again for what nothing has changed."""
+
+
+def _contents(mod: IRModule) -> Any:
+    return (list(mod.functions.items()), list(mod.type_definitions.items()))
+
+
+def _inferred(mod: IRModule) -> IRModule:
     run = _run(mod)
     annotated = {gvar: _annotated(func) for gvar, func in mod.items()}
     result = mod.with_functions(annotated)

@@ -200,3 +200,11 @@ def test_several_errors_are_reported_together() -> None:
         infer_expr(both)
     assert len(caught.value.diagnostics) == 2
     assert str(caught.value).startswith("type inference: 2 errors\n")
+
+
+def test_a_module_that_was_changed_is_inferred_again() -> None:
+    x = relay.var("x", F32)
+    done = infer_module(IRModule.from_expr(relay.Function([x], relay.Tuple([x]))))
+    assert infer_module(done) is done
+    done["main"] = relay.Function([x], relay.Tuple([x, x]))
+    assert infer_module(done)["main"].ret_type == TupleType((F32, F32))
