@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr
+from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.op.nn.common import agree, call_op
 from compiler.relay.op.relations import broadcast_dims, tensor
 from compiler.relay.operator import OpPattern, RelationError, register
@@ -18,6 +18,9 @@ from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import matmul as topi
 from compiler.topi.x86.matmul import schedule_product
+
+_PANEL = 16
+"""Columns of a weight that stand together."""
 
 
 def _at_least(t: TensorType, rank: int, what: str) -> TensorType:
@@ -79,6 +82,7 @@ _DENSE = register(
     schedule=schedule_product,
     reference=_dense_reference,
     gradient=_dense_gradient,
+    layout=lambda call, inputs, types: (["NC", "NK"], ["NC"], call.attrs),
 )
 
 
@@ -118,6 +122,20 @@ _DENSE_PACK = register(
     layout=lambda call, inputs, types: (["NC", call.attrs.weight_layout], ["NC"], call.attrs),
     waived={"gradient": "made by the layout pass, after differentiation"},
 )
+
+
+def _pack_dense(call: Call, types: Sequence[Any], target: Any) -> Call | None:
+    """Return a product whose weight stands in panels, for a weight that is known: it is brought there only once."""
+    data, weight = types[:2]
+    rows, units = data.dims[0], weight.dims[0]
+    if target.kind != "llvm" or len(data.dims) != 2 or not isinstance(call.args[1], Constant):
+        return None
+    if (isinstance(rows, int) and rows < topi.FEW_ROWS) or units % _PANEL or data.dtype != "float32":
+        return None
+    return Call(_DENSE_PACK, call.args, Attrs({**call.attrs, "weight_layout": f"NK{_PANEL}n"}))
+
+
+_DENSE.alter_layout = _pack_dense
 
 
 # matrices

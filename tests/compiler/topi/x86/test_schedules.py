@@ -143,3 +143,20 @@ def test_extents_that_only_the_program_knows(make: Any, shapes: Any, size: int) 
     found = compiler.nd.empty(wanted.shape)
     function(*[compiler.nd.array(a) for a in arrays], found)
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_known_weights_of_many_rows_stand_in_panels() -> None:
+    target = compiler.target.Target("llvm")
+
+    def altered(rows: Any, units: int, known: bool) -> Any:
+        weight = relay.const(random(units, 20)) if known else relay.var("w", shape=(units, 20))
+        call = nn.dense(relay.var("x", shape=(rows, 20)), weight)
+        infer_expr(call)
+        return call.op.alter_layout(call, [a.checked_type for a in call.args], target)
+
+    assert altered(64, 32, True).attrs.weight_layout == "NK16n"
+    assert altered(relay.Any(), 32, True) is not None
+    assert altered(64, 32, False) is altered(1, 32, True) is altered(64, 33, True) is None
+    x, w = random(64, 20), random(32, 20)
+    packed = layout("NK16n").from_plain(w, "NK")
+    check(lambda d, k: nn.contrib_dense_pack(d, k, "NK16n"), [x, packed], x @ w.T, 1e-4)
