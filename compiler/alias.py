@@ -18,6 +18,7 @@ import compiler
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__
 _MOVED = {
+    "contrib.debugger.debug_executor": "runtime.debug_executor",
     "contrib.graph_executor": "runtime.graph_executor",
     "error": "ir.error",
     "instrument": "ir.instrument",

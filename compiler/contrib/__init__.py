@@ -8,6 +8,7 @@ from typing import Any
 from compiler.ir.error import unknown_name
 
 _ELSEWHERE = {
+    "debugger": "compiler.contrib.debugger",
     "graph_executor": "compiler.runtime.graph_executor",
 }
 

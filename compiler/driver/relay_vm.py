@@ -54,7 +54,8 @@ def compile(
     ----------
     mod : IRModule or Function
         Every function that ``main`` reaches is compiled.  Groups of operators over known shapes become kernels;
-        operators over shapes that are not known before, or without tensor expressions, run through NumPy.
+        operators over shapes that are not known before, or without tensor expressions, run through NumPy, until
+        shapes come again.
     target : str or Target, optional
     params : mapping of str to array, optional
         Parameters of ``main`` whose values are known.
@@ -144,7 +145,7 @@ class _Program:
         key = ("kernel", group if group is call.op else call)
         if key not in self._constants:
             self._constants[key] = index = len(self.executable.kernels)
-            self.executable.kernels.append(dynamic_kernel(group))
+            self.executable.kernels.append(dynamic_kernel(group, self._kernels.target))
             if can_lower(group):
                 self.static.append((index, self._kernels.kernel(group), group))
         return self._constants[key]

@@ -1,4 +1,8 @@
-"""Kernels as the virtual machine calls them: values in, a value out, memory allocated for every result."""
+"""Kernels as the virtual machine calls them: values in, a value out, memory allocated for every result.
+
+Where shapes are known only while the program runs, operators run through their NumPy references at first; shapes that
+come again get machine code of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from compiler.driver.relay_kernels import KernelModule, NamedKernel
+from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay_lower import can_lower
+from compiler.ir import events
 from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem
-from compiler.relay.ty import TupleType, tensor_types
+from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_module
+from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, aligned_empty, array
 from compiler.runtime.vm import Kernel
 from compiler.runtime.vm_values import ADT
+from compiler.target.target import Target
+
+MOST_COMPILED = 32
+"""Shapes that one group of operators gets machine code for."""
+MOST_SEEN = 1024
+"""Shapes that are remembered as having come once."""
 
 
 def static_kernel(lib: KernelModule, named: NamedKernel, function: Function) -> Kernel:
@@ -23,9 +39,9 @@ def static_kernel(lib: KernelModule, named: NamedKernel, function: Function) -> 
     return _StaticKernel(lib, named, function)
 
 
-def dynamic_kernel(function: Function) -> Kernel:
-    """Return what computes a group of operators by their NumPy references, whatever the shapes."""
-    return _DynamicKernel(function)
+def dynamic_kernel(function: Function, target: Target) -> Kernel:
+    """Return what computes a group of operators whatever the shapes: by NumPy, and what comes again by machine code."""
+    return _DynamicKernel(function, target)
 
 
 class _StaticKernel:
@@ -47,11 +63,35 @@ class _StaticKernel:
 
 
 class _DynamicKernel:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, target: Target) -> None:
         self._function = function
+        self._target = target
         self._order = post_order(function.body, lambda e: e.args if isinstance(e, Call) else operands(e))
+        self._compiled: dict[Any, Kernel] = {}
+        self._seen: set[Any] = set()
 
     def __call__(self, args: Sequence[Any]) -> Any:
+        types = tuple([_type_of(a) for a in args])
+        kernel = self._compiled.get(types)
+        if kernel is None and types in self._seen and len(self._compiled) < MOST_COMPILED:
+            kernel = self._compiled[types] = self._specialised(types)
+        if kernel is None:
+            kernel = self._by_numpy
+            if len(self._seen) < MOST_SEEN:
+                self._seen.add(types)
+        return kernel(args)
+
+    def _specialised(self, types: Sequence[Any]) -> Kernel:
+        """Return machine code for arguments of these types; NumPy where even they do not tell the result's shape."""
+        with events.unwatched():
+            function = _for_types(self._function, types)
+            if not can_lower(function):
+                return self._by_numpy
+            with KernelCompiler(self._target) as compiler:
+                named = compiler.kernel(function)
+            return _StaticKernel(KernelModule([named], self._target), named, function)
+
+    def _by_numpy(self, args: Sequence[Any]) -> Any:
         values = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
         for expr in self._order:
             if expr not in values:
@@ -61,6 +101,31 @@ class _DynamicKernel:
     def __str__(self) -> str:
         names = [e.op.name for e in self._order if isinstance(e, Call)]
         return f"NumPy: {', '.join(names)}"
+
+
+def _for_types(function: Function, types: Sequence[Any]) -> Function:
+    """Return a group of operators for arguments of certain types."""
+    params = [Var(p.name_hint, t) for p, t in zip(function.params, types, strict=True)]
+    body = _Replace(dict(zip(function.params, params, strict=True))).visit(function.body)
+    made = Function(tuple(params), body, None, (), function.attrs)
+    found = infer_module(IRModule({"main": made}))["main"]
+    assert isinstance(found, Function)
+    return found
+
+
+class _Replace(ExprMutator):
+    def __init__(self, replacements: dict[Var, Var]) -> None:
+        super().__init__()
+        self._replacements = replacements
+
+    def visit_var(self, var: Var) -> Var:
+        return self._replacements.get(var, var)
+
+
+def _type_of(value: Any) -> Type:
+    if isinstance(value, ADT):
+        return TupleType(tuple(_type_of(part) for part in value))
+    return TensorType(value.shape, value.dtype)
 
 
 def _reference(expr: Any, values: dict[Any, Any]) -> Any:

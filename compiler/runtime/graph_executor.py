@@ -116,6 +116,16 @@ class GraphExecutor:
             self._thunks = [(n, thunk) for i, n in self._calls() if (thunk := self._thunk(i)) is not None]
         return self._thunks
 
+    def thunks_to(self, node: int) -> list[Thunk]:
+        """Return the calls up to a node, the node's included."""
+        self.thunks()
+        made = [self._thunk(index) for index, _ in self._calls() if index <= node]
+        return [thunk for thunk in made if thunk is not None]
+
+    def value_of(self, node: int) -> NDArray:
+        """Return the memory of a node's first result."""
+        return self._values[self.graph.node_row_ptr[node]]
+
     def _calls(self) -> list[tuple[int, str]]:
         return [(i, node.attrs["func_name"]) for i, node in enumerate(self.graph.nodes) if node.op == "tvm_op"]
 

@@ -1,0 +1,139 @@
+"""Runs the graph of a built model kernel by kernel, and measures each: ``tvm.contrib.debugger.debug_executor``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from compiler.ir.error import ArgumentError, expected, show
+from compiler.runtime.device import Device
+from compiler.runtime.graph_executor import GraphExecutor, GraphModule
+from compiler.runtime.module import Module, measure
+from compiler.runtime.ndarray import NDArray, array
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """How long one call of a kernel took.
+
+    Attributes
+    ----------
+    name : str
+    seconds : float
+    share : float
+        Of the whole, between 0 and 1.
+    """
+
+    name: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The kernels of one run, in order."""
+
+    calls: Sequence[KernelTime]
+
+    @property
+    def seconds(self) -> float:
+        """All kernels together."""
+        return sum(call.seconds for call in self.calls)
+
+    def table(self, sort: bool = True) -> str:
+        """Return the kernels as text, the longest first unless ``sort`` is False."""
+        calls = sorted(self.calls, key=lambda c: -c.seconds) if sort else self.calls
+        width = max([len(call.name) for call in self.calls] + [len("Name")])
+        lines = [f"{'Name':{width}}  Duration (us)  Percent"]
+        lines += [f"{c.name:{width}}{c.seconds * 1e6:15.2f}{c.share * 100:9.2f}" for c in calls]
+        return "\n".join([*lines, "-" * (width + 24), f"{'Sum':{width}}{self.seconds * 1e6:15.2f}{100:9.2f}"])
+
+    def csv(self) -> str:
+        """Return the kernels as comma-separated values."""
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(["Name", "Duration (us)", "Percent"])
+        writer.writerows([c.name, c.seconds * 1e6, c.share * 100] for c in self.calls)
+        return out.getvalue()
+
+    def json(self) -> str:
+        """Return the kernels as JSON."""
+        return json.dumps({"calls": [asdict(c) for c in self.calls]})
+
+    __str__ = table
+
+
+class GraphModuleDebug(GraphModule):
+    """A model whose kernels are measured one by one.
+
+    Parameters
+    ----------
+    module : GraphExecutor
+        What ``lib["default"](dev)`` returned.
+    """
+
+    def profile(self, collectors: Any = None, **input_dict: Any) -> Report:
+        """Run the model once and return how long each kernel took.
+
+        Parameters
+        ----------
+        input_dict
+            Inputs to set before, by name.
+        """
+        self.set_input(None, None, **input_dict)
+        self.module.run()  # what is done once only, is done
+        times: list[tuple[str, float]] = []
+        for name, thunk in self.module.thunks():
+            started = time.perf_counter()
+            thunk()
+            times.append((name, time.perf_counter() - started))
+        whole = sum(seconds for _, seconds in times) or 1.0
+        return Report([KernelTime(name, seconds, seconds / whole) for name, seconds in times])
+
+    def run_individual(self, number: int, repeat: int = 1, min_repeat_ms: int = 0) -> list[list[float]]:
+        """Measure every kernel by itself, in the order of the graph.
+
+        Parameters
+        ----------
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements of each kernel.
+
+        Returns
+        -------
+        list of list of float
+            Seconds a call, for each kernel one value for each repeat.
+        """
+        self.module.run()
+        return [measure(thunk, number, repeat, min_repeat_ms / 1e3)[1] for _, thunk in self.module.thunks()]
+
+    def debug_get_output(self, node: int | str, out: NDArray | None = None) -> NDArray:
+        """Run the model up to a node and return the node's first result.
+
+        Parameters
+        ----------
+        node : int or str
+            By number or name.
+        """
+        graph = self.module.graph
+        names = [n.name for n in graph.nodes]
+        index = node if isinstance(node, int) else names.index(node) if node in names else -1
+        if not 0 <= index < len(names):
+            raise ArgumentError(f"debug_get_output: the graph has no node {show(node)}; it has {len(names)} nodes")
+        for thunk in self.module.thunks_to(index):
+            thunk()
+        found = self.module.value_of(index)
+        return array(found) if out is None else out.copyfrom(found)
+
+
+def create(graph_json_str: str, libmod: Module, device: Device, dump_root: Any = None) -> GraphModuleDebug:
+    """Return the executor of a graph whose parameters are yet to be set; see ``graph_executor.create``."""
+    if not isinstance(graph_json_str, str):
+        expected("debug_executor.create", "graph_json_str", "a graph as JSON", type(graph_json_str).__name__)
+    return GraphModuleDebug(GraphExecutor(graph_json_str, libmod, device))
