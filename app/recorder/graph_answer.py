@@ -8,9 +8,10 @@ from typing import Any
 from app.artifacts import Drawing, Kernel, Listing, Step, Unit
 from app.recorder.graph_drawing import draw_module
 from app.recorder.graph_watch import GraphPass, GraphRecord
-from app.recorder.kernel_view import kernel_calls
+from app.recorder.kernel_view import kernel_calls, kernels_of
 from app.recorder.listings import from_builder
 from app.recorder.pass_words import pass_words
+from compiler.driver.relay_build import BuiltGraph
 from compiler.driver.relay_lower import group_calls
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN
@@ -122,7 +123,7 @@ class GraphAnswers:
                 origins=sorted(NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))),
                 script=kernel_script(name, kernel.function, str(record.target)),
             )
-            for name, kernel in record.built.kernels.items()
+            for name, kernel in kernels_of(record.built).items()
         ]
 
 
@@ -139,9 +140,9 @@ def graph_facts(module: IRModule) -> dict[str, float]:
 
 def memory_words(built: Any) -> list[str]:
     """Return how a graph's buffers are shared, in words."""
-    plan = built.memory
-    if not plan.unshared:
+    if not isinstance(built, BuiltGraph) or not built.memory.unshared:
         return []
+    plan = built.memory
     return [f"{plan.shared / 1024:,.0f} KB for results that would take {plan.unshared / 1024:,.0f} KB unshared"]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +83,7 @@ class GraphWatcher(Observer, PassInstrument):
         self.left_out = 0
         self._running: list[_Running] = []
         self._building: GraphRecord | None = None
+        self._unasked = False
 
     # graphs that appear
 
@@ -90,7 +93,7 @@ class GraphWatcher(Observer, PassInstrument):
             self._begin(module)
 
     def graph_build_begin(self, module: IRModule, target: Any) -> None:
-        record = self._record_of(module)
+        record = self._building if self._unasked else self._record_of(module)
         self._building = record
         if record is not None:
             record.target = target
@@ -119,12 +122,23 @@ class GraphWatcher(Observer, PassInstrument):
         found = next((record for record in reversed(self.graphs) if record.last is module), None)
         return found or self._begin(module)
 
+    @contextmanager
+    def building_unasked(self, record: GraphRecord) -> Iterator[None]:
+        """Keep what is built meanwhile as that of ``record``; its passes are not the user's and are not shown."""
+        self._building, self._unasked = record, True
+        try:
+            yield
+        finally:
+            self._building, self._unasked = None, False
+
     # passes
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         record = self._record_of(mod) if is_graph(mod) and not self._running else None
         if self._running:
             record = self._running[0].record
+        if self._unasked:
+            record = None
         self._running.append(_Running(mod, time.perf_counter(), record))
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:

@@ -23,6 +23,7 @@ from app.recorder.watchdog import Watchdog
 from compiler import alias
 from compiler.driver.build import build
 from compiler.driver.lower import lower
+from compiler.driver.relay_build import build as relay_build
 from compiler.ir import transform
 from compiler.ir.error import TargetError, TVMError
 from compiler.ir.events import unwatched, watching
@@ -172,6 +173,7 @@ class Session:
 
     def _complete_graph(self) -> None:
         """Show a kernel of the last graph, and in a run measure all of them."""
+        self._build_last_graph()
         built = [record for record in self._graphs.graphs if record.built is not None]
         if not built:
             return
@@ -180,8 +182,19 @@ class Session:
             record.seconds = measure_kernels(record.built)
         wanted = self._request.options.kernel
         name = wanted or (None if self._watcher.units else dearest_kernel(record))
-        if name is not None and not show_kernel(record, name):
+        if name is not None and not show_kernel(record, name, self._watcher):
             self._script.transcript.note(f"the graph has no kernel {name!r} any more")
+
+    def _build_last_graph(self) -> None:
+        """Build the last graph of a script that builds none, so that its kernels are shown."""
+        graphs = self._graphs.graphs
+        if not graphs or self._watcher.units or any(record.built is not None for record in graphs):
+            return
+        try:
+            with self._graphs.building_unasked(graphs[-1]):
+                relay_build(graphs[-1].last, target=Target(self._request.options.target))
+        except TVMError as error:
+            self._script.transcript.note(f"no kernels are shown: {error}")
 
     def _build_unasked(self, module: IRModule, name: str) -> None:
         """Build what the script does not; that there is no code for it is worth a note, but no mistake."""

@@ -21,7 +21,8 @@ def test_an_example_runs(explorer: FlaskClient, example: Example) -> None:
     assert (answer["status"], problems) == ("ok", [])
     assert answer["units"], "an example shows at least one function"
     levels = {listing["level"] for listing in answer["listings"].values()}
-    assert levels == SHOWN.get(example.name, EVERY_LEVEL)
+    graph = {"graph"} if any(unit["kind"] == "graph" for unit in answer["units"]) else set()
+    assert levels == SHOWN.get(example.name, EVERY_LEVEL) | graph
     unit = answer["units"][-1]
     assert {step["listing"] for step in unit["steps"] if step["listing"]} <= set(answer["listings"])
     lines = {row["line"] for row in answer["origins"] if row["level"] == "source"}

@@ -1,0 +1,42 @@
+"""Shapes through a network
+
+A visitor that collects the type of every operator's result, and how many multiplications each layer costs. Types are
+there once InferType ran: comment it out and see what the visitor says.
+"""
+
+from collections import Counter
+
+import tvm
+from tvm import relay
+
+
+def network():
+    values = relay.var("image", shape=(1, 1, 28, 28))
+    for layer, (inputs, outputs) in enumerate([(1, 8), (8, 16)]):
+        weights = relay.var(f"kernel{layer}", shape=(outputs, inputs, 5, 5))
+        values = relay.nn.relu(relay.nn.conv2d(values, weights, padding=(2, 2)))
+        values = relay.nn.max_pool2d(values, pool_size=(2, 2), strides=(2, 2))
+    values = relay.nn.batch_flatten(values)
+    values = relay.nn.dense(values, relay.var("weights", shape=(10, 16 * 7 * 7)))
+    values = relay.nn.softmax(values)
+    return relay.Function(relay.analysis.free_vars(values), values)
+
+
+class Shapes(relay.ExprVisitor):
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def visit_call(self, call):
+        super().visit_call(call)
+        self.rows.append((call.op.name, tuple(int(extent) for extent in call.checked_type.shape), call))
+
+
+mod = tvm.IRModule.from_expr(network())
+mod = relay.transform.InferType()(mod)
+
+shapes = Shapes()
+shapes.visit(mod["main"])
+for name, shape, _ in shapes.rows:
+    print(f"{name:16} {shape}")
+print(Counter(name for name, _, _ in shapes.rows).most_common())
