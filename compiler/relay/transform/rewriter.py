@@ -94,7 +94,15 @@ def typed(expr: Any, t: Type | None) -> Any:
 
 def type_of(expr: Any) -> Type:
     """Return the type of an expression, inferred if it is new."""
-    found: Type = expr.checked_type_ or infer_expr(expr)
+    found: Type | None = expr.checked_type_
+    if found is None:
+        op = relay_op(expr)
+        types = () if op is None else tuple([type_of(arg) for arg in expr.args])
+        if op is None or op.relation is None:
+            return infer_expr(expr)
+        # What inference would do, without its preparations for what is not known yet.
+        found = op.relation(types, expr.attrs)
+        typed(expr, found)
     return found
 
 
