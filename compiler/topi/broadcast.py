@@ -122,7 +122,7 @@ def _xor(a: Any, b: Any) -> Any:
 add = _broadcast("add", lambda a, b: a + b, "the sum")
 subtract = _broadcast("subtract", lambda a, b: a - b, "the difference")
 multiply = _broadcast("multiply", lambda a, b: a * b, "the product")
-divide = _broadcast("divide", lambda a, b: a / b, "the quotient, of integers towards zero")
+divide = _broadcast("divide", te.div, "the quotient, of integers towards zero")
 floor_divide = _broadcast("floor_divide", _floor_divide, "the quotient rounded down")
 floor_mod = _broadcast("floor_mod", _floor_mod, "the remainder of the quotient rounded down")
 trunc_divide = _broadcast("trunc_divide", _trunc_divide, "the quotient rounded towards zero")

@@ -132,7 +132,7 @@ def count(data: Any, axis: Any) -> Any:
 def divided(total: Any, by: Any, name: str) -> Any:
     """Return a tensor divided by a number, an int or an expression, in the tensor's own data type."""
     divisor = tir.const(by, total.dtype) if isinstance(by, int) else by.astype(total.dtype)
-    return te.compute(dims(total), lambda *i: total(*i) / divisor, name=name, tag="elemwise")
+    return te.compute(dims(total), lambda *i: te.div(total(*i), divisor), name=name, tag="elemwise")
 
 
 def mean(data: Any, axis: Any = None, keepdims: bool = False) -> Any:

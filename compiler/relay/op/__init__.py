@@ -55,7 +55,7 @@ from compiler.relay.op.creation import (
     zeros,
     zeros_like,
 )
-from compiler.relay.op.einsum import (
+from compiler.relay.op.einstein import (
     einsum,
 )
 from compiler.relay.op.indexing import (

@@ -111,7 +111,8 @@ def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
     data = call.args[0]
     found = parts(data.checked_type.concrete_shape, call.attrs)
     begin, strides = ([getattr(p, name) for p in found] for name in ("begin", "stride"))
-    end = [b + s * p.count for b, s, p in zip(begin, strides, found, strict=True)]
+    ends = [b + s * p.count for b, s, p in zip(begin, strides, found, strict=True)]
+    end = [e if e >= 0 else -_FAR for e in ends]
     values = [const(np.array(v, "int64")) for v in (begin, end, strides)]
     return [call_op("strided_set", call_op("zeros_like", data), grad, *values)]
 

@@ -14,7 +14,7 @@ from compiler.relay.op.common import NOT_SMOOTH, axis_of, call_op, int_of
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
-from compiler.topi import sort as topi
+from compiler.topi import sorting as topi
 
 
 def order(x: Any, axis: int, ascending: bool) -> Any:

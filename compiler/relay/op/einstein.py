@@ -13,7 +13,7 @@ from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem, as_expr
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
 from compiler.relay.ty import TensorType, TupleType
-from compiler.topi import einsum as topi
+from compiler.topi import einstein as topi
 
 
 def _operands(t: Type) -> list[TensorType]:
