@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.relay.frontend.onnx.folding import known
 
-_KNOWN: ContextVar[dict[Any, list[int | None]] | None] = ContextVar("_KNOWN", default=None)
+_KNOWN: ContextVar[dict[Any, list[Any]] | None] = ContextVar("_KNOWN", default=None)
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def remembering() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def remember(expr: Any, values: Sequence[int | None] | None) -> Any:
+def remember(expr: Any, values: Sequence[Any] | None) -> Any:
     """Note which elements of an expression are known, and return it."""
     notes = _KNOWN.get()
     if notes is not None and values is not None and known(expr) is None:
@@ -30,8 +30,11 @@ def remember(expr: Any, values: Sequence[int | None] | None) -> Any:
     return expr
 
 
-def partial_of(expr: Any) -> list[int | None] | None:
-    """Return the elements of an integer vector or number, None for those that are unknown; None if all are."""
+def partial_of(expr: Any) -> list[Any] | None:
+    """Return the elements of an integer vector or number as far as they are known.
+
+    Those that are not are None, or the extent that they are known to be; None instead of a list if nothing is known.
+    """
     value = known(expr)
     if value is not None:
         return [int(v) for v in value.reshape(-1)]

@@ -15,44 +15,34 @@ from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
 
 
-def from_the_front(indices: Any, extent: Any) -> Any:
-    """Count indices from the front; negative ones count from the end."""
-    value = known(indices)
-    if value is not None and not (value < 0).any():
-        return indices
-    if not isinstance(extent, int):
-        raise ConversionError("indices into an axis of unknown extent must be known and not negative")
-    return ops.where(ops.less(indices, 0), ops.add(indices, extent), indices)
+def take(x: Any, indices: Any, axis: int) -> Any:
+    """Return slices at places that are counted from the end where they are negative."""
+    value, extent = known(indices), dims_of(x)[axis]
+    if value is None or not isinstance(extent, int):
+        return ops.take(x, indices, axis=axis, mode="clip" if value is not None and (value >= 0).all() else "wrap")
+    if value.size and not -extent <= value.min() <= value.max() < extent:
+        raise ConversionError(f"indices must be from {-extent} to {extent - 1}, got {value.min()} to {value.max()}")
+    return ops.take(x, constant(np.where(value < 0, value + extent, value)), axis=axis)
 
 
 @converter("Gather")
 def _gather(node: Node) -> Any:
     x, indices = node.inputs
     axis = node.attr("axis", 0) % rank_of(x)
-    extent, values, places = dims_of(x)[axis], partial_of(x), known(indices)
+    values, places = partial_of(x), known(indices)
     if values is not None and places is not None and rank_of(x) == 1:
         picked = [values[int(i)] for i in places.reshape(-1)]
-        if None not in picked:
+        if all(isinstance(v, int) for v in picked):
             return constant(np.array(picked, dtype_of(x)).reshape(places.shape))
-        found = ops.take(x, from_the_front(indices, extent), axis=axis)
-        return remember(found, picked)
-    return ops.take(x, from_the_front(indices, extent), axis=axis)
+        return remember(take(x, indices, axis), picked)
+    return take(x, indices, axis)
 
 
 @converter("GatherElements")
 def _gather_elements(node: Node) -> Any:
     x, indices = node.inputs
     axis = node.attr("axis", 0) % rank_of(x)
-    return ops.gather(x, axis, from_the_front(indices, dims_of(x)[axis]))
-
-
-def _tuples_from_the_front(indices: Any, dims: Any) -> Any:
-    """Count each number of index tuples (in the last axis) from the front."""
-    value = known(indices)
-    if value is not None and not (value < 0).any():
-        return indices
-    extents = constant(np.array(dims, dtype_of(indices)))
-    return ops.where(ops.less(indices, 0), ops.add(indices, extents), indices)
+    return ops.gather(x, axis, indices)
 
 
 def _tuples_first(indices: Any) -> Any:
@@ -64,9 +54,7 @@ def _tuples_first(indices: Any) -> Any:
 def _gather_nd(node: Node) -> Any:
     x, indices = node.inputs
     batch = node.attr("batch_dims", 0)
-    count = static_dims(indices, "the indices")[-1]
-    found = _tuples_from_the_front(indices, static_dims(x, "the input")[batch : batch + count])
-    return ops.gather_nd(x, _tuples_first(found), batch_dims=batch)
+    return ops.gather_nd(x, _tuples_first(indices), batch_dims=batch)
 
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
@@ -83,16 +71,13 @@ def _reduction(node: Node) -> str:
 def _scatter_elements(node: Node) -> Any:
     x, indices, updates = node.inputs
     axis = node.attr("axis", 0) % rank_of(x)
-    places = from_the_front(indices, dims_of(x)[axis])
-    return ops.scatter_elements(x, places, updates, axis=axis, reduction=_reduction(node))
+    return ops.scatter_elements(x, indices, updates, axis=axis, reduction=_reduction(node))
 
 
 @converter("ScatterND")
 def _scatter_nd(node: Node) -> Any:
     x, indices, updates = node.inputs
-    count = static_dims(indices, "the indices")[-1]
-    places = _tuples_from_the_front(indices, static_dims(x, "the input")[:count])
-    return ops.scatter_nd(x, _tuples_first(places), updates, mode=_reduction(node))
+    return ops.scatter_nd(x, _tuples_first(indices), updates, mode=_reduction(node))
 
 
 @converter("TensorScatter")

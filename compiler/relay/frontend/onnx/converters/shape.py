@@ -26,7 +26,7 @@ def _shape(node: Node) -> Any:
     start, stop, _ = slice(node.attr("start", 0), node.attr("end")).indices(rank)
     if (start, stop) != (0, rank):
         whole = ops.strided_slice(whole, (start,), (stop,))
-    return remember(whole, [d if isinstance(d, int) else None for d in dims])
+    return remember(whole, dims)
 
 
 @converter("Size")
@@ -41,12 +41,25 @@ def _size(node: Node) -> Any:
 def _reshape(node: Node) -> Any:
     x = node.inputs[0]
     wanted = node.attributes["shape"] if "shape" in node.attributes else partial_of(node.inputs[1])
-    if wanted is None:
-        return ops.reshape(x, node.inputs[1])
     dims = dims_of(x)
-    if not node.attr("allowzero", 0):
-        wanted = [dims[i] if w == 0 else w for i, w in enumerate(wanted)]
+    if wanted is not None and not node.attr("allowzero", 0):
+        wanted = [dims[i] if isinstance(w, int) and w == 0 else w for i, w in enumerate(wanted)]
+    if wanted is None or not _is_determined(dims, wanted):
+        return ops.reshape(x, node.inputs[1])
     return reshape(x, wanted)
+
+
+def _is_determined(dims: Any, wanted: Any) -> bool:
+    """Return whether all but one of the extents are known, or copied from the same place."""
+    return sum(not _is_plain(w) and not _is_copied(dims, wanted, i) for i, w in enumerate(wanted)) <= 1
+
+
+def _is_plain(extent: Any) -> bool:
+    return isinstance(extent, (int, np.integer)) and bool(extent >= 0)
+
+
+def _is_copied(dims: Any, wanted: Any, i: int) -> bool:
+    return i < len(dims) and wanted[i] is dims[i]
 
 
 def reshape(x: Any, wanted: Any) -> Any:
@@ -54,10 +67,10 @@ def reshape(x: Any, wanted: Any) -> Any:
     dims = dims_of(x)
     target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
     if target.count(-1) > 1:
-        kept = [0 if i < len(dims) and w is dims[i] else t for i, (w, t) in enumerate(zip(wanted, target, strict=True))]
-        if kept.count(-1) > 1:
+        target = [0 if _is_copied(dims, wanted, i) else t for i, t in enumerate(target)]
+        if target.count(-1) > 1:
             raise ConversionError("more than one extent of the shape is unknown while importing; give `shape`")
-        return ops.reshape(x, kept)
+        return ops.reshape(x, target)
     if (count := _product(dims)) >= 0:
         rest = math.prod(t for t in target if t != -1)
         target = [(count // rest if rest else 0) if t == -1 else t for t in target]

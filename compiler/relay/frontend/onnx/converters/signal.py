@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis, transpose
 from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, rank_of
@@ -79,9 +80,11 @@ def _dft_by_input(node: Node) -> Any:
 
 
 def _dft(node: Node, axis: int) -> Any:
+    """Sums over a whole signal lose too much in single precision."""
     length = node.ints(1, "dft_length")
     inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
-    return dft(node.inputs[0], axis, length[0] if length else None, onesided, inverse)
+    x = node.inputs[0]
+    return cast(dft(cast(x, "float64"), axis, length[0] if length else None, onesided, inverse), dtype_of(x))
 
 
 @converter("STFT")

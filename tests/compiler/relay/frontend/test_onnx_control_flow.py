@@ -1,0 +1,162 @@
+"""Branches, loops, functions and shapes that are computed: what is left of them in the graph, and its values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler.relay.expr import If, TupleGetItem
+from compiler.relay.frontend import from_onnx
+from compiler.relay.frontend.onnx import ConversionError
+from tests.outside.onnx_backend.evaluate import evaluate
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def _value(name, kind=FLOAT, shape=None):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def _constant(name, value):
+    return numpy_helper.from_array(np.asarray(value), name)
+
+
+def _model(nodes, inputs, outputs=("y",), weights=(), **more):
+    graph = helper.make_graph(nodes, "g", inputs, [_value(name) for name in outputs], list(weights))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], **more)
+
+
+def _run(mod, **values):
+    main = mod["main"]
+    return evaluate(main.body, {p: np.asarray(values[p.name_hint]) for p in main.params})
+
+
+def _branches():
+    then = helper.make_graph([helper.make_node("Neg", ["x"], ["t"])], "then", [], [_value("t")])
+    other = helper.make_graph([helper.make_node("Exp", ["x"], ["e"])], "else", [], [_value("e")])
+    return {"then_branch": then, "else_branch": other}
+
+
+X = np.array([1.0, -2.0, 3.0], np.float32)
+
+
+@pytest.mark.parametrize(("known", "want"), [(True, -X), (False, np.exp(X))])
+def test_a_known_condition_takes_its_branch(known, want):
+    node = helper.make_node("If", ["c"], ["y"], **_branches())
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3])], weights=[_constant("c", known)]))
+    assert mod["main"].body.op.name == ("negative" if known else "exp")
+    np.testing.assert_allclose(_run(mod, x=X), want, rtol=1e-6)
+
+
+def test_an_unknown_condition_stays_a_branch():
+    node = helper.make_node("If", ["c"], ["y"], **_branches())
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3]), _value("c", BOOL, [])]))
+    body = mod["main"].body
+    assert isinstance(body, TupleGetItem)
+    assert isinstance(body.tuple_value, If)
+    np.testing.assert_allclose(_run(mod, x=X, c=True), -X)
+    np.testing.assert_allclose(_run(mod, x=X, c=False), np.exp(X), rtol=1e-6)
+
+
+def test_branches_of_different_shapes_need_a_known_condition():
+    branches = _branches()
+    branches["then_branch"].node.append(helper.make_node("Concat", ["t", "t"], ["tt"], axis=0))
+    branches["then_branch"].output[0].name = "tt"
+    node = helper.make_node("If", ["c"], ["y"], name="branch", **branches)
+    with pytest.raises(ConversionError, match=r"'branch' .If.: output 0 is .*(6).*(3).*only a run can tell"):
+        from_onnx(_model([node], [_value("x", shape=[3]), _value("c", BOOL, [])]))
+
+
+def _loop(stop_after=None):
+    """``v`` doubles in each turn, and each turn's is kept; going on may depend on the turn's number."""
+    nodes = [
+        helper.make_node("Add", ["v", "v"], ["next"]),
+        helper.make_node("Identity", ["next"], ["kept"]),
+    ]
+    weights = []
+    if stop_after is None:
+        nodes.append(helper.make_node("Identity", ["going"], ["on"]))
+    else:
+        weights.append(_constant("last", np.int64(stop_after)))
+        nodes.append(helper.make_node("Less", ["turn", "last"], ["on"]))
+    inputs = [_value("turn", INT64, []), _value("going", BOOL, []), _value("v")]
+    return helper.make_graph(nodes, "body", inputs, [_value("on", BOOL, []), _value("next"), _value("kept")], weights)
+
+
+@pytest.mark.parametrize(("stop_after", "turns"), [(None, 3), (1, 2)])
+def test_a_loop_with_a_known_number_of_turns_is_unrolled(stop_after, turns):
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "all"], body=_loop(stop_after))
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3])], ("y", "all"), weights=[_constant("n", np.int64(3))]))
+    final, kept = _run(mod, x=X)
+    np.testing.assert_allclose(final, X * 2**turns)
+    np.testing.assert_allclose(kept, np.stack([X * 2**i for i in range(1, turns + 1)]))
+
+
+def test_a_loop_with_an_unknown_number_of_turns_is_refused():
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "all"], name="loop", body=_loop())
+    with pytest.raises(ConversionError, match=r"'loop' .Loop.: the number of turns"):
+        from_onnx(_model([node], [_value("x", shape=[3]), _value("n", INT64, [])], ("y", "all")))
+
+
+def test_a_loop_without_end_is_refused():
+    node = helper.make_node("Loop", ["", "", "x"], ["y", "all"], name="loop", body=_loop())
+    with pytest.raises(ConversionError, match="more than 4096 turns"):
+        from_onnx(_model([node], [_value("x", shape=[1])], ("y", "all")))
+
+
+def test_scan_backwards():
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "e"], ["t"]), helper.make_node("Identity", ["t"], ["o"])],
+        "body",
+        [_value("s"), _value("e")],
+        [_value("t"), _value("o")],
+    )
+    node = helper.make_node(
+        "Scan", ["zero", "x"], ["y", "all"], body=body, num_scan_inputs=1, scan_input_directions=[1]
+    )
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3])], ("y", "all"), [_constant("zero", np.float32(0))]))
+    total, running = _run(mod, x=X)
+    np.testing.assert_allclose(total, X.sum())
+    np.testing.assert_allclose(running, np.cumsum(X[::-1]))
+
+
+def test_functions_of_a_model_with_their_attributes():
+    scaled = helper.make_node("LeakyRelu", ["a"], ["b"])
+    scaled.attribute.add(name="alpha", ref_attr_name="slope", type=1)
+    function = helper.make_function("own", "F", ["a"], ["b"], [scaled], [helper.make_opsetid("", 18)], ["slope"])
+    node = helper.make_node("F", ["x"], ["y"], domain="own", slope=0.25)
+    model = _model([node], [_value("x", shape=[3])], functions=[function])
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    mod, _ = from_onnx(model)
+    np.testing.assert_allclose(_run(mod, x=X), np.where(X < 0, X * 0.25, X))
+
+
+def test_functions_of_the_standard_stand_in_for_converters():
+    node = helper.make_node("Shrink", ["x"], ["y"], lambd=1.5, bias=0.5)
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3])]))
+    np.testing.assert_allclose(_run(mod, x=X), [0.0, -1.5, 2.5])
+
+
+def test_arithmetic_on_shapes_becomes_constants():
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Gather", ["s", "one"], ["width"]),
+        helper.make_node("Mul", ["width", "two"], ["double"]),
+        helper.make_node("ConstantOfShape", ["double"], ["y"]),
+    ]
+    weights = [_constant("one", np.array([1])), _constant("two", np.array([2]))]
+    mod, _ = from_onnx(_model(nodes, [_value("x", shape=[3, 4])], weights=weights))
+    np.testing.assert_array_equal(mod["main"].body.value, np.zeros(8, np.float32))
+
+
+def test_old_and_new_operator_sets_mean_different_things():
+    """Before 13 the axes from ``axis`` on are normalised together."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
+    node = helper.make_node("Softmax", ["x"], ["y"], axis=1)
+    model = _model([node], [_value("x", shape=[2, 3, 4])])
+    powers = np.exp(x)
+    new = _run(from_onnx(model)[0], x=x)
+    np.testing.assert_allclose(new, powers / powers.sum(1, keepdims=True), rtol=1e-5)
+    old = _run(from_onnx(model, opset=11)[0], x=x)
+    np.testing.assert_allclose(old, powers / powers.sum((1, 2), keepdims=True), rtol=1e-5)

@@ -1,0 +1,69 @@
+"""Whole models, compared with onnxruntime."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from compiler.relay.analysis import post_order_visit
+from compiler.relay.expr import Call
+from compiler.relay.frontend import from_onnx
+from tests.models import MODELS, build, inputs_of
+from tests.outside.onnx_backend.evaluate import evaluate
+
+
+def _expected(model, feeds):
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def _run(mod, feeds):
+    main = mod["main"]
+    return evaluate(main.body, {p: feeds[p.name_hint] for p in main.params})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_small_models_match_onnxruntime(name):
+    model = build(name, small=True)
+    onnx.checker.check_model(model, full_check=True)
+    feeds = inputs_of(model)
+    mod, params = from_onnx(model.SerializeToString())
+    assert params == {}
+    np.testing.assert_allclose(_run(mod, feeds), _expected(model, feeds)[0], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_may_be_parameters(name):
+    model = build(name, small=True)
+    feeds = inputs_of(model)
+    mod, params = from_onnx(model, freeze_params=False)
+    names = {tensor.name for tensor in model.graph.initializer}
+    assert set(params) <= names
+    assert [p.name_hint for p in mod["main"].params] == [*feeds, *params]
+    values = feeds | {key: value.numpy() for key, value in params.items()}
+    np.testing.assert_allclose(_run(mod, values), _expected(model, feeds)[0], rtol=1e-3, atol=1e-4)
+
+
+def _operators(mod):
+    found = []
+    post_order_visit(mod["main"], lambda e: found.append(e.op.name) if isinstance(e, Call) else None)
+    return found
+
+
+def test_arithmetic_on_shapes_leaves_no_trace():
+    assert set(_operators(from_onnx(build("bert", small=True))[0])) <= {
+        *("take", "add", "nn.layer_norm", "reshape", "transpose", "nn.dense", "nn.batch_matmul", "nn.softmax"),
+        *("divide", "multiply", "erf", "broadcast_to"),
+    }
+
+
+def test_a_symbolic_batch_stays_symbolic():
+    model = build("lenet")
+    mod, _ = from_onnx(model)
+    assert [str(p.type_annotation) for p in mod["main"].params] == ["Tensor[(?, 1, 28, 28), float32]"]
+    assert str(mod["main"].ret_type) == "Tensor[(?, 10), float32]"
+    fixed, _ = from_onnx(model, shape={"data": (3, 1, 28, 28)})
+    assert str(fixed["main"].ret_type) == "Tensor[(3, 10), float32]"
+    named, _ = from_onnx(model, shape={"batch": 4})
+    assert str(named["main"].ret_type) == "Tensor[(4, 10), float32]"
