@@ -20,6 +20,8 @@ from compiler.te.operation import ComputeOp
 
 _PARALLEL_ENOUGH = 64
 """Turns of the outer loop that no machine has more cores than."""
+_COMM_REDUCE = 3
+"""The fusion pattern of reductions; patterns are named on a higher floor."""
 _WORTHWHILE = 4
 """Lanes that a vector has at least."""
 
@@ -28,7 +30,7 @@ Rule = Callable[[Sequence[Any], Any], Any]
 
 def schedule_rule_for(pattern: int) -> Rule:
     """Return the schedule of a group whose hardest operator has a pattern, as ``rule(outputs, target)``."""
-    return schedule_reduce if pattern == 3 else schedule_injective
+    return schedule_reduce if pattern == _COMM_REDUCE else schedule_injective
 
 
 def schedule_injective(outs: Any, target: Any = None) -> Any:
