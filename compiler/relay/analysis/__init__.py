@@ -12,7 +12,7 @@ from compiler.relay.analysis.kinds import (
 from compiler.relay.analysis.matching import unmatched_cases
 from compiler.relay.analysis.memory_traffic import MemoryTraffic, count_ops, memory_traffic
 from compiler.relay.analysis.scopes import check_basic_block_normal_form
-from compiler.relay.analysis.traversal import operands, post_order, post_order_visit
+from compiler.relay.analysis.traversal import bottom_up, operands, post_order, post_order_visit
 from compiler.relay.analysis.variables import all_vars, bound_vars, free_vars
 from compiler.relay.analysis.well_formed import well_formed
 
@@ -22,6 +22,7 @@ __all__ = [
     "TypeKind",
     "all_type_vars",
     "all_vars",
+    "bottom_up",
     "bound_type_vars",
     "bound_vars",
     "check_basic_block_normal_form",

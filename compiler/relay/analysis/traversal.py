@@ -43,6 +43,13 @@ def post_order_visit(expr: Any, fvisit: Callable[[Any], Any]) -> None:
         fvisit(part)
 
 
+def bottom_up(visitor: Any, expr: Any) -> Any:
+    """Return ``visitor.visit(expr)`` after visiting all parts, operands first, so that no rule needs deep recursion."""
+    for part in post_order(expr):
+        visitor.visit(part)
+    return visitor.visit(expr)
+
+
 def _parts(expr: Any) -> tuple[Any, ...]:
     """Return what an expression is made of, the variables that it defines included."""
     match expr:

@@ -9,6 +9,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
+from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call, Function, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference.engine import Inference
@@ -154,7 +155,7 @@ def _annotated(func: Any) -> Any:
     bare = {p: t for p, t in zip(func.params, found.arg_types, strict=True) if p.type_annotation is None}
     if bare:
         with derived_from(func.span):
-            func = _Annotate(bare).visit(func)
+            func = bottom_up(_Annotate(bare), func)
     if func.ret_type is not None:
         return func
     with derived_from(func.span):

@@ -9,7 +9,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.adt import Match
-from compiler.relay.analysis import all_type_vars
+from compiler.relay.analysis import all_type_vars, bottom_up, post_order
 from compiler.relay.expr import Function, Let, Var
 from compiler.relay.expr_functor import ExprMutator, bound_in_pattern
 
@@ -25,40 +25,29 @@ def copy_with(expr: Any, new: Mapping[Any, Any] | None = None, unknown_types: Se
     unknown_types : sequence of TypeVar, optional
         Annotations that speak of these are left out: what is copied out of a generic function is used at one type.
     """
-    return _Copy(dict(new or {}), frozenset(unknown_types)).visit(expr)
+    return _Copy(expr, dict(new or {}), frozenset(unknown_types)).copy
 
 
 class _Copy(ExprMutator):
-    def __init__(self, new: dict[Any, Any], unknown_types: frozenset[TypeVar]) -> None:
+    def __init__(self, expr: Any, new: dict[Any, Any], unknown_types: frozenset[TypeVar]) -> None:
         super().__init__()
         self.memo_map.update(new)
         self._unknown = unknown_types
+        for part in post_order(expr):
+            match part:
+                case Function():
+                    self._define(part.params)
+                case Let():
+                    self._define((part.var,))
+                case Match():
+                    self._define([v for clause in part.clauses for v in bound_in_pattern(clause.lhs)])
+        self.copy = bottom_up(self, expr)
 
     def visit_function(self, fn: Function) -> Any:
-        self._define(fn.params)
         copy: Any = super().visit_function(fn)
         if copy.ret_type is not None and self._annotation(copy.ret_type) is None:
             return rebuild(copy, {"ret_type": None})
         return copy
-
-    def visit_let(self, let: Let) -> Any:
-        chain: list[Let] = []
-        rest: Any = let
-        while isinstance(rest, Let):
-            self._define([rest.var])
-            self.visit(rest.value)
-            chain.append(rest)
-            rest = rest.body
-        body = self.visit(rest)
-        for old in reversed(chain):
-            with derived_from(old.span):
-                body = Let(self.memo_map[old.var], self.memo_map[old.value], body)
-        return body
-
-    def visit_match(self, m: Match) -> Any:
-        for clause in m.clauses:
-            self._define(bound_in_pattern(clause.lhs))
-        return super().visit_match(m)
 
     def _define(self, variables: Sequence[Var]) -> None:
         for var in variables:

@@ -9,6 +9,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
 from compiler.ir.types import FuncType, TypeVar
 from compiler.relay.adt import Constructor
+from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call, Function, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
@@ -36,7 +37,7 @@ class EtaExpand(Pass):
         typed = infer_module(mod)
         expand = _Expand(self.expand_constructor, self.expand_global_var)
         return typed.with_functions(
-            {var: expand.visit(func) if isinstance(func, Function) else func for var, func in typed.items()}
+            {var: bottom_up(expand, func) if isinstance(func, Function) else func for var, func in typed.items()}
         )
 
 

@@ -16,6 +16,7 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, TypeData
+from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import (
     Call,
     Constant,
@@ -232,7 +233,7 @@ class _Block:
             return pair
         for t, arg, found in zip(types, args, grads, strict=True):
             if found is not None:
-                found = _Replace(forward, value).visit(found)
+                found = bottom_up(_Replace(forward, value), found)
                 _accumulate(back, t, arg, found)
         add(RefWrite(self._backward, Function((), back.around(Call(rest, ())), _NOTHING)))
         return pair

@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
-from compiler.relay.analysis import Effects, post_order
+from compiler.relay.analysis import Effects, bottom_up, post_order
 from compiler.relay.analysis.scopes import is_atom
 from compiler.relay.expr import Call, Function, Let, Var
 from compiler.relay.expr_functor import ExprMutator
@@ -36,7 +36,7 @@ class Inline(Pass):
             bodies = {callee: functions[callee] for callee in calls[var] if callee in inlined}
             if bodies:
                 with derived_from(mod[var].span):
-                    functions[var] = _Inliner(bodies, Effects(mod[var], mod)).visit(functions[var])
+                    functions[var] = bottom_up(_Inliner(bodies, Effects(mod[var], mod)), functions[var])
         still_used = {used for var in order if var not in inlined for used in _used(functions[var])}
         gone = {var for var in inlined if var not in still_used and var.name_hint != "main"}
         return mod.with_functions({var: func for var, func in functions.items() if var not in gone})

@@ -9,7 +9,7 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
-from compiler.relay.analysis import free_type_vars, free_vars
+from compiler.relay.analysis import bottom_up, free_type_vars, free_vars, post_order
 from compiler.relay.analysis.scopes import is_kernel
 from compiler.relay.expr import Call, Function, Let, Var
 from compiler.relay.expr_functor import ExprMutator
@@ -47,19 +47,18 @@ class _Lifter(ExprMutator):
         super().__init__()
         self.lifted: dict[GlobalVar, Function] = {}
         self._names = names
+        self._own_names: dict[Function, Var] = {}
 
     def lift_inside(self, func: Function) -> Function:
         """Return a function of the module without local functions."""
+        for part in post_order(func.body):
+            if isinstance(part, Let) and isinstance(part.value, Function):
+                self._own_names.setdefault(part.value, part.var)
         with derived_from(func.span):
-            return self._fields(func, body=self.visit(func.body))  # type: ignore[no-any-return]
-
-    def visit_let(self, let: Let) -> Any:
-        if isinstance(let.value, Function) and not is_kernel(let.value):
-            self.memo_map[let.value] = self._lift(let.value, let.var)
-        return super().visit_let(let)
+            return self._fields(func, body=bottom_up(self, func.body))  # type: ignore[no-any-return]
 
     def visit_function(self, fn: Function) -> Any:
-        return fn if is_kernel(fn) else self._lift(fn, None)
+        return fn if is_kernel(fn) else self._lift(fn, self._own_names.get(fn))
 
     def _lift(self, fn: Function, name: Var | None) -> Any:
         """Return what stands for a local function; ``name`` is the variable by which it may call itself."""
@@ -68,7 +67,7 @@ class _Lifter(ExprMutator):
         inside = {old: Var(old.name_hint, old.type_annotation or old.checked_type_) for old in captured}
         body = self.visit(fn.body)
         itself = Call(gvar, tuple(inside.values())) if captured else gvar
-        body = _Rename({**inside, **({name: itself} if name is not None else {})}).visit(body)
+        body = bottom_up(_Rename({**inside, **({name: itself} if name is not None else {})}), body)
         lifted = rebuild(fn, {"body": body})
         if captured:
             lifted = Function(tuple(inside.values()), lifted, None, (), Attrs(Closure=1))

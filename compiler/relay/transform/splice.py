@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.relay.analysis import bottom_up
 from compiler.relay.expr import Call, Function
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.transform.inline import inlined
@@ -11,10 +12,15 @@ from compiler.relay.transform.inline import inlined
 
 def splice_calls(expr: Any) -> Any:
     """Return an expression in which no function is called where it is written down."""
-    return _Splice().visit(expr)
+    return bottom_up(_Splice(), expr)
 
 
 class _Splice(ExprMutator):
+    def visit(self, expr: Any) -> Any:
+        result = super().visit(expr)
+        self.memo_map[result] = result  # it may be a part of what is spliced around it
+        return result
+
     def visit_call(self, call: Call) -> Any:
         if not isinstance(call.op, Function):
             return super().visit_call(call)
