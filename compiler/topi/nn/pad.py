@@ -56,6 +56,11 @@ def pad_reflect(data: Any, before: Sequence[int], after: Sequence[int], mode: st
     return _gathered(data, before, after, source)
 
 
+def pad_wrap(data: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+    """Return ``data`` continued by itself from its other end."""
+    return _gathered(data, before, after, lambda i, extent: i % extent)
+
+
 def _gathered(data: Any, before: Sequence[int], after: Sequence[int], source: Any) -> Any:
     shape = dims(data)
 

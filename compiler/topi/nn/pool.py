@@ -36,14 +36,14 @@ class PoolSpec:
     layout: str
 
 
-def _places(name: str) -> list[int]:
+def places_of(name: str) -> list[int]:
     """Return the positions of the spatial axes in a layout."""
     axes = layout(name).axes
     return [next(p for p, a in enumerate(axes) if a.letter == letter) for letter in spatial_letters(name)]
 
 
 def _pooled(data: Any, spec: PoolSpec, fill: Any, combine: Callable[..., Any], name: str) -> Any:
-    places, shape = _places(spec.layout), dims(data)
+    places, shape = places_of(spec.layout), dims(data)
     before, after, result = [0] * data.ndim, [0] * data.ndim, list(shape)
     for d, p in enumerate(places):
         reach = (spec.out[d] - 1) * spec.strides[d] + (spec.kernel[d] - 1) * spec.dilation[d] + 1
@@ -73,24 +73,30 @@ def max_pool(data: Any, spec: PoolSpec) -> Any:
 def avg_pool(data: Any, spec: PoolSpec, count_include_pad: bool) -> Any:
     """Return the mean of each window: of its elements in the data, or in the padding too."""
     total = _pooled(data, spec, 0, te.sum, "pool_sum")
-    places, shape = _places(spec.layout), dims(data)
+    count = counter(spec, dims(data), count_include_pad)
+
+    def element(*at: Any) -> Any:
+        elements = count(at).astype(data.dtype)
+        return total(*at) / elements if data.dtype.startswith("float") else te.div(total(*at), elements)
+
+    return te.compute(total.shape, element, name="pool_avg", tag="elemwise")
+
+
+def counter(spec: PoolSpec, shape: Sequence[Any], count_include_pad: bool) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that tells how many elements of the window of an output element count, 1 at least."""
+    places = places_of(spec.layout)
+    if _never_cut(spec, [shape[p] for p in places], count_include_pad):
+        return lambda at: tir.const(prod(spec.kernel), "int32")
 
     def count(at: Sequence[Any]) -> Any:
         found: Any = 1
         for d, p in enumerate(places):
             low, high = (-spec.before[d], shape[p] + spec.after[d]) if count_include_pad else (0, shape[p])
-            found = found * _inside(
-                at[p] * spec.strides[d] - spec.before[d], spec.kernel[d], spec.dilation[d], low, high
-            )
-        return found
+            start = at[p] * spec.strides[d] - spec.before[d]
+            found = found * _inside(start, spec.kernel[d], spec.dilation[d], low, high)
+        return te.max(found, 1)
 
-    always = _never_cut(spec, [shape[p] for p in places], count_include_pad)
-
-    def element(*at: Any) -> Any:
-        elements = tir.const(prod(spec.kernel), data.dtype) if always else te.max(count(at), 1).astype(data.dtype)
-        return total(*at) / elements if data.dtype.startswith("float") else te.div(total(*at), elements)
-
-    return te.compute(total.shape, element, name="pool_avg", tag="elemwise")
+    return count
 
 
 def _never_cut(spec: PoolSpec, extents: Sequence[Any], count_include_pad: bool) -> bool:
@@ -113,7 +119,7 @@ def _inside(start: Any, kernel: int, dilation: int, low: Any, high: Any) -> Any:
 
 def global_pool(data: Any, name: str, kind: str) -> Any:
     """Return the mean or the largest element of each channel of each image; spatial extents become 1."""
-    places, shape = _places(name), dims(data)
+    places, shape = places_of(name), dims(data)
     window = [te.reduce_axis((0, shape[p]), name=f"r{d}") for d, p in enumerate(places)]
     result = tuple(1 if p in places else extent for p, extent in enumerate(shape))
 
@@ -136,7 +142,7 @@ def adaptive_pool(data: Any, out: Sequence[int], name: str, kind: str) -> Any:
 
     Window ``i`` of ``n`` reaches from ``floor(i * extent / n)`` to ``ceil((i + 1) * extent / n)``.
     """
-    places, shape = _places(name), dims(data)
+    places, shape = places_of(name), dims(data)
     sizes = [shape[p] // n if shape[p] % n == 0 else shape[p] // n + 2 for p, n in zip(places, out, strict=True)]
     window = [
         te.reduce_axis((0, min(size, shape[p])), name=f"r{d}")

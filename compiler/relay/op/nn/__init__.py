@@ -1,5 +1,6 @@
 """Operators of neural networks: ``relay.nn``."""
 
+from compiler.relay.op.nn import pool_grad
 from compiler.relay.op.nn.activation import leaky_relu, prelu, relu
 from compiler.relay.op.nn.bias import batch_flatten, bias_add, dropout, dropout_raw
 from compiler.relay.op.nn.conv import conv1d, conv2d, conv3d
@@ -77,6 +78,7 @@ __all__ = [
     "max_pool3d",
     "mirror_pad",
     "pad",
+    "pool_grad",
     "prelu",
     "relu",
     "softmax",

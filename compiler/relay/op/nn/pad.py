@@ -16,7 +16,7 @@ from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.nn import pad as topi
 
-_MODES = ("constant", "edge", "reflect")
+_MODES = ("constant", "edge", "reflect", "wrap")
 
 
 def _padded(data: TensorType, pad_width: Any) -> TensorType:
@@ -55,7 +55,9 @@ def _compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
     if attrs.pad_mode == "constant":
         fill = value(*([0] * value.ndim)).astype(data.dtype)
         return [topi.pad(data, before, after, fill) if any(before + after) else topi.pad_edge(data, before, after)]
-    return [(topi.pad_edge if attrs.pad_mode == "edge" else topi.pad_reflect)(data, before, after)]
+    return [
+        {"edge": topi.pad_edge, "reflect": topi.pad_reflect, "wrap": topi.pad_wrap}[attrs.pad_mode](data, before, after)
+    ]
 
 
 def cut(x: Any, pad_width: Any) -> tuple[Any, list[tuple[int, int]]]:
@@ -84,7 +86,7 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
 
 _PAD = register(
     "nn.pad",
-    doc="More elements around a tensor: a constant, the outermost ones again, or mirrored.",
+    doc="More elements around a tensor: a constant, the outermost ones again, mirrored or repeated.",
     inputs=("data", "pad_value"),
     attributes={"pad_width": REQUIRED, "pad_mode": "constant"},
     relation=_relation,
@@ -139,7 +141,7 @@ def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constan
     pad_value : Expr or number
         The constant of mode ``constant``.
     pad_mode : str
-        ``constant``, ``edge`` or ``reflect``.
+        ``constant``, ``edge``, ``reflect`` or ``wrap``.
     """
     if pad_mode not in _MODES:
         raise ArgumentError(f"nn.pad: pad_mode must be one of {', '.join(_MODES)}, got {show(pad_mode)}")

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
+from compiler.relay.op.nn.common import call_op, ints, paddings, positive, window_dim, windows
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, register
@@ -21,7 +21,6 @@ from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import dims
 
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
-_NO_GRADIENT = {"gradient": "scatters into windows, which no operator here does"}
 
 
 def _out_extents(x: dict[str, Dim], attrs: Attrs) -> dict[str, Dim]:
@@ -42,7 +41,7 @@ def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
     return TensorType(shape, data.dtype)
 
 
-def _spec(attrs: Attrs, data: Any) -> topi.PoolSpec:
+def spec_of(attrs: Attrs, data: Any) -> topi.PoolSpec:
     letters = spatial_letters(attrs.layout)
     half = len(letters)
     out = _out_extents(layout(attrs.layout).extents(dims(data)), attrs)
@@ -58,14 +57,14 @@ def _spec(attrs: Attrs, data: Any) -> topi.PoolSpec:
 
 
 def _max_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
-    return [topi.max_pool(inputs[0], _spec(attrs, inputs[0]))]
+    return [topi.max_pool(inputs[0], spec_of(attrs, inputs[0]))]
 
 
 def _avg_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
-    return [topi.avg_pool(inputs[0], _spec(attrs, inputs[0]), attrs.count_include_pad)]
+    return [topi.avg_pool(inputs[0], spec_of(attrs, inputs[0]), attrs.count_include_pad)]
 
 
-def _seen(attrs: Attrs, x: Any, fill: Any, padding_too: Any = None) -> Any:
+def seen(attrs: Attrs, x: Any, fill: Any, padding_too: Any = None) -> Any:
     """Return the windows of a plain array; ``padding_too`` fills the padding, ``fill`` what is beyond it."""
     rank = x.ndim - 2
     before, after = attrs.padding[:rank], attrs.padding[rank:]
@@ -80,7 +79,7 @@ def _seen(attrs: Attrs, x: Any, fill: Any, padding_too: Any = None) -> Any:
     return windows(x, attrs.pool_size, attrs.strides, attrs.dilation)
 
 
-def _lowest(dtype: Any) -> Any:
+def lowest(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -95,17 +94,17 @@ def _plainly(function: Any) -> Any:
     return reference
 
 
-def _window_axes(x: Any) -> tuple[int, ...]:
+def pool_reference_axes(x: Any) -> tuple[int, ...]:
     return tuple(range(-(x.ndim - 2), 0))
 
 
 def _max_reference(attrs: Attrs, x: Any) -> Any:
-    return _seen(attrs, x, _lowest(x.dtype)).max(_window_axes(x))
+    return seen(attrs, x, lowest(x.dtype)).max(pool_reference_axes(x))
 
 
 def _avg_reference(attrs: Attrs, x: Any) -> Any:
-    counted = _seen(attrs, np.ones_like(x), 0, 1 if attrs.count_include_pad else 0).sum(_window_axes(x))
-    total = _seen(attrs, x, 0).sum(_window_axes(x), dtype=x.dtype)
+    counted = seen(attrs, np.ones_like(x), 0, 1 if attrs.count_include_pad else 0).sum(pool_reference_axes(x))
+    total = seen(attrs, x, 0).sum(pool_reference_axes(x), dtype=x.dtype)
     counted = np.maximum(counted, 1)
     return total / counted if x.dtype.kind == "f" else np.trunc(total / counted)
 
@@ -116,6 +115,10 @@ def pool_layout(call: Call, inputs: Sequence[str], types: Sequence[Any]) -> Any:
     if any(a.factor and a.letter != "C" for a in layout(wanted).axes):
         wanted = call.attrs.layout
     return [wanted], [wanted], call.attrs.with_values(layout=wanted)
+
+
+def _gradient(call: Call, grad: Expr) -> list[Expr]:
+    return [call_op(call.op.name + "_grad", grad, call.args[0], **call.attrs)]
 
 
 def _register(kind: str, rank: int) -> Any:
@@ -140,11 +143,11 @@ def _register(kind: str, rank: int) -> Any:
         compute=_avg_compute if kind == "avg" else _max_compute,
         reference=_plainly(_avg_reference if kind == "avg" else _max_reference),
         layout=pool_layout,
-        waived=_NO_GRADIENT,
+        gradient=_gradient,
     )
 
 
-_POOLS = {(kind, rank): _register(kind, rank) for kind in ("max", "avg") for rank in _LAYOUTS}
+POOLS = {(kind, rank): _register(kind, rank) for kind in ("max", "avg") for rank in _LAYOUTS}
 
 
 def _pool(kind: str, data: Expr, pool_size: Any, name: str, **attrs: Any) -> Call:
@@ -153,7 +156,7 @@ def _pool(kind: str, data: Expr, pool_size: Any, name: str, **attrs: Any) -> Cal
     for each in ("strides", "dilation"):
         attrs[each] = positive(each, ints(attrs[each], rank, each))
     size = positive("pool_size", ints(pool_size, rank, "pool_size"))
-    return _POOLS[kind, rank](data, pool_size=size, layout=name, **attrs)  # type: ignore[no-any-return]
+    return POOLS[kind, rank](data, pool_size=size, layout=name, **attrs)  # type: ignore[no-any-return]
 
 
 def max_pool1d(

@@ -55,6 +55,7 @@ def test_padding() -> None:
     check(lambda d, v: nn.pad(d, width, v), [x, value], np.pad(x, width, constant_values=3.5))
     check(lambda d, v: nn.pad(d, width, v, "edge"), [x, value], np.pad(x, width, "edge"))
     check(lambda d, v: nn.pad(d, width, v, "reflect"), [x, value], np.pad(x, width, "reflect"))
+    check(lambda d, v: nn.pad(d, width, v, "wrap"), [x, value], np.pad(x, width, "wrap"))
     check(lambda d: nn.mirror_pad(d, width), [x], np.pad(x, width, "symmetric"))
     check(lambda d: nn.mirror_pad(d, width, "REFLECT"), [x], np.pad(x, width, "reflect"))
     taken = check(lambda d, v: nn.pad(d, ((0, -1), (-2, 1)), v), [x, value])[0]
@@ -63,8 +64,8 @@ def test_padding() -> None:
 
 def test_padding_that_is_wrong() -> None:
     x = relay.var("x", shape=(3, 4))
-    with pytest.raises(ArgumentError, match="pad_mode must be one of constant, edge, reflect, got 'wrap'"):
-        nn.pad(x, ((1, 1), (1, 1)), pad_mode="wrap")
+    with pytest.raises(ArgumentError, match="pad_mode must be one of constant, edge, reflect, wrap, got 'mirror'"):
+        nn.pad(x, ((1, 1), (1, 1)), pad_mode="mirror")
     with pytest.raises(ArgumentError, match="pad_width must be a pair of ints for each axis"):
         nn.pad(x, (1, 1))
     with pytest.raises(TypeInferenceError, match="3 elements cannot be mirrored from an extent of 3"):

@@ -117,3 +117,19 @@ def test_depthwise_and_pooling_in_onnxruntime() -> None:
     given = {"strides": (2, 1), "dilation": (1, 2), "padding": (1, 0, 2, 3), "groups": 4}
     check(lambda d, k: nn.conv2d(d, k, **given), [x, w], y, 1e-4)
     check(lambda d: nn.avg_pool2d(d, (3, 2), 2, padding=(1, 0, 1, 1)), [y], z, 1e-4)
+
+
+def test_gradients_of_pooling() -> None:
+    x = np.array([[[[1, 5, 5, 2], [0, 3, 4, 7]]]], "float32")
+    options = {"pool_size": (2, 2), "strides": (2, 2), "padding": (0, 0, 0, 0)}
+    grad = np.array([[[[10, 20]]]], "float32")
+
+    def of(kind: str, **more: Any) -> Any:
+        operator: Any = relay.op.get(f"nn.{kind}_pool2d_grad")
+        return lambda g, d: operator(g, d, **options | more)
+
+    check(of("max"), [grad, x], [[[[0, 10, 0, 0], [0, 0, 0, 20]]]])
+    check(of("avg"), [grad, x], [[[[2.5, 2.5, 5, 5], [2.5, 2.5, 5, 5]]]])
+    wide = {"pool_size": (3, 3), "padding": (1, 1, 1, 1)}
+    check(of("max", **wide), [random(1, 2, 4, 4), random(1, 2, 7, 8)])
+    check(of("avg", **wide, ceil_mode=True), [random(1, 2, 4, 5), random(1, 2, 7, 8)])
