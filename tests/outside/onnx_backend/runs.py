@@ -9,8 +9,8 @@ import numpy as np
 
 from compiler.ir.error import TVMError
 from compiler.relay.frontend import from_onnx
+from compiler.relay.interpreter import Interpreter
 from tests.outside.onnx_backend.cases import Case, freeze
-from tests.outside.onnx_backend.evaluate import evaluate
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,8 @@ def run(case: Case, compiled: bool = False) -> Outcome:
 
 
 def _interpreted(mod: Any, feeds: dict[str, Any]) -> list[Any]:
-    func = mod["main"]
-    found = evaluate(func.body, {p: np.asarray(feeds[p.name_hint]) for p in func.params})
-    return list(found) if isinstance(found, (tuple, list)) else [found]
+    found = Interpreter(mod).evaluate("main", feeds)
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 def _compiled(mod: Any, feeds: dict[str, Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from compiler.ir.node import rebuild
 from compiler.relay import op as _operators
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleGetItem, TupleWrapper, const
 from compiler.relay.inference import infer_expr
+from compiler.relay.interpreter import apply_operator
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import Dim, TensorType, TupleType
 
@@ -80,8 +81,7 @@ def _settle_call(call: Call) -> Any:
     if _size(call.checked_type_) > max(FOLD_LIMIT, 2 * sum(_size(arg.checked_type_) for arg in call.args)):
         return call
     values = [_value(arg) for arg in call.args]
-    with np.errstate(all="ignore"):
-        return _constant(call.op.reference(call.attrs, *values), call.checked_type_)
+    return _constant(apply_operator(call.op, call.attrs, values), call.checked_type_)
 
 
 def _foldable(arg: Any) -> bool:

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 from compiler.relay.expr import If, TupleGetItem
 from compiler.relay.frontend import from_onnx
 from compiler.relay.frontend.onnx import ConversionError
-from tests.outside.onnx_backend.evaluate import evaluate
+from compiler.relay.interpreter import Interpreter
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -28,8 +28,7 @@ def _model(nodes, inputs, outputs=("y",), weights=(), **more):
 
 
 def _run(mod, **values):
-    main = mod["main"]
-    return evaluate(main.body, {p: np.asarray(values[p.name_hint]) for p in main.params})
+    return Interpreter(mod).evaluate("main", {name: np.asarray(value) for name, value in values.items()})
 
 
 def _branches():

@@ -10,8 +10,8 @@ import pytest
 from compiler.relay.analysis import post_order_visit
 from compiler.relay.expr import Call
 from compiler.relay.frontend import from_onnx
+from compiler.relay.interpreter import Interpreter
 from tests.models import MODELS, build, inputs_of
-from tests.outside.onnx_backend.evaluate import evaluate
 
 
 def _expected(model, feeds):
@@ -19,8 +19,7 @@ def _expected(model, feeds):
 
 
 def _run(mod, feeds):
-    main = mod["main"]
-    return evaluate(main.body, {p: feeds[p.name_hint] for p in main.params})
+    return Interpreter(mod).evaluate("main", feeds)
 
 
 @pytest.mark.parametrize("name", MODELS)
