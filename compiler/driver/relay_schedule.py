@@ -1,4 +1,4 @@
-"""The schedule of a kernel: what its hardest operator says, else one that fits any group."""
+"""The schedule of a kernel: what its hardest operator says, else the usual one for its pattern."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def schedule_group(calls: Sequence[tuple[Any, list[Any]]], outputs: Sequence[Any
     """
     hardest = max((call for call, _ in calls), key=lambda call: call.op.pattern, default=None)
     if hardest is None:
-        return schedule_rule_for(OpPattern.ELEMWISE)(outputs, target)
-    if hardest.op.pattern != OpPattern.OPAQUE and hardest.op.schedule is not None:
+        return schedule_rule_for(OpPattern.INJECTIVE)(outputs, target)
+    if hardest.op.schedule is not None:
         return hardest.op.schedule(hardest.attrs, list(outputs), target)
     return schedule_rule_for(hardest.op.pattern)(outputs, target)
