@@ -3,7 +3,7 @@
 A family's file registers its operators and has the public functions that call them.
 """
 
-from compiler.relay.op import dynamic, image, nn, qnn
+from compiler.relay.op import dynamic, image, nn, qnn, vision
 from compiler.relay.op.binary import (
     add,
     bitwise_and,
@@ -305,6 +305,7 @@ __all__ = [
     "unique",
     "unravel_index",
     "variance",
+    "vision",
     "where",
     "zeros",
     "zeros_like",

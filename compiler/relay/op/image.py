@@ -1,4 +1,4 @@
-"""Images of another size: ``image.resize1d``, ``image.resize2d``, ``image.resize3d``."""
+"""Images of another size, ``image.resize2d``, and at other places, ``image.grid_sample``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.nn.common import ints, positive, symbolic
+from compiler.relay.op.nn.common import agree, ints, positive, symbolic
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.relations import tensor
@@ -19,6 +19,7 @@ from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
+from compiler.topi.nn import sampling
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import dims
 
@@ -108,7 +109,7 @@ _RESIZE = {rank: _register(rank) for rank in _LAYOUTS}
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
-        raise ArgumentError(f"image.resize: {what} must be one of {', '.join(map(repr, known))}, got {show(value)}")
+        raise ArgumentError(f"image: {what} must be one of {', '.join(map(repr, known))}, got {show(value)}")
     return value
 
 
@@ -222,3 +223,105 @@ def resize3d(
     attrs |= {"extrapolation_value": extrapolation_value, "out_dtype": out_dtype or ""}
     attrs |= {"scales": scales, "antialias": antialias}
     return _resize(3, data, size, roi, method, coordinate_transformation_mode, rounding_method, **attrs)
+
+
+# at the places of a grid
+
+_SAMPLING = ("nearest", "bilinear", "bicubic")
+_PADDING = ("zeros", "border", "reflection")
+
+
+def _grid_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    data, grid = tensor(types[0], "data"), tensor(types[1], "grid")
+    rank = len(data.dims) - 2
+    tensor(grid, "grid", 2 + rank)
+    agree(grid.dims[1], rank, "the coordinates of a place of the grid and the spatial dimensions of data")
+    agree(grid.dims[0], data.dims[0], "the batch of the grid and that of data")
+    if any(symbolic(d) for d in data.dims[2:]):
+        raise RelationError(f"the spatial extents of data must be known, got {data}")
+    return TensorType((*data.dims[:2], *grid.dims[2:]), data.dtype)
+
+
+def _grid_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+    return [sampling.grid_sample(inputs[0], inputs[1], attrs.method, attrs.padding_mode, attrs.align_corners)]
+
+
+def _grid_reference(attrs: Attrs, x: Any, grid: Any) -> Any:
+    rank = x.ndim - 2
+    extents, low_index, weights = x.shape[2:], [], []
+    spline = {"bilinear": "linear", "bicubic": "cubic"}.get(attrs.method, "nearest_neighbor")
+    axis = topi.AxisResize(1, 1, spline, "asymmetric", cubic_alpha=-0.75)
+    for d, extent in enumerate(extents):
+        place = grid[:, rank - 1 - d].astype("float64")
+        place = (place + 1) * (extent - 1) / 2 if attrs.align_corners else ((place + 1) * extent - 1) / 2
+        place = _inside(place, extent, attrs) if attrs.method != "bicubic" else place
+        if attrs.method == "nearest":
+            low_index.append(np.rint(place).astype(int)[None])
+            weights.append(np.ones((1, *place.shape)))
+            continue
+        base = np.floor(place)
+        weights.append(np.stack(axis.weights(place - base, np.minimum, np.maximum)))
+        taps = np.arange(len(weights[-1])).reshape(-1, *[1] * base.ndim) + axis.first_tap()
+        low_index.append(base.astype(int)[None] + taps)
+    result = np.zeros((*x.shape[:2], *grid.shape[2:]))
+    image = np.arange(len(x)).reshape(-1, *[1] * rank)
+    for combination in np.ndindex(*[len(w) for w in weights]):
+        index = [low_index[d][t] for d, t in enumerate(combination)]
+        weight = np.prod([weights[d][t] for d, t in enumerate(combination)], axis=0)
+        if attrs.padding_mode == "zeros":
+            outside = [(i < 0) | (i >= e) for i, e in zip(index, extents, strict=True)]
+            weight = np.where(np.any(outside, axis=0), 0, weight)
+        index = [np.clip(_inside(i, e, attrs), 0, e - 1).astype(int) for i, e in zip(index, extents, strict=True)]
+        result += weight[:, None] * np.moveaxis(x[(image, slice(None), *index)], -1, 1)
+    return result.astype(x.dtype)
+
+
+def _inside(place: Any, extent: int, attrs: Attrs) -> Any:
+    """Return coordinates as the padding mode brings them back into the data."""
+    if attrs.padding_mode == "zeros":
+        return place
+    if attrs.padding_mode == "reflection":
+        low, high = (0, extent - 1) if attrs.align_corners else (-0.5, extent - 0.5)
+        span = high - low
+        turns, rest = np.divmod(np.abs(place - low), span) if span > 0 else (place * 0, place * 0)
+        place = np.where(turns % 2 == 1, high - rest, low + rest)
+    return np.clip(place, 0, extent - 1)
+
+
+_GRID_SAMPLE = register(
+    "image.grid_sample",
+    doc="Images at the places that a grid names, by the nearest element or interpolated.",
+    inputs=("data", "grid"),
+    attributes={"method": "bilinear", "layout": "NCHW", "padding_mode": "zeros", "align_corners": True},
+    relation=_grid_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=_grid_compute,
+    reference=_grid_reference,
+    waived={"gradient": "adds up what places were interpolated from, which no operator here does"},
+)
+
+
+def grid_sample(
+    data: Expr,
+    grid: Expr,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = True,
+) -> Call:
+    """Return ``data`` ``(N, C, spatial...)`` at the places of ``grid`` ``(N, rank, out...)``.
+
+    Parameters
+    ----------
+    grid : Expr
+        Coordinates from -1 to 1 along its second axis, that of the last dimension first.
+    method : str
+        ``nearest``, ``bilinear`` or ``bicubic``.
+    padding_mode : str
+        What is outside: ``zeros``, the ``border``, or the ``reflection`` of the data.
+    align_corners : bool
+        Whether -1 and 1 are the centres of the outermost elements, else their outer edges.
+    """
+    _one_of("layout", layout, ("NCHW", "NCDHW"))
+    attrs = {"method": _one_of("method", method, _SAMPLING), "layout": layout, "align_corners": bool(align_corners)}
+    return _GRID_SAMPLE(data, grid, padding_mode=_one_of("padding_mode", padding_mode, _PADDING), **attrs)

@@ -1,0 +1,61 @@
+"""Images at any places, beside onnxruntime."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import relay
+from tests.compiler.relay.op.nn.harness import Array, check, random
+
+
+def in_onnxruntime(operator: str, arrays: dict[str, Array], **attrs: Any) -> Array:
+    """Return what one ONNX operator computes."""
+    ort = pytest.importorskip("onnxruntime")
+    from onnx import helper
+
+    values = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in arrays.items()
+    ]
+    node = helper.make_node(operator, list(arrays), ["y"], **attrs)
+    graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("y", 1, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    result: Array = ort.InferenceSession(model.SerializeToString()).run(None, arrays)[0]
+    return result
+
+
+METHODS = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
+
+
+@pytest.mark.parametrize(("method", "mode"), product(METHODS, ("zeros", "border", "reflection")))
+def test_places_of_a_grid(method: str, mode: str) -> None:
+    x, grid = random(2, 3, 5, 6), random(2, 4, 3, 2) * 0.9
+    for align in (True, False) if mode == "reflection" else (mode == "border",):
+        attrs = {"mode": METHODS[method], "padding_mode": mode, "align_corners": int(align)}
+        wanted = in_onnxruntime("GridSample", {"x": x, "grid": grid}, **attrs)
+        options = {"method": method, "padding_mode": mode, "align_corners": align}
+        moved = np.ascontiguousarray(grid.transpose(0, 3, 1, 2))
+        check(lambda d, g, o=options: relay.image.grid_sample(d, g, **o), [x, moved], wanted, 1e-4)
+
+
+def test_places_in_space() -> None:
+    x, grid = random(1, 2, 3, 4, 5), random(1, 2, 3, 2, 3) * 0.6
+    wanted = in_onnxruntime("GridSample", {"x": x, "grid": grid}, mode="linear", align_corners=1)
+    moved = np.ascontiguousarray(np.moveaxis(grid, -1, 1))
+    check(lambda d, g: relay.image.grid_sample(d, g, layout="NCDHW"), [x, moved], wanted, 1e-4)
+
+
+@pytest.mark.parametrize(("mode", "aligned", "ratio"), product(("avg", "max"), (False, True), (2, 0)))
+def test_regions(mode: str, aligned: bool, ratio: int) -> None:
+    x = random(2, 3, 10, 12)
+    corners = np.array([[1, 2, 17, 15], [0, 0, 5, 19], [8, 8, 9, 8.5]], "float32")
+    image = np.array([0, 1, 1])
+    attrs = {"mode": mode, "output_height": 3, "output_width": 2, "sampling_ratio": ratio, "spatial_scale": 0.5}
+    attrs["coordinate_transformation_mode"] = "half_pixel" if aligned else "output_half_pixel"
+    wanted = in_onnxruntime("RoiAlign", {"x": x, "rois": corners, "image": image}, **attrs)
+    rois = np.concatenate([image[:, None].astype("float32"), corners], axis=1)
+    options = {"sample_ratio": ratio, "mode": mode, "aligned": aligned}
+    check(lambda d, r: relay.vision.roi_align(d, r, (3, 2), 0.5, **options), [x, rois], wanted, 1e-4)
