@@ -87,11 +87,14 @@ class TensorType(Type):
 def _shape(shape: Any) -> tuple[PrimExpr, ...]:
     if not isinstance(shape, (tuple, list)):
         raise ArgumentError(f"TensorType: shape must be a tuple of ints or expressions, got {show(shape)}")
-    dims = tuple(convert(d.value if isinstance(d, IntImm) else d) for d in shape)  # of one type, whoever computed them
-    for d in dims:
-        if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
-            raise ArgumentError(f"TensorType: shape must be of integers that are not negative, got {show(d)}")
-    return dims
+    return tuple([d if type(d) is IntImm and d.dtype == "int32" and d.value >= 0 else _extent(d) for d in shape])
+
+
+def _extent(value: Any) -> PrimExpr:
+    d = convert(value.value if isinstance(value, IntImm) else value)  # of one type, whoever computed it
+    if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
+        raise ArgumentError(f"TensorType: shape must be of integers that are not negative, got {show(d)}")
+    return d
 
 
 def _dim_key(d: Any) -> Any:

@@ -79,11 +79,19 @@ def broadcast(types: tuple[Any, ...], attrs: Attrs) -> Type:
     """Two tensors of one data type, broadcast against each other."""
     a, b = tensor(types[0], "lhs"), tensor(types[1], "rhs")
     dtype = same_dtype(a, b)
-    return TensorType(broadcast_dims(a.dims, b.dims), dtype)
+    return _wider(a, b) or TensorType(broadcast_dims(a.dims, b.dims), dtype)
+
+
+def _wider(a: TensorType, b: TensorType) -> TensorType | None:
+    """Return the one of two types that both broadcast to at once: of the same known shape, or beside a scalar."""
+    if not b.shape or (a.shape is b.shape and a.is_static):
+        return a
+    if not a.shape:
+        return b
+    return a if len(a.shape) == len(b.shape) and a.is_static and b.is_static and a.dims == b.dims else None
 
 
 def broadcast_compare(types: tuple[Any, ...], attrs: Attrs) -> Type:
     """Like :func:`broadcast`, with truth values as the result."""
-    a, b = tensor(types[0], "lhs"), tensor(types[1], "rhs")
-    same_dtype(a, b)
-    return TensorType(broadcast_dims(a.dims, b.dims), "bool")
+    found = broadcast(types, attrs)
+    return TensorType(tensor(found, "the result").shape, "bool")
