@@ -287,11 +287,16 @@ def frozen_names(graph: Any) -> list[str]:
     return [item.name for item in graph.input if item.name in needed and item.name not in known]
 
 
-def freeze(case: Case) -> tuple[Any, dict[str, Any]]:
-    """Return the model with inputs that decide about shapes as constants, and the values of the other inputs."""
+def feeds_of(case: Case) -> dict[str, Any]:
+    """Return the inputs of a case by name."""
     known = {tensor.name for tensor in case.model.graph.initializer}
     names = [item.name for item in case.model.graph.input if item.name not in known]
-    feeds = dict(zip(names, case.inputs, strict=False))
+    return dict(zip(names, case.inputs, strict=False))
+
+
+def freeze(case: Case) -> tuple[Any, dict[str, Any]]:
+    """Return the model with inputs that decide about shapes as constants, and the values of the other inputs."""
+    feeds = feeds_of(case)
     frozen = frozen_names(case.model.graph)
     if not frozen:
         return case.model, feeds

@@ -44,6 +44,16 @@ def has_body(domain: str, name: str, opset: int) -> bool:
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
+def fixed_body(domain: str, name: str, opset: int) -> Any:
+    """Return the function that always stands for an operator; None if it depends on the node or there is none."""
+    schema = schema_of(domain, name, opset)
+    if schema is None or not schema.has_function:
+        return None
+    function = onnx.FunctionProto()
+    function.ParseFromString(schema.get_function_with_opset_version(_newest(schema.function_opset_versions, opset)))
+    return function
+
+
 def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any]) -> Body:
     """Return the function that a node stands for.
 
@@ -63,11 +73,8 @@ def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any]) -> Body:
     schema = schema_of(domain, node.op_type, opset)
     if schema is None:
         raise ConversionError(f"operator set {opset} has no operator {node.op_type!r}")
-    function = onnx.FunctionProto()
-    if schema.has_function:
-        version = _newest(schema.function_opset_versions, opset)
-        function.ParseFromString(schema.get_function_with_opset_version(version))
-    elif schema.has_context_dependent_function:
+    function = fixed_body(domain, node.op_type, opset) or onnx.FunctionProto()
+    if not schema.has_function and schema.has_context_dependent_function:
         version = _newest(schema.context_dependent_function_opset_versions, opset)
         types = [_type_proto(value) for value in inputs]
         made = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)

@@ -27,7 +27,7 @@ def check_node(node: Any, domain: str, opset: int) -> None:
     _check_count("outputs", len(node.output), schema.min_output, schema.max_output)
     for attr in node.attribute:
         known = schema.attributes.get(attr.name)
-        if known is not None and attr.type != int(known.type.value):
+        if known is not None and not attr.ref_attr_name and attr.type != int(known.type.value):
             raise ModelError(f"attribute {attr.name!r} must be of kind {known.type.name}, got {_KIND(attr.type)}")
 
 

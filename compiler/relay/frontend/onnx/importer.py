@@ -9,7 +9,7 @@ from typing import Any
 from compiler.ir.error import TVMError
 from compiler.ir.origin import Span, derived_from, mint
 from compiler.relay.frontend.onnx import checks
-from compiler.relay.frontend.onnx.bodies import Body, body_of, has_body
+from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
 from compiler.relay.frontend.onnx.errors import ConversionError, ModelError, UnsupportedOperatorError
 from compiler.relay.frontend.onnx.folding import constant, settle
 from compiler.relay.frontend.onnx.node import Node, attribute_value
@@ -132,27 +132,31 @@ class Importer:
     def check_operators(self, graph: Any) -> None:
         """Raise an error that names every operator that nothing converts, with its nodes."""
         missing: dict[str, list[str]] = {}
-        seen: set[int] = set()
+        seen: set[tuple[str, str, str]] = set()
         graphs: list[tuple[Any, dict[str, int]]] = [(graph, self._opsets)]
         while graphs:
             current, opsets = graphs.pop()
             for node in current.node:
                 graphs += [(inner, opsets) for inner in subgraphs(node)]
-                local = self._functions.get((node.domain, node.op_type, node.overload))
-                if local is None:
-                    self._note_missing(node, opsets, missing)
-                elif id(local) not in seen:
-                    seen.add(id(local))
-                    graphs.append((local, opset_imports(local) or opsets))
+                body = self._functions.get((node.domain, node.op_type, node.overload))
+                body = self._note_missing(node, opsets, missing) if body is None else body
+                if body is not None and (body.domain, body.name, body.overload) not in seen:
+                    seen.add((body.domain, body.name, body.overload))
+                    graphs.append((body, opset_imports(body) or opsets))
         if missing:
             raise UnsupportedOperatorError(missing)
 
-    def _note_missing(self, node: Any, opsets: dict[str, int], missing: dict[str, list[str]]) -> None:
+    def _note_missing(self, node: Any, opsets: dict[str, int], missing: dict[str, list[str]]) -> Any:
+        """Note a node that nothing converts; return the function that stands for its operator, if there is one."""
         domain = "" if node.domain == "ai.onnx" else node.domain
         opset = opsets.get(domain, 1)
-        if find(domain, node.op_type, opset) is None and not has_body(domain, node.op_type, opset):
-            name = f"{domain}::{node.op_type}" if domain else node.op_type
-            missing.setdefault(name, []).append(node.name or next(iter(node.output), ""))
+        if find(domain, node.op_type, opset) is not None:
+            return None
+        if has_body(domain, node.op_type, opset):
+            return fixed_body(domain, node.op_type, opset)
+        name = f"{domain}::{node.op_type}" if domain else node.op_type
+        missing.setdefault(name, []).append(node.name or next(iter(node.output), ""))
+        return None
 
 
 def _lookup(scope: Scope, name: str, who: str) -> Any:

@@ -100,15 +100,19 @@ def _tensor_scatter(node: Node) -> Any:
 @converter("OneHot")
 def _one_hot(node: Node) -> Any:
     indices, values = node.inputs[0], node.inputs[2]
-    depth = (node.ints(1, "depth") or [0])[0]
     rank = rank_of(indices) + 1
     axis = node.attr("axis", -1) % rank
     if not dtype_of(indices).startswith("int"):
         indices = cast(indices, "int64")
+    off, on = (ops.take(values, constant(np.int64(i)), axis=0) for i in (0, 1))
+    if known(node.inputs[1]) is None:
+        depth = ops.reshape(cast(node.inputs[1], dtype_of(indices)), ())
+        counted = ops.where(ops.less(indices, 0), ops.add(indices, depth), indices)
+        return ops.one_hot(counted, on, off, depth, axis, dtype_of(values))
+    depth = (node.ints(1, "depth") or [0])[0]
     counted = ops.where(ops.less(indices, 0), ops.add(indices, depth), indices)
     places = np.arange(depth).astype(dtype_of(indices)).reshape([-1 if d == axis else 1 for d in range(rank)])
     hot = ops.equal(unsqueeze(counted, [axis]), constant(places))
-    off, on = (ops.take(values, constant(np.int64(i)), axis=0) for i in (0, 1))
     return ops.where(hot, on, off)
 
 
@@ -125,26 +129,16 @@ def _reverse_sequence(node: Node) -> Any:
     return ops.gather(x, time, expand(order, list(dims)))
 
 
-def _known_only(node: Node, count: int) -> list[Any]:
-    """The extents of what comes out depend on the elements: they must be known."""
-    values = [None if x is None else known(x) for x in node.take(count)]
-    for i, value in enumerate(values):
-        if value is None and node.input(i) is not None:
-            raise ConversionError(f"the shape of its result depends on the elements of input {i}, which are not known")
-    return values
-
-
 @converter("NonZero")
 def _non_zero(node: Node) -> Any:
-    (x,) = _known_only(node, 1)
-    return constant(np.array(np.nonzero(np.atleast_1d(x)), np.int64))
+    x = node.inputs[0] if rank_of(node.inputs[0]) else ops.reshape(node.inputs[0], (1,))
+    return ops.cast(ops.transpose(ops.argwhere(x), axes=[1, 0]), "int64")
 
 
 @converter("Compress")
 def _compress(node: Node) -> Any:
-    x = node.inputs[0]
-    kept = node.value(1, "condition")
-    places = constant(np.flatnonzero(kept).astype(np.int64))
+    x, condition = node.inputs
+    places = ops.reshape(ops.argwhere(condition), (-1,))
     if "axis" not in node.attributes:
         return ops.take(ops.reshape(x, (-1,)), places, axis=0)
     return ops.take(x, places, axis=node.attributes["axis"])
@@ -152,8 +146,9 @@ def _compress(node: Node) -> Any:
 
 @converter("Unique")
 def _unique(node: Node) -> Any:
-    (x,) = _known_only(node, 1)
-    axis = node.attributes.get("axis")
+    x, axis = known(node.inputs[0]), node.attributes.get("axis")
+    if x is None:
+        return _unique_while_running(node)
     values, first, back, counts = np.unique(x, True, True, True, axis=axis)
     back = back.reshape(-1)
     if not node.attr("sorted", 1):
@@ -162,3 +157,14 @@ def _unique(node: Node) -> Any:
         rank = np.argsort(order)
         first, back, counts = first[order], rank[back], counts[order]
     return [constant(values), *(constant(v.astype(np.int64)) for v in (first, back, counts))]
+
+
+def _unique_while_running(node: Node) -> list[Any]:
+    if "axis" in node.attributes and rank_of(node.inputs[0]) > 1:
+        raise ConversionError("unique slices along an axis must be known while importing, but are computed from inputs")
+    flat = ops.reshape(node.inputs[0], (-1,))
+    values, first, back, count, counts = ops.unique(flat, bool(node.attr("sorted", 1)), return_counts=True)
+    zero = constant(np.zeros(1, np.int64))
+    end = ops.cast(ops.reshape(count, (1,)), "int64")
+    found = [ops.strided_slice(v, zero, end, constant(np.ones(1, np.int64))) for v in (values, first, counts)]
+    return [found[0], *(ops.cast(v, "int64") for v in (found[1], back, found[2]))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.onnx.node import Node, static_dims
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 
@@ -133,9 +133,14 @@ def _arg_extreme(node: Node) -> Any:
 @converter("TopK")
 def _top_k(node: Node) -> Any:
     x = node.inputs[0]
-    k = node.attributes["k"] if "k" in node.attributes else (node.ints(1, "k") or [0])[0]
+    k = node.attributes["k"] if "k" in node.attributes else _top_count(node)
     smallest = not node.attr("largest", 1)
     return ops.topk(x, k, axis=node.attr("axis", -1), ret_type="both", is_ascend=smallest, dtype="int64")
+
+
+def _top_count(node: Node) -> Any:
+    value = known(node.inputs[1])
+    return ops.reshape(node.inputs[1], ()) if value is None else int(value.reshape(-1)[0])
 
 
 @converter("CumSum", "CumProd")

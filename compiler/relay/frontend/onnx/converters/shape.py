@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.relay.frontend.onnx.errors import ConversionError
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.onnx.folding import FOLD_LIMIT, constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.onnx.node import Node, static_dims
 from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.reader import dtype_name
@@ -184,6 +184,8 @@ def slice_axis(x: Any, axis: int, begin: int, end: int, step: int = 1) -> Any:
 @converter("Slice")
 def _slice(node: Node) -> Any:
     x = node.inputs[0]
+    if _is_dynamic_slice(node):
+        return _dynamic_slice(node)
     starts, ends = node.ints_or_attr(1, "starts") or [], node.ints_or_attr(2, "ends") or []
     axes = node.ints_or_attr(3, "axes")
     axes = list(range(len(starts))) if axes is None else axes
@@ -191,6 +193,22 @@ def _slice(node: Node) -> Any:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         x = _cut(x, axis % max(rank_of(x), 1), start, end, step)
     return x
+
+
+def _is_dynamic_slice(node: Node) -> bool:
+    return any(x is not None and known(x) is None for x in node.take(5)[1:])
+
+
+def _dynamic_slice(node: Node) -> Any:
+    """Slice where only the running program knows from where to where; how much it is, it alone knows too."""
+    x, starts, ends = node.inputs[:3]
+    axes = node.ints(3, "axes")
+    steps = node.ints(4, "steps")
+    count = static_dims(starts, "the starts")[0]
+    axes = list(range(count)) if axes is None else [a % rank_of(x) for a in axes]
+    strides = constant(np.array(steps or [1] * count, np.int64))
+    begin, end = (ops.cast(v, "int64") if dtype_of(v) != "int64" else v for v in (starts, ends))
+    return ops.strided_slice(x, begin, end, strides, axes=axes)
 
 
 def _cut(x: Any, axis: int, start: int, end: int, step: int) -> Any:
@@ -210,11 +228,22 @@ def _cut(x: Any, axis: int, start: int, end: int, step: int) -> Any:
 
 @converter("Expand")
 def _expand(node: Node) -> Any:
-    x = node.inputs[0]
-    wanted = partial_of(node.inputs[1])
-    if wanted is None:
-        raise ConversionError("input 1 (shape) must be known while importing, but it is computed from inputs")
-    return expand(x, wanted)
+    x, shape = node.inputs
+    wanted = partial_of(shape)
+    if wanted is not None and all(w is not None for w in wanted):
+        return expand(x, wanted)
+    return ops.broadcast_to(x, _joint_shape(x, shape))
+
+
+def _joint_shape(x: Any, shape: Any) -> Any:
+    """Return the shape that a tensor and a shape broadcast to, as a value."""
+    own, missing = ops.shape_of(x, dtype="int64"), static_dims(shape, "the shape")[0] - rank_of(x)
+    ones = constant(np.ones(abs(missing), np.int64))
+    if missing > 0:
+        own = ops.concatenate([ones, own], 0)
+    elif missing < 0:
+        shape = ops.concatenate([ones, shape], 0)
+    return ops.maximum(own, shape)
 
 
 def expand(x: Any, wanted: Any) -> Any:
@@ -234,8 +263,7 @@ def expand(x: Any, wanted: Any) -> Any:
 
 @converter("Tile")
 def _tile(node: Node) -> Any:
-    repeats = node.ints(1, "repeats")
-    return ops.tile(node.inputs[0], repeats)
+    return ops.tile(*node.inputs)
 
 
 @converter("Pad")
@@ -337,14 +365,20 @@ _CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": 
 @converter("ConstantOfShape")
 def _constant_of_shape(node: Node) -> Any:
     fill = node.attr("value", np.zeros(1, np.float32)).reshape(-1)
-    wanted = node.ints(0, "shape") or []
-    return ops.full(constant(fill[0]), wanted, dtype=str(fill.dtype))
+    wanted = partial_of(node.inputs[0])
+    plain = wanted is not None and all(isinstance(w, int) for w in wanted)
+    return ops.full(constant(fill[0]), wanted if plain else node.inputs[0], dtype=str(fill.dtype))
 
 
 @converter("Range")
 def _range(node: Node) -> Any:
-    start, limit, delta = (node.value(i, name) for i, name in enumerate(("start", "limit", "delta")))
+    start, limit, delta = (known(x) for x in node.inputs)
+    if start is None or limit is None or delta is None:
+        first, stop, step = (reshape(x, []) for x in node.inputs)
+        return ops.arange(first, stop, step, dtype=dtype_of(first))
     count = max(math.ceil((limit.item() - start.item()) / delta.item()), 0)
+    if count * start.itemsize > FOLD_LIMIT:
+        raise ConversionError(f"a range of {count:,} numbers is too long")
     return constant((start + np.arange(count).astype(start.dtype) * delta).astype(start.dtype).reshape(-1))
 
 
