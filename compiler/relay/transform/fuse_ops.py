@@ -12,7 +12,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import ambient, derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_config_option, register_named_pass
 from compiler.ir.types import FuncType
-from compiler.relay.analysis import post_order
+from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
@@ -67,12 +67,18 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionPass:
 
 @dataclass(slots=True)
 class _Kernel:
-    """A kernel that is being built: its parameters, what is passed for them, its expressions by the old ones."""
+    """A kernel that is being built: its old expressions, the new ones, its parameters, and what is passed for them."""
 
-    params: dict[Any, Var] = field(default_factory=dict)
-    args: list[Any] = field(default_factory=list)
+    members: dict[Any, None] = field(default_factory=dict)
     inside: dict[Any, Any] = field(default_factory=dict)
-    members: list[Any] = field(default_factory=list)
+    params: list[Var] = field(default_factory=list)
+    args: list[Any] = field(default_factory=list)
+
+    def parts(self, expr: Any) -> tuple[Any, ...]:
+        """Return what a member is computed from."""
+        if expr not in self.members:
+            return ()
+        return expr.args if isinstance(expr, Call) else operands(expr)
 
 
 class _Fuser(GraphMutator):
@@ -102,44 +108,38 @@ class _Fuser(GraphMutator):
     def _belongs(self, expr: Any, group: int) -> bool:
         """Return whether an expression is computed inside; an element of an outside tuple is passed as it is."""
         kernel = self._kernels.get(group)
-        return not isinstance(expr, TupleGetItem) or (kernel is not None and expr.tuple_value in kernel.inside)
+        return not isinstance(expr, TupleGetItem) or (kernel is not None and expr.tuple_value in kernel.members)
 
     def _add(self, expr: Any, group: int) -> None:
         kernel = self._kernels.setdefault(group, _Kernel())
-        with derived_from(expr.span):
-            kernel.inside[expr] = self._inside(expr, kernel)
-        kernel.members.append(expr)
+        kernel.members[expr] = None
         if expr is self._graph.nodes[group]:
             self.memo_map[expr] = self._finish(expr, kernel)
 
-    def _inside(self, expr: Any, kernel: _Kernel) -> Any:
+    def _inside(self, expr: Any, inside: dict[Any, Any]) -> Any:
         if isinstance(expr, Call):
-            new: Any = rebuild(expr, {"args": tuple([self._operand(a, kernel) for a in expr.args])})
+            new: Any = rebuild(expr, {"args": tuple([inside[a] for a in expr.args])})
         elif isinstance(expr, Tuple):
-            new = Tuple(tuple([self._operand(f, kernel) for f in expr.fields]))
+            new = Tuple(tuple([inside[f] for f in expr.fields]))
         else:
-            new = TupleGetItem(kernel.inside[expr.tuple_value], expr.index)
+            new = TupleGetItem(inside[expr.tuple_value], expr.index)
         return typed(new, expr.checked_type_)
-
-    def _operand(self, operand: Any, kernel: _Kernel) -> Any:
-        known = kernel.inside.get(operand)
-        if known is None:
-            known = kernel.inside[operand] = self._from_outside(operand, kernel)
-        return known
 
     def _from_outside(self, operand: Any, kernel: _Kernel) -> Any:
         if isinstance(operand, Constant) and (self._link_params or not operand.data.shape):
             return operand
-        with derived_from(operand.span):
-            param = Var(f"p{len(kernel.args)}", type_of(operand))
-        kernel.params[operand] = typed(param, param.type_annotation)
+        param = Var(f"p{len(kernel.args)}", type_of(operand))
+        kernel.params.append(typed(param, param.type_annotation))
         kernel.args.append(self.visit(operand))
         return param
 
     def _finish(self, root: Any, kernel: _Kernel) -> Call:
-        span = frozenset().union(*[m.span for m in kernel.members])
-        with derived_from(span):
-            params = tuple(kernel.params.values())
+        for expr in post_order(root, kernel.parts):
+            with derived_from(expr.span):
+                own = expr in kernel.members
+                kernel.inside[expr] = self._inside(expr, kernel.inside) if own else self._from_outside(expr, kernel)
+        with derived_from(frozenset().union(*[m.span for m in kernel.members])):
+            params = tuple(kernel.params)
             result = type_of(root)
             func = Function(params, kernel.inside[root], result, (), Attrs(Primitive=1))
             func = typed(func, FuncType(tuple(type_of(p) for p in params), result))
