@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from compiler.driver import relay_vm
 from compiler.driver.relay_build import as_module, build
@@ -13,6 +14,7 @@ from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.relay.expr import Function
 from compiler.relay.inference import infer_module
+from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TupleType
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.graph_executor import GraphModule
@@ -88,11 +90,11 @@ class Executor:
         return machine.run
 
     def _debug(self, module: IRModule) -> Callable[..., Any]:
-        interpreter = importlib.import_module("compiler.relay.interpreter").Interpreter(module)
+        interpreter = Interpreter(module)
         names = [p.name_hint for p in module["main"].params]
 
         def call(*args: Any, **inputs: Any) -> Any:
-            return interpreter.evaluate(module["main"], list(_by_name(names, args, inputs).values()))
+            return _arrays(interpreter.evaluate("main", list(_by_name(names, args, inputs).values())))
 
         return call
 
@@ -110,6 +112,13 @@ def _arranged(t: Any, outputs: Any) -> Any:
     if isinstance(t, TupleType):
         return tuple([_arranged(field, outputs) for field in t.fields])
     return next(outputs)
+
+
+def _arrays(value: Any) -> Any:
+    """Return a value of the interpreter with arrays as the other executors return them."""
+    if isinstance(value, tuple):
+        return tuple([_arrays(part) for part in value])
+    return array(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def create_executor(

@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_refused() -> None:
         run.invoke("side")
 
 
-@pytest.mark.parametrize("kind", ["graph", "vm"])
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
 def test_executors_agree(kind: str) -> None:
     x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
     y = relay.nn.dense(x, w)
