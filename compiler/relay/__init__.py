@@ -65,7 +65,9 @@ _HIGHER = {
     "Prelude": ("compiler.relay.prelude", "Prelude"),
     "ScopeBuilder": ("compiler.relay.scope_builder", "ScopeBuilder"),
     "parse": ("compiler.relay.parser", "parse"),
+    "parse_expr": ("compiler.relay.parser", "parse_expr"),
     "fromtext": ("compiler.relay.parser", "fromtext"),
+    "dataflow_pattern": ("compiler.relay.dataflow_pattern", None),
     "transform": ("compiler.relay.transform", None),
     "vm": ("compiler.driver.relay_vm", None),
 }

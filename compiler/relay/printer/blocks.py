@@ -110,9 +110,7 @@ class BlockPrinter:
                 self._list(expr.fields, comma=len(expr.fields) == 1)
                 self._typed(expr)
             case TupleGetItem():
-                self._atom(expr.tuple_value)
-                self.out.write(f".{expr.index}")
-                self._typed(expr)
+                self._field(expr)
             case RefCreate():
                 self._word("ref", expr.value)
             case RefRead():
@@ -128,6 +126,13 @@ class BlockPrinter:
         if call.args or attrs or not isinstance(call.op, Constructor):
             self._list(call.args, attrs)
         self._typed(call)
+
+    def _field(self, expr: TupleGetItem) -> None:
+        plain = isinstance(expr.tuple_value, Var) or expr.tuple_value in self._plan.numbers
+        self.out.write("" if plain else "(")
+        self._atom(expr.tuple_value)
+        self.out.write(f"{'' if plain else ')'}.{expr.index}")
+        self._typed(expr)
 
     def _word(self, word: str, *args: Any) -> None:
         self.out.write(word)

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.types import TypeVar
 
-_ODD = re.compile(r"[^A-Za-z0-9_.]")
+_ODD = re.compile(r"[^A-Za-z0-9_.]|\.(?![A-Za-z0-9_])")
 _FIELD = re.compile(r"\.\d+$")
 
 

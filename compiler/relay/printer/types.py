@@ -10,14 +10,8 @@ from compiler.relay.adt import TypeData
 from compiler.relay.printer.names import Names
 from compiler.relay.ty import AnyDim, GlobalTypeVar, RefType, TensorType, TupleType, TypeCall
 
-_INFIX: dict[type, tuple[str, int]] = {
-    Add: ("+", 1),
-    Sub: ("-", 1),
-    Mul: ("*", 2),
-    FloorDiv: ("//", 2),
-    FloorMod: ("%", 2),
-}
-_CALLS: dict[type, str] = {Min: "min", Max: "max"}
+_INFIX: dict[type, tuple[str, int]] = {Add: ("+", 1), Sub: ("-", 1), Mul: ("*", 2)}
+_CALLS: dict[type, str] = {Min: "min", Max: "max", FloorDiv: "floordiv", FloorMod: "floormod"}
 
 
 def type_text(t: Type | None, names: Names) -> str:

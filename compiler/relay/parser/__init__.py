@@ -1,0 +1,78 @@
+"""Reads Relay's text format, as :mod:`compiler.relay.printer` and TVM 0.19 write it.
+
+::
+
+    type    = "type" Name ["[" A, … "]"] "{" Constructor ["(" type, … ")"], … "}"
+    def     = "def" "@name" function
+    function= ["[" A, … "]"] "(" "%x" [":" type], …, name "=" value, … ")" ["->" type] block
+    block   = "{" { "let" "%x" [":" type] "=" expr ";" | "%0" "=" expr ";" | "free_var" "%x" [":" type] ";" } expr "}"
+
+``%0``, ``%1``, … name expressions of a graph, which may be used many times; ``let`` is an expression of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import expected
+from compiler.ir.module import IRModule
+from compiler.ir.origin import derived_from, mint_source
+from compiler.relay.parser.lexer import ParseError
+from compiler.relay.parser.program import Program
+
+__all__ = ["ParseError", "fromtext", "parse", "parse_expr"]
+
+
+def parse(source: str, src_path: str = "", init_module: IRModule | None = None) -> IRModule:
+    """Return the module of a text.
+
+    Parameters
+    ----------
+    source : str
+        Types and functions, or one expression, which becomes ``main``.
+    src_path : str
+        Where the text comes from.
+    init_module : IRModule, optional
+        Types and functions that the text may use; they become part of the module.
+
+    Raises
+    ------
+    ParseError
+        Naming the line, the column and what was expected there.
+    """
+    found = _read("parse", source, init_module)
+    return found if isinstance(found, IRModule) else IRModule.from_expr(found)
+
+
+def parse_expr(source: str) -> Any:
+    """Return the expression of a text.
+
+    Raises
+    ------
+    ParseError
+        See :func:`parse`.
+    """
+    found = _read("parse_expr", source, None)
+    return found["main"] if isinstance(found, IRModule) else found
+
+
+def fromtext(data: str, source_name: str = "") -> Any:
+    """Return the module, or the expression, of a text.
+
+    Raises
+    ------
+    ParseError
+        See :func:`parse`.
+    """
+    return _read("fromtext", data, None)
+
+
+def _read(who: str, source: str, init_module: IRModule | None) -> Any:
+    if not isinstance(source, str):
+        expected(who, "source", "a string", source)
+    with derived_from(mint_source(f"relay.{who}")):
+        program = Program(source, init_module)
+        try:
+            return program.read()
+        except RecursionError:
+            raise ParseError("expressions are nested too deeply", source, program.cursor.token.position) from None

@@ -1,0 +1,355 @@
+"""Reads expressions, blocks and patterns."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compiler.ir.attrs import NO_ATTRS, Attrs
+from compiler.ir.error import TVMError
+from compiler.ir.module import GlobalVar
+from compiler.ir.op import registered_ops
+from compiler.relay.adt import (
+    Clause,
+    Constructor,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+)
+from compiler.relay.expr import (
+    Call,
+    Function,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    const,
+)
+from compiler.relay.operator import RelayOp, relay_ops
+from compiler.relay.parser.lexer import Token
+from compiler.relay.parser.values import ValueParser
+
+_FIELD = re.compile(r"^(.*)\.(\d+)$")
+_INFIX: tuple[Mapping[str, str], ...] = (
+    {"<": "less", ">": "greater", "<=": "less_equal", ">=": "greater_equal", "==": "equal", "!=": "not_equal"},
+    {"+": "add", "-": "subtract"},
+    {"*": "multiply", "/": "divide"},
+)
+"""Operators between their operands, the weakest first."""
+
+_WORDS: Mapping[str, tuple[Callable[..., Any], int]] = {
+    "ref": (RefCreate, 1),
+    "ref_read": (RefRead, 1),
+    "ref_write": (RefWrite, 2),
+}
+
+
+class ExpressionParser(ValueParser):
+    """Reads expressions in the scope of what was read before."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.constructors: dict[str, Constructor] = {}
+        self.global_vars: dict[str, GlobalVar] = {}
+        self.global_uses: dict[str, Token] = {}
+        self._scopes: list[dict[str, Any]] = [{}]
+        self._numbered: dict[str, Any] = {}
+        """``%0``, ``%1``, …: seen from the line that has them to the end of the text."""
+
+    # --- blocks -------------------------------------------------------------------------------------------------------
+
+    def block(self, last: str) -> Any:
+        """Read the lines of a block, and the expression that it is, up to its closing bracket or the end (``""``)."""
+        self._scopes.append({})
+        lets: list[tuple[Var, Any]] = []
+        while True:
+            result = self._line(lets)
+            if result is None:
+                continue
+            if not self.cursor.accept(";"):
+                break
+            if self._at_end(last):
+                break
+            lets.append((Var("_"), result))
+        if not self._at_end(last):
+            self.cursor.wrong(repr(last) if last else "the end of the text")
+        self._scopes.pop()
+        for var, value in reversed(lets):
+            result = Let(var, value, result)
+        return result
+
+    def _at_end(self, last: str) -> bool:
+        return self.cursor.at(last) if last else self.cursor.token.kind == "end"
+
+    def _line(self, lets: list[tuple[Var, Any]]) -> Any:
+        """Read a line that binds something, or return an expression."""
+        cursor = self.cursor
+        if cursor.accept("free_var"):
+            self._declaration()
+            cursor.expect(";")
+            return None
+        if cursor.accept("let"):
+            var = self._new_variable()
+            cursor.expect("=")
+            self._scopes[-1][var[0]] = var[1]
+            lets.append((var[1], self.expression()))
+            cursor.expect(";")
+            return None
+        if cursor.token.kind == "local" and cursor.ahead().text == "=":
+            name = cursor.take().text[1:]
+            cursor.expect("=")
+            scope = self._numbered if name.isdigit() else self._scopes[-1]
+            scope[name] = self.expression()
+            cursor.expect(";")
+            return None
+        return self.expression()
+
+    def braces(self) -> Any:
+        """Read a block in braces."""
+        self.cursor.expect("{")
+        found = self.block("}")
+        self.cursor.expect("}")
+        return found
+
+    def _declaration(self) -> Var:
+        name, var = self._new_variable()
+        self._scopes[-1][name] = var
+        return var
+
+    def _new_variable(self) -> tuple[str, Var]:
+        name = self.cursor.expect_kind("local", "a variable such as %x").text[1:]
+        annotation = self.type() if self.cursor.accept(":") else None
+        return name, Var(name, annotation)
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def expression(self, level: int = 0) -> Any:
+        """Read an expression, with operators between operands that are at least as strong as ``level``."""
+        if level == len(_INFIX):
+            return self._applied()
+        found = self.expression(level + 1)
+        while self.cursor.token.kind == "sign" and self.cursor.token.text in _INFIX[level]:
+            token = self.cursor.take()
+            op = self._operator(_INFIX[level][token.text], token)
+            found = Call(op, (found, self.expression(level + 1)))
+        return found
+
+    def _applied(self) -> Any:
+        """Read something, and the arguments and fields that follow it."""
+        start = self.cursor.token
+        found = self._primary()
+        while True:
+            if self.cursor.at("("):
+                found = self._call(found, start)
+            elif self.cursor.at(".") and self.cursor.ahead().kind == "number":
+                self.cursor.take()
+                for index in self.cursor.take().text.split("."):
+                    found = TupleGetItem(found, int(index))
+            elif isinstance(found, Constructor) and not found.inputs:
+                return Call(found, ())
+            else:
+                return found
+
+    def _call(self, callee: Any, start: Token) -> Call:
+        args: list[Any] = []
+        attrs: dict[str, Any] = {}
+
+        def item() -> None:
+            if self.at_attribute():
+                name, value = self.attribute()
+                attrs[name] = value
+            else:
+                args.append(self.expression())
+
+        self.cursor.expect("(")
+        self._items(")", item)
+        if isinstance(callee, RelayOp):
+            if len(args) != len(callee.inputs):
+                takes = f"takes {len(callee.inputs)} arguments ({', '.join(callee.inputs) or 'none'})"
+                self.cursor.fail(f"{callee.name} {takes}, got {len(args)}", start)
+            try:
+                return Call(callee, tuple(args), callee.complete_attrs(attrs))
+            except TVMError as exc:
+                self.cursor.fail(str(exc), start)
+        if isinstance(callee, Constructor) and len(args) != len(callee.inputs):
+            self.cursor.fail(f"{callee.name_hint} takes {len(callee.inputs)} values, got {len(args)}", start)
+        return Call(callee, tuple(args), Attrs(attrs) if attrs else NO_ATTRS)
+
+    def _primary(self) -> Any:
+        cursor, token = self.cursor, self.cursor.token
+        if self.at_number():
+            return self.scalar()
+        if token.kind == "local":
+            return self._local(cursor.take())
+        if token.kind == "global":
+            return self._global(cursor.take())
+        if cursor.accept("("):
+            return self._parenthesised()
+        if token.kind != "name":
+            cursor.wrong("an expression")
+        if token.text in _FORMS:
+            return _FORMS[token.text](self)
+        cursor.take()
+        if token.text in ("True", "False"):
+            return const(token.text == "True")
+        if token.text in _WORDS and cursor.at("("):
+            return self._word(token)
+        return self.constructors.get(token.text) or self._operator(token.text, token)
+
+    def _local(self, token: Token) -> Any:
+        name = token.text[1:]
+        fields: list[int] = []
+        while True:
+            for scope in (self._numbered, *reversed(self._scopes)):
+                if name in scope:
+                    found = scope[name]
+                    for index in reversed(fields):
+                        found = TupleGetItem(found, index)
+                    return found
+            shorter = _FIELD.match(name)
+            if shorter is None:
+                self.cursor.fail(f"variable {token.text} is not defined here", token)
+            name = shorter[1]
+            fields.append(int(shorter[2]))
+
+    def _global(self, token: Token) -> GlobalVar:
+        name = token.text[1:]
+        self.global_uses.setdefault(name, token)
+        return self.global_vars.setdefault(name, GlobalVar(name))
+
+    def _operator(self, name: str, token: Token) -> Any:
+        found = registered_ops().get(name)
+        if not isinstance(found, RelayOp):
+            near = difflib.get_close_matches(name, [*relay_ops(), *self.constructors], n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            self.cursor.fail(f"expected an expression, and no operator or constructor is named {name!r}{hint}", token)
+        return found
+
+    def _word(self, token: Token) -> Any:
+        make, count = _WORDS[token.text]
+        self.cursor.expect("(")
+        args = self._items(")", self.expression)
+        if len(args) != count:
+            self.cursor.fail(f"{token.text} takes {count} arguments, got {len(args)}", token)
+        return make(*args)
+
+    def _parenthesised(self) -> Any:
+        """Read a tuple, or a block in parentheses."""
+        cursor = self.cursor
+        bound = cursor.token.kind == "local" and cursor.ahead().text == "="
+        if cursor.at("let") or cursor.at("free_var") or bound:
+            found = self.block(")")
+            cursor.expect(")")
+            return found
+        fields: list[Any] = []
+        while not cursor.at(")"):
+            fields.append(self.expression())
+            if not cursor.accept(","):
+                break
+        closing = cursor.expect(")")
+        comma = cursor.tokens[cursor.index - 2].text == ","
+        return fields[0] if len(fields) == 1 and not comma and closing else Tuple(tuple(fields))
+
+    def _let_expression(self) -> Let:
+        """Read a ``let`` in the place of an expression: its body ends where the expression ends."""
+        self._scopes.append({})
+        lets: list[tuple[Var, Any]] = []
+        while self.cursor.at("let"):
+            self._line(lets)
+        found = self.expression()
+        self._scopes.pop()
+        for var, value in reversed(lets):
+            found = Let(var, value, found)
+        return found  # type: ignore[no-any-return]
+
+    def _if(self) -> If:
+        cursor = self.cursor
+        cursor.expect("if")
+        cursor.expect("(")
+        cond = self.expression()
+        cursor.expect(")")
+        first = self.braces()
+        cursor.expect("else")
+        return If(cond, first, self._if() if cursor.at("if") else self.braces())
+
+    def _literal(self) -> Function:
+        self.cursor.expect("fn")
+        return self.function()
+
+    def function(self) -> Function:
+        """Read a function from its type parameters on."""
+        type_params = self.type_parameters()
+        self._scopes.append({})
+        params: list[Var] = []
+        attrs: dict[str, Any] = {}
+
+        def item() -> None:
+            if self.at_attribute():
+                name, value = self.attribute()
+                attrs[name] = value
+            else:
+                params.append(self._declaration())
+
+        self.cursor.expect("(")
+        self._items(")", item)
+        ret_type = self.type() if self.cursor.accept("->") else None
+        body = self.braces()
+        self._scopes.pop()
+        self.close_types()
+        return Function(tuple(params), body, ret_type, type_params, Attrs(attrs) if attrs else NO_ATTRS)
+
+    # --- matching -----------------------------------------------------------------------------------------------------
+
+    def _match(self) -> Match:
+        cursor = self.cursor
+        cursor.expect("match")
+        complete = not cursor.accept("?")
+        cursor.expect("(")
+        data = self.expression()
+        cursor.expect(")")
+        cursor.expect("{")
+        clauses = self._items("}", self._clause)
+        return Match(data, tuple(clauses), complete)
+
+    def _clause(self) -> Clause:
+        self._scopes.append({})
+        pattern = self._pattern()
+        self.cursor.expect("=>")
+        body = self.braces() if self.cursor.at("{") else self.expression()
+        self._scopes.pop()
+        return Clause(pattern, body)
+
+    def _pattern(self) -> Pattern:
+        cursor = self.cursor
+        if cursor.token.kind == "local":
+            return PatternVar(self._declaration())
+        if cursor.accept("("):
+            return PatternTuple(tuple(self._items(")", self._pattern)))
+        token = cursor.expect_kind("name", "a pattern")
+        if token.text == "_":
+            return PatternWildcard()
+        constructor = self.constructors.get(token.text)
+        if constructor is None:
+            cursor.fail(f"expected a pattern, and no constructor is named {token.text!r}", token)
+        parts = self._items(")", self._pattern) if cursor.accept("(") else []
+        if len(parts) != len(constructor.inputs):
+            cursor.fail(f"{token.text} takes {len(constructor.inputs)} values, got {len(parts)}", token)
+        return PatternConstructor(constructor, tuple(parts))
+
+
+_FORMS: dict[str, Callable[[ExpressionParser], Any]] = {
+    "fn": ExpressionParser._literal,
+    "if": ExpressionParser._if,
+    "let": ExpressionParser._let_expression,
+    "match": ExpressionParser._match,
+    "meta": ExpressionParser.constant_of_metadata,
+}

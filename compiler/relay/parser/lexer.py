@@ -1,0 +1,142 @@
+"""Takes Relay's text format apart into tokens, and says where in the text something is wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, NoReturn
+
+from compiler.ir.error import TVMError
+from compiler.relay.text_metadata import MARK
+
+_TOKEN = re.compile(
+    r"""
+    (?P<skip>      \s+ | /\*.*?\*/ | //[^\n]* | \#\[version\s*=\s*"[^"\n]*"\] )
+  | (?P<string>    "(?:\\.|[^"\\])*" )
+  | (?P<local>     %[A-Za-z_]\w*(?:\.\w+)* | %\d+(?:\.\d+)* )
+  | (?P<global>    @[^\s()\[\]{},;=]+ )
+  | (?P<number>    \d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:[fiu]\d*)? )
+  | (?P<name>      [A-Za-z_]\w*(?:\.\w+)* )
+  | (?P<sign>      -> | => | == | != | <= | >= | [()\[\]{},;:=.?<>+*/\-] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class ParseError(TVMError):
+    """A text that is not in Relay's format.
+
+    Attributes
+    ----------
+    line, column : int
+        Where, both counted from 1.
+    """
+
+    def __init__(self, message: str, source: str, position: int) -> None:
+        self.line = source.count("\n", 0, position) + 1
+        start = source.rfind("\n", 0, position) + 1
+        self.column = position - start + 1
+        text = source[start:].split("\n", 1)[0]
+        shown = text if len(text) <= 160 else text[: max(160, self.column)]
+        super().__init__(
+            f"parse: line {self.line}, column {self.column}: {message}\n  {shown}\n  {' ' * (self.column - 1)}^"
+        )
+
+
+class Token(NamedTuple):
+    """A piece of the text: ``kind`` is string, local, global, number, name, sign or end."""
+
+    kind: str
+    text: str
+    position: int
+
+
+def split_metadata(source: str) -> tuple[str, str]:
+    """Return the program, and the content of the metadata section (empty if there is none)."""
+    if source.startswith(MARK):
+        return "", source[len(MARK) :]
+    program, _, metadata = source.partition("\n" + MARK)
+    return program, metadata
+
+
+def tokens(source: str) -> list[Token]:
+    """Return the tokens of a program.
+
+    Raises
+    ------
+    ParseError
+        At a character that begins none.
+    """
+    found: list[Token] = []
+    position = 0
+    while position < len(source):
+        match = _TOKEN.match(source, position)
+        if match is None:
+            raise ParseError(f"unexpected character {source[position]!r}", source, position)
+        kind = str(match.lastgroup)
+        if kind != "skip":
+            found.append(Token(kind, match[0], position))
+        position = match.end()
+    found.append(Token("end", "", len(source)))
+    return found
+
+
+class Cursor:
+    """A place in the tokens of a text.
+
+    Parameters
+    ----------
+    source : str
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens = tokens(source)
+        self.index = 0
+
+    @property
+    def token(self) -> Token:
+        """The token that comes next."""
+        return self.tokens[self.index]
+
+    def ahead(self, count: int = 1) -> Token:
+        """Return a token further on."""
+        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        """Return the next token and go on behind it."""
+        token = self.token
+        if token.kind != "end":
+            self.index += 1
+        return token
+
+    def at(self, text: str) -> bool:
+        """Return whether a sign or word comes next."""
+        return self.token.text == text and self.token.kind in ("sign", "name")
+
+    def accept(self, text: str) -> bool:
+        """Go on behind a sign or word if it comes next."""
+        found = self.at(text)
+        if found:
+            self.index += 1
+        return found
+
+    def expect(self, text: str) -> Token:
+        """Go on behind a sign or word, which must come next."""
+        if not self.at(text):
+            self.wrong(repr(text))
+        return self.take()
+
+    def expect_kind(self, kind: str, what: str) -> Token:
+        """Return the next token, which must be of a kind."""
+        if self.token.kind != kind:
+            self.wrong(what)
+        return self.take()
+
+    def wrong(self, expected: str) -> NoReturn:
+        """Raise the error that something else was expected here."""
+        got = repr(self.token.text) if self.token.kind != "end" else "the end of the text"
+        self.fail(f"expected {expected}, got {got}")
+
+    def fail(self, message: str, token: Token | None = None) -> NoReturn:
+        """Raise an error at a token, when left out the next one."""
+        raise ParseError(message, self.source, (token or self.token).position)

@@ -1,0 +1,97 @@
+"""Reads whole texts: type definitions, functions, the metadata section."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.relay.adt import Constructor, TypeData
+from compiler.relay.parser.expressions import ExpressionParser
+from compiler.relay.parser.lexer import Cursor, split_metadata
+from compiler.relay.text_metadata import read_metadata
+from compiler.relay.ty import GlobalTypeVar
+
+
+class Program(ExpressionParser):
+    """Reads a text.
+
+    Parameters
+    ----------
+    source : str
+    init_module : IRModule or None
+        What the text may use without defining it.
+    """
+
+    def __init__(self, source: str, init_module: IRModule | None) -> None:
+        program, metadata = split_metadata(source)
+        super().__init__(Cursor(program), metadata=read_metadata(metadata) if metadata else None)
+        self._module = init_module.shallow_copy() if init_module is not None else IRModule()
+        for var in self._module.functions:
+            self.global_vars[var.name_hint] = var
+        for header, data in self._module.type_definitions.items():
+            self.global_types[header.name_hint] = header
+            self._define(data)
+
+    def read(self) -> Any:
+        """Return the module, or the expression if the text defines nothing."""
+        if not (self.cursor.at("def") or self.cursor.at("type")):
+            return self.block("")
+        self._read_types()
+        self.cursor.index = 0
+        while self.cursor.token.kind != "end":
+            if self.cursor.at("type"):
+                self._skip()
+            elif self.cursor.accept("def"):
+                self._definition()
+            else:
+                self.cursor.wrong("'def' or 'type'")
+        for name, token in self.global_uses.items():
+            if name not in self._module:
+                self.cursor.fail(f"no function is named @{name}", token)
+        return self._module
+
+    def _read_types(self) -> None:
+        """Read all definitions of types, which may use each other, before the functions."""
+        cursor = self.cursor
+        starts = [
+            index
+            for index, token in enumerate(cursor.tokens)
+            if token.text == "type" and token.kind == "name" and cursor.tokens[index + 1].kind == "name"
+        ]
+        for index in starts:
+            name = cursor.tokens[index + 1].text
+            self.global_types[name] = GlobalTypeVar(name)
+        for index in starts:
+            cursor.index = index + 1
+            self._type_definition()
+
+    def _type_definition(self) -> None:
+        header = self.global_types[self.cursor.take().text]
+        variables = self.type_parameters()
+        self.cursor.expect("{")
+        constructors = self._items("}", lambda: self._constructor(header))
+        self.close_types()
+        data = TypeData(header, variables, tuple(constructors))
+        self._module.type_definitions[header] = data
+        self._define(data)
+
+    def _constructor(self, header: GlobalTypeVar) -> Constructor:
+        name = self.cursor.expect_kind("name", "the name of a constructor").text
+        inputs = self.types("(", ")") if self.cursor.at("(") else []
+        return Constructor(name, tuple(inputs), header)
+
+    def _define(self, data: TypeData) -> None:
+        self.constructors.update({c.name_hint: c for c in data.constructors})
+
+    def _skip(self) -> None:
+        """Go on behind a definition that was read before."""
+        while not self.cursor.accept("}"):
+            self.cursor.take()
+
+    def _definition(self) -> None:
+        token = self.cursor.expect_kind("global", "the name of a function such as @main")
+        name = token.text[1:]
+        var = self.global_vars.setdefault(name, GlobalVar(name))
+        if var in self._module.functions:
+            self.cursor.fail(f"function @{name} is defined twice", token)
+        self._module.functions[var] = self.function()

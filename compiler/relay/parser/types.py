@@ -1,0 +1,194 @@
+"""Reads types and the extents in them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import TVMError
+from compiler.ir.primexpr import Cast, FloorDiv, FloorMod, IntImm, Max, Min, Var, match_types
+from compiler.ir.types import FuncType, Type, TypeVar
+from compiler.relay.parser.lexer import Cursor
+from compiler.relay.ty import (
+    AnyDim,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    TypeCall,
+    scalar_type,
+)
+
+_DTYPE = re.compile(r"^(bool|u?int\d+|b?float\d+)$")
+_CALLS: dict[str, type] = {"min": Min, "max": Max, "floordiv": FloorDiv, "floormod": FloorMod}
+
+
+class TypeParser:
+    """Reads types.
+
+    Parameters
+    ----------
+    cursor : Cursor
+    """
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.global_types: dict[str, GlobalTypeVar] = {}
+        self.type_variables: list[dict[str, TypeVar]] = []
+        self._dimensions: dict[str, Var] = {}
+
+    def type_parameters(self) -> tuple[TypeVar, ...]:
+        """Read ``[A, B]`` if it is there, and open a scope with these variables; :meth:`close_types` closes it."""
+        found: dict[str, TypeVar] = {}
+        cursor = self.cursor
+        if cursor.accept("["):
+            while not cursor.at("]"):
+                name = cursor.expect_kind("name", "the name of a type variable").text
+                found[name] = TypeVar(name)
+                if not cursor.accept(","):
+                    break
+            cursor.expect("]")
+        self.type_variables.append(found)
+        return tuple(found.values())
+
+    def close_types(self) -> None:
+        """Close the innermost scope of type variables."""
+        self.type_variables.pop()
+
+    def type(self) -> Type:
+        """Read a type."""
+        cursor = self.cursor
+        token = cursor.token
+        if cursor.at("("):
+            return TupleType(tuple(self.types("(", ")")))
+        if token.kind != "name":
+            cursor.wrong("a type")
+        cursor.take()
+        match token.text:
+            case "Tensor":
+                return self._tensor()
+            case "fn":
+                return self._function()
+            case "ref":
+                cursor.expect("(")
+                value = self.type()
+                cursor.expect(")")
+                return RefType(value)
+            case "_":
+                return IncompleteType()
+            case name if _DTYPE.match(name):
+                return scalar_type(self._dtype(name))
+            case name:
+                found = self._named(name)
+                return TypeCall(found, tuple(self.types("[", "]"))) if cursor.at("[") else found
+
+    def types(self, first: str, last: str) -> list[Type]:
+        """Read types between brackets, with commas."""
+        cursor = self.cursor
+        cursor.expect(first)
+        found: list[Type] = []
+        while not cursor.at(last):
+            found.append(self.type())
+            if not cursor.accept(","):
+                break
+        cursor.expect(last)
+        return found
+
+    def _named(self, name: str) -> Type:
+        for scope in reversed(self.type_variables):
+            if name in scope:
+                return scope[name]
+        if name not in self.global_types:
+            token = self.cursor.tokens[self.cursor.index - 1]
+            self.cursor.fail(f"expected a type, and no type is named {name!r}", token)
+        return self.global_types[name]
+
+    def _function(self) -> FuncType:
+        params = self.type_parameters()
+        args = self.types("(", ")")
+        self.cursor.expect("->")
+        result = self.type()
+        self.close_types()
+        return FuncType(tuple(args), result, params)
+
+    def _tensor(self) -> TensorType:
+        cursor = self.cursor
+        cursor.expect("[")
+        cursor.expect("(")
+        dims: list[Any] = []
+        while not cursor.at(")"):
+            dims.append(self.dimension())
+            if not cursor.accept(","):
+                break
+        cursor.expect(")")
+        cursor.expect(",")
+        token = cursor.expect_kind("name", "a data type")
+        cursor.expect("]")
+        try:
+            return TensorType(tuple(dims), token.text)
+        except TVMError as exc:
+            cursor.fail(str(exc), token)
+
+    def _dtype(self, name: str) -> str:
+        try:
+            dt.parse(name)
+        except TVMError as exc:
+            self.cursor.fail(str(exc), self.cursor.tokens[self.cursor.index - 1])
+        return name
+
+    def dimension(self) -> Any:
+        """Read an extent: a sum of products."""
+        found = self._product()
+        while self.cursor.at("+") or self.cursor.at("-"):
+            plus = self.cursor.take().text == "+"
+            found = found + self._product() if plus else found - self._product()
+        return found
+
+    def _product(self) -> Any:
+        found = self._factor()
+        while self.cursor.accept("*"):
+            found = found * self._factor()
+        return found
+
+    def _factor(self) -> Any:
+        cursor = self.cursor
+        if cursor.accept("?"):
+            return AnyDim()
+        if cursor.accept("("):
+            found = self.dimension()
+            cursor.expect(")")
+            return found
+        negative = cursor.accept("-")
+        if cursor.token.kind == "number":
+            token = cursor.take()
+            if not token.text.isdigit():
+                cursor.fail("expected an extent", token)
+            return IntImm("int32", -int(token.text) if negative else int(token.text))
+        name = cursor.expect_kind("name", "an extent").text
+        if name in _CALLS:
+            a, b = self._pair()
+            return _CALLS[name](*match_types(a, b, name))
+        if _DTYPE.match(name):
+            cursor.expect("(")
+            value = self.dimension()
+            cursor.expect(")")
+            return Cast(name, value)
+        return self._variable(name)
+
+    def _pair(self) -> tuple[Any, Any]:
+        self.cursor.expect("(")
+        a = self.dimension()
+        self.cursor.expect(",")
+        b = self.dimension()
+        self.cursor.expect(")")
+        return a, b
+
+    def _variable(self, name: str) -> Var:
+        dtype = "int32"
+        if self.cursor.accept(":"):
+            dtype = self._dtype(self.cursor.expect_kind("name", "a data type").text)
+        if name not in self._dimensions:
+            self._dimensions[name] = Var(name, dtype)
+        return self._dimensions[name]

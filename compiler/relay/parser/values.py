@@ -1,0 +1,123 @@
+"""Reads constants and attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import TVMError
+from compiler.ir.primexpr import IntImm
+from compiler.relay.expr import Constant
+from compiler.relay.parser.lexer import Token
+from compiler.relay.parser.types import TypeParser
+from compiler.relay.text_metadata import unquoted
+from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+
+_NUMBER = re.compile(r"^(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|inf|nan)(?:(?P<letter>[fiu])(?P<width>\d*))?$")
+_KINDS = {"f": "float", "i": "int", "u": "uint"}
+
+
+class ValueParser(TypeParser):
+    """Reads constants and attributes; the large ones stand in ``metadata``."""
+
+    def __init__(self, *args: Any, metadata: dict[str, list[NDArray]] | None = None) -> None:
+        super().__init__(*args)
+        self._metadata = metadata or {}
+        self._constants: dict[int, Constant] = {}
+
+    def at_number(self) -> bool:
+        """Return whether a number comes next."""
+        token = self.cursor.ahead() if self.cursor.at("-") else self.cursor.token
+        return token.kind == "number" or (token.kind == "name" and re.match(r"^(inf|nan)f\d*$", token.text) is not None)
+
+    def scalar(self) -> Constant:
+        """Read a number as a constant: ``3``, ``1f``, ``2i64``."""
+        negative = self.cursor.accept("-")
+        token = self.cursor.take()
+        digits, dtype = self._number(token)
+        value = float(digits) if dtype.startswith("float") else int(digits)
+        try:
+            found = np.asarray(-value if negative else value, numpy_dtype(dtype))
+        except (TVMError, OverflowError) as exc:
+            self.cursor.fail(str(exc), token)
+        return Constant(array(found))
+
+    def _number(self, token: Token) -> tuple[str, str]:
+        """Return the digits of a number and its data type."""
+        match = _NUMBER.match(token.text)
+        if match is None:
+            self.cursor.fail("expected a number", token)
+        digits, letter, width = match["digits"], match["letter"], match["width"] or "32"
+        whole = digits.isdigit()
+        if not whole and letter in ("i", "u"):
+            self.cursor.fail("expected a whole number", token)
+        return digits, f"{_KINDS[letter]}{width}" if letter else "int32" if whole else "float32"
+
+    def constant_of_metadata(self) -> Constant:
+        """Read ``meta[relay.Constant][0]``."""
+        cursor = self.cursor
+        start = cursor.expect("meta")
+        cursor.expect("[")
+        kind = cursor.expect_kind("name", "the kind of a constant").text
+        cursor.expect("]")
+        cursor.expect("[")
+        index = int(cursor.expect_kind("number", "the number of a constant").text)
+        cursor.expect("]")
+        known: Sequence[NDArray] = self._metadata.get(kind, ())
+        if index >= len(known):
+            has = f"has {len(known)} of them" if known else "has none: print it with show_meta_data=True"
+            cursor.fail(f"expected the value of meta[{kind}][{index}] in the metadata section, which {has}", start)
+        if index not in self._constants:
+            self._constants[index] = Constant(known[index])
+        return self._constants[index]
+
+    def at_attribute(self) -> bool:
+        """Return whether ``name=`` comes next."""
+        return self.cursor.token.kind in ("name", "string") and self.cursor.ahead().text == "="
+
+    def attribute(self) -> tuple[str, Any]:
+        """Read ``name=value``."""
+        token = self.cursor.take()
+        self.cursor.expect("=")
+        return unquoted(token.text) if token.kind == "string" else token.text, self.value()
+
+    def value(self) -> Any:
+        """Read the value of an attribute."""
+        cursor = self.cursor
+        if self.at_number():
+            return self._plain_number()
+        token = cursor.token
+        if token.kind == "string":
+            return unquoted(cursor.take().text)
+        if token.kind == "name" and token.text in ("None", "True", "False"):
+            return {"None": None, "True": True, "False": False}[cursor.take().text]
+        if cursor.accept("["):
+            return tuple(self._items("]", self.value))
+        if cursor.accept("{"):
+            return dict(self._items("}", self.attribute))
+        if cursor.at("meta"):
+            return self.constant_of_metadata()
+        if cursor.at("?") or token.text in self._dimensions:
+            return self.dimension()
+        return self.type()
+
+    def _plain_number(self) -> Any:
+        negative = self.cursor.accept("-")
+        token = self.cursor.take()
+        digits, dtype = self._number(token)
+        if dtype.startswith("float"):
+            return -float(digits) if negative else float(digits)
+        value = -int(digits) if negative else int(digits)
+        return value if dtype == "int32" else IntImm(dtype, value)
+
+    def _items(self, last: str, read: Any) -> list[Any]:
+        found = []
+        while not self.cursor.at(last):
+            found.append(read())
+            if not self.cursor.accept(","):
+                break
+        self.cursor.expect(last)
+        return found

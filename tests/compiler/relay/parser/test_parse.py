@@ -1,0 +1,227 @@
+"""Reading Relay's text format: what TVM 0.19 printed, what people write, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import relay
+from compiler.ir import structural_equal
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.relay.interpreter import Interpreter
+from compiler.relay.parser import ParseError, fromtext, parse, parse_expr
+from compiler.relay.prelude import Prelude
+
+# As TVM 0.19 prints it.
+FROM_TVM = """#[version = "0.0.5"]
+type List[A] {
+  Cons(A, List[A]),
+  Nil,
+}
+
+def @length[A](%xs: List[A] /* ty=List[A] */) -> int32 {
+  match (%xs) {
+    Cons(%h: A /* ty=A */, %t: List[A] /* ty=List[A] */) => {
+      %0 = @length(%t) /* ty=int32 */;
+      add(1 /* ty=int32 */, %0) /* ty=int32 */
+    },
+    Nil => {
+      0 /* ty=int32 */
+    },
+  }
+}
+
+def @main(%y: float32 /* ty=float32 */) -> (int32, Tensor[(3), float32]) {
+  %1 = add(%y, %y) /* ty=float32 */;
+  %2 = Nil /* ty=List[float32] */;
+  %3 = Cons(%1, %2) /* ty=List[float32] */;
+  %4 = Cons(%y, %3) /* ty=List[float32] */;
+  %5 = @length(%4) /* ty=int32 */;
+  (%5, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */)
+}
+
+#[metadata]
+{
+  "root": 1,
+  "nodes": [
+    {
+      "type_key": ""
+    },
+    {
+      "type_key": "Map",
+      "keys": [
+        "relay.Constant"
+      ],
+      "data": [2]
+    },
+    {
+      "type_key": "Array",
+      "data": [3]
+    },
+    {
+      "type_key": "relay.Constant",
+      "attrs": {
+        "_checked_type_": "0",
+        "data": "0",
+        "span": "0",
+        "virtual_device_": "4"
+      }
+    },
+    {
+      "type_key": "VirtualDevice",
+      "attrs": {
+        "device_type_int": "-1",
+        "memory_scope": "5",
+        "target": "0",
+        "virtual_device_id": "-1"
+      }
+    },
+    {
+      "type_key": "runtime.String"
+    }
+  ],
+  "b64ndarrays": [
+    "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQADAAAAAAAAAAwAAAAAAAAAAAAAAAAAgD8AAABA"
+  ],
+  "attrs": {"tvm_version": "0.19.0"}
+}"""
+
+
+def test_what_tvm_prints_is_read_and_runs() -> None:
+    mod = parse(FROM_TVM)
+    length, constant = Interpreter(mod).evaluate("main", [1.0])
+    assert int(length) == 2
+    np.testing.assert_array_equal(constant, np.arange(3, dtype="float32"))
+    untyped = re.sub(r" /\*.*?\*/", "", FROM_TVM)
+    assert mod.astext().split("\n#[metadata]")[0].split() == untyped.split("\n#[metadata]")[0].split()
+
+
+def test_the_prelude_survives() -> None:
+    mod = Prelude().mod
+    again = parse(mod.astext())
+    assert structural_equal(again, mod)
+
+
+def test_what_people_write_by_hand() -> None:
+    mod = parse(
+        """
+        // a comment
+        def @main(%x: int32, %y: int32) -> (int32, bool) {
+          let %z = %x + 3 * (%y - -2);   /* infix
+                                            operators */
+          (%z / 2, %z < %x)
+        }
+        """
+    )
+    value, less = Interpreter(mod).evaluate("main", [1, 5])
+    assert int(value) == 11
+    assert not less
+
+
+def test_sequences_and_chained_branches() -> None:
+    program = parse_expr(
+        """
+        let %r = ref(1);
+        ref_write(%r, 2);
+        if (False) { 0 } else if (True) { ref_read(%r) } else { 0 }
+        """
+    )
+    assert int(Interpreter().evaluate(program)) == 2
+
+
+def test_values_of_a_branch_can_be_used_in_the_other_as_tvm_prints_it() -> None:
+    func = parse_expr("fn (%c: bool, %y: float32) { if (%c) { %0 = nn.relu(%y); nn.relu(%0) } else { %0 } }")
+    assert func.body.false_branch is func.body.true_branch.args[0]
+
+
+def test_fields_and_names_with_dots() -> None:
+    expr = parse_expr("free_var %a.1: float32; free_var %t: (int32, (int32, bool)); (%a.1, %t.1.0, (%t, 3).0)")
+    first, second, third = expr.fields
+    assert isinstance(first, relay.Var)
+    assert (second.index, second.tuple_value.index) == (0, 1)
+    assert isinstance(third.tuple_value, relay.Tuple)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "value"),
+    [
+        ("3", "int32", 3),
+        ("-3i64", "int64", -3),
+        ("7u8", "uint8", 7),
+        ("True", "bool", 1),
+        ("1f", "float32", 1),
+        ("1e-05f", "float32", 1e-5),
+        ("-inff", "float32", float("-inf")),
+        ("1.5f16", "float16", 1.5),
+        ("2.5f64", "float64", 2.5),
+    ],
+)
+def test_scalars(text: str, dtype: str, value: float) -> None:
+    constant = parse_expr(text)
+    assert constant.data.dtype == dtype
+    np.testing.assert_allclose(constant.data.numpy(), value, rtol=1e-6)
+
+
+def test_a_module_is_made_of_an_expression_and_extended() -> None:
+    first = parse("fn (%x: int32) { %x }")
+    assert [var.name_hint for var in first] == ["main"]
+    both = parse("def @twice(%x: int32) { @main(@main(%x)) }", init_module=first)
+    assert int(Interpreter(both).evaluate("twice", [7])) == 7
+    assert "twice" not in first
+    assert isinstance(fromtext("1"), relay.Constant)
+    assert isinstance(fromtext("def @f() { 1 }"), IRModule)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("def @main(%x: int32) {\n  nn.relu(%y)\n}", 2, 11, "variable %y is not defined here"),
+        ("def @main(%x) {\n nn.rel(%x)}", 2, 2, "no operator or constructor is named 'nn.rel'; did you mean nn.relu?"),
+        ("nn.relu(1f, 2f)", 1, 1, "nn.relu takes 1 arguments (data), got 2"),
+        ("nn.softmax(1f, axes=3)", 1, 1, "nn.softmax: there is no attribute 'axes'"),
+        ("fn (%x { 1 }", 1, 8, "expected ')', got '{'"),
+        ("fn (%x: Foo) { 1 }", 1, 9, "no type is named 'Foo'"),
+        ("fn (%x: Tensor[(1, 2), float33]) { 1 }", 1, 24, "float has widths"),
+        ("def @main() { @foo() }", 1, 15, "no function is named @foo"),
+        ("def @f() { 1 } def @f() { 2 }", 1, 20, "function @f is defined twice"),
+        ("let %x = 3", 1, 11, "expected ';', got the end of the text"),
+        ("meta[relay.Constant][3]", 1, 1, "in the metadata section, which has none"),
+        ("match (1) { Cons(%a) => { 1 } }", 1, 13, "no constructor is named 'Cons'"),
+        ("1.5i32", 1, 1, "expected a whole number"),
+        ("1 $", 1, 3, "unexpected character '$'"),
+        ("", 1, 1, "expected an expression, got the end of the text"),
+        ("1 2", 1, 3, "expected the end of the text, got '2'"),
+        ("def @main() { 1 } 3", 1, 19, "expected 'def' or 'type', got '3'"),
+        ("300u8", 1, 1, "300"),
+        ("ref_write(1)", 1, 1, "ref_write takes 2 arguments, got 1"),
+    ],
+)
+def test_errors_say_where_and_what_was_expected(text: str, line: int, column: int, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"parse: line {line}, column {column}: ")
+
+
+def test_a_broken_metadata_section_and_what_is_no_text() -> None:
+    with pytest.raises(ArgumentError, match="section cannot be read"):
+        parse('def @main() { 1 }\n#[metadata]\n{"root": 7}')
+    wrong: Any = b"def"
+    with pytest.raises(ArgumentError, match="parse: source must be a string"):
+        parse(wrong)
+
+
+def test_deep_nesting_is_an_error_and_long_chains_are_not() -> None:
+    with pytest.raises(ParseError, match="nested too deeply"):
+        parse("(" * 25_000 + "1" + ")" * 25_000)
+    lines = "".join(f"%{i + 1} = nn.relu(%{i});\n" for i in range(10_000))
+    lets = "".join(f"let %x{i} = nn.relu(1f);\n" for i in range(10_000))
+    start = time.process_time()
+    parse(f"def @main(%x: float32) {{ %0 = nn.relu(%x); {lines} {lets} %10000 }}")
+    assert time.process_time() - start < 5
