@@ -11,7 +11,8 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.nn.common import agree, ints, positive, symbolic
+from compiler.relay.op.common import agree, symbolic
+from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.relations import tensor

@@ -11,7 +11,8 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import agree, along, axis_of
+from compiler.relay.op.common import agree, axis_of
+from compiler.relay.op.nn.common import along
 from compiler.relay.op.nn.conv import CONV2D, conv_attrs, conv_complete, conv_reference, conv_relation, spec_of
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, RelationError, register

@@ -10,7 +10,8 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import agree, ints, positive
+from compiler.relay.op.common import agree
+from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import REQUIRED, OpPattern, register
 from compiler.relay.ty import TensorType

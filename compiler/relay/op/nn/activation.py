@@ -10,7 +10,8 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.nn.common import agree, along, axis_of, call_op
+from compiler.relay.op.common import agree, axis_of, call_op
+from compiler.relay.op.nn.common import along
 from compiler.relay.op.relations import identity, tensor
 from compiler.relay.operator import REQUIRED, OpPattern, register
 from compiler.relay.ty import TensorType

@@ -10,8 +10,9 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleGetItem, TupleWrapper
+from compiler.relay.op.common import agree, axis_of, call_op, unknown
 from compiler.relay.op.nn.activation import along_axis
-from compiler.relay.op.nn.common import agree, along, axis_of, call_op, unknown
+from compiler.relay.op.nn.common import along
 from compiler.relay.op.relations import same_dtype, tensor
 from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.relay.ty import AnyDim, TensorType, TupleType

@@ -8,9 +8,8 @@ from typing import Any
 from numpy.lib.stride_tricks import as_strided
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.op import Op
-from compiler.ir.primexpr import IntImm, PrimExpr
-from compiler.relay.expr import Call
+from compiler.ir.primexpr import IntImm
+from compiler.relay.op.common import unknown
 from compiler.relay.operator import RelationError
 from compiler.relay.ty import AnyDim, Dim
 from compiler.topi.nn.conv import window_extent
@@ -58,16 +57,6 @@ def _as_int(value: Any) -> int | None:
     return int(value) if hasattr(value, "__index__") and not isinstance(value, bool) else None
 
 
-def symbolic(dim: Any) -> bool:
-    """Return whether an extent is not known as a number."""
-    return isinstance(dim, PrimExpr) and not isinstance(dim, IntImm)
-
-
-def unknown(*dims: Any) -> bool:
-    """Return whether one of the extents is known to nobody but the running program."""
-    return any(isinstance(d, AnyDim) for d in dims)
-
-
 def window_dim(extent: Dim, around: int, kernel: Dim, stride: int, dilation: int, ceil: bool = False) -> Dim:
     """Return how often a window fits into an extent with ``around`` elements added.
 
@@ -86,12 +75,6 @@ def window_dim(extent: Dim, around: int, kernel: Dim, stride: int, dilation: int
     return (room + stride - 1 if ceil else room) // stride + 1
 
 
-def agree(a: Dim, b: Dim, what: str) -> None:
-    """Raise a RelationError if two extents are certainly different."""
-    if isinstance(a, int) and isinstance(b, int) and a != b:
-        raise RelationError(f"{what}: {a} and {b} differ")
-
-
 def positive(what: str, values: tuple[int, ...]) -> tuple[int, ...]:
     """Return values that must all be positive.
 
@@ -103,26 +86,6 @@ def positive(what: str, values: tuple[int, ...]) -> tuple[int, ...]:
     if any(v < 1 for v in values):
         raise ArgumentError(f"{what} must be positive, got {show(values)}")
     return values
-
-
-def call_op(name: str, *args: Any, **attrs: Any) -> Call:
-    """Return the call of an operator by name: one family does not import another for its gradients."""
-    operator: Any = Op.get(name)
-    call: Call = operator(*args, **attrs)
-    return call
-
-
-def axis_of(axis: int, rank: int, what: str = "axis") -> int:
-    """Return an axis counted from the front.
-
-    Raises
-    ------
-    RelationError
-        If there is no such axis.
-    """
-    if not -rank <= axis < rank:
-        raise RelationError(f"{what} must be at least {-rank} and less than {rank}, got {axis}")
-    return axis % rank
 
 
 def along(vector: Any, axis: int, rank: int) -> Any:

@@ -11,7 +11,8 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import agree, call_op, ints, paddings, positive, symbolic, window_dim, windows
+from compiler.relay.op.common import agree, call_op, symbolic
+from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.relay.ty import Dim, TensorType

@@ -11,7 +11,8 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import agree, call_op, ints, symbolic, unknown
+from compiler.relay.op.common import agree, call_op, symbolic, unknown
+from compiler.relay.op.nn.common import ints
 from compiler.relay.op.nn.conv import conv_attrs, extents, out_layout, spec_of
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, RelationError, register

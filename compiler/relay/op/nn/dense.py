@@ -11,7 +11,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.nn.common import agree, call_op
+from compiler.relay.op.common import agree, call_op
 from compiler.relay.op.relations import broadcast_dims, tensor
 from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.relay.ty import TensorType

@@ -9,7 +9,8 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.nn.common import call_op, ints, positive, symbolic
+from compiler.relay.op.common import call_op, symbolic
+from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.pool import pool_layout
 from compiler.relay.op.relations import tensor

@@ -9,7 +9,7 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.nn.common import agree, call_op
+from compiler.relay.op.common import agree, call_op
 from compiler.relay.op.relations import same_dtype, tensor
 from compiler.relay.operator import OpPattern, register
 from compiler.relay.ty import TensorType

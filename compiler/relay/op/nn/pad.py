@@ -10,7 +10,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.nn.common import call_op, unknown
+from compiler.relay.op.common import call_op, unknown
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
 from compiler.relay.ty import AnyDim, Dim, TensorType

@@ -10,7 +10,8 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import call_op, ints, paddings, positive, window_dim, windows
+from compiler.relay.op.common import call_op
+from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, register

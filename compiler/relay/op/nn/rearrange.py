@@ -8,7 +8,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import call_op, unknown
+from compiler.relay.op.common import call_op, unknown
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register

@@ -9,7 +9,7 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import axis_of, call_op
+from compiler.relay.op.common import axis_of, call_op
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import OpPattern, RelationError, register
 from compiler.topi.nn import softmax as topi

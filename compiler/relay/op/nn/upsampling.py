@@ -10,7 +10,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.nn.common import unknown
+from compiler.relay.op.common import unknown
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.relations import tensor
