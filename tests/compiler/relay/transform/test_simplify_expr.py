@@ -1,0 +1,115 @@
+"""Every rule of SimplifyExpr fires on its example, and not where it would be wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.relay.transform.simplify_rules import RULES
+from tests.compiler.relay.transform.reading import after, relay, shown, transform
+
+
+def x(*shape: int, dtype: str = "float32") -> Any:
+    return relay.var("x", shape=shape or (2, 3, 4), dtype=dtype)
+
+
+def number(value: float, dtype: str = "float32") -> Any:
+    return relay.const(value, dtype)
+
+
+FIRES: list[tuple[Any, str]] = [
+    (relay.reshape(relay.reshape(x(), (6, 4)), (4, 6)), "reshape(x)"),
+    (relay.reshape(relay.nn.batch_flatten(x()), (4, 6)), "reshape(x)"),
+    (relay.reshape(relay.reshape(x(), (6, 4)), (2, 3, 4)), "x"),
+    (relay.reshape(x(), (0, -1, 4)), "x"),
+    (relay.squeeze(relay.expand_dims(x(), axis=1), [1]), "x"),
+    (relay.expand_dims(relay.squeeze(x(1, 4), [0]), axis=0), "x"),
+    (relay.nn.batch_flatten(x(2, 3)), "x"),
+    (relay.transpose(relay.transpose(x(), (1, 2, 0)), (2, 0, 1)), "x"),
+    (relay.transpose(relay.transpose(x())), "x"),
+    (relay.transpose(x(), (0, 1, 2)), "x"),
+    (relay.transpose(x(1, 3, 4), (1, 0, 2)), "reshape(x)"),
+    (relay.layout_transform(relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NCHW4c"), "NCHW4c", "NCHW"), "x"),
+    (
+        relay.layout_transform(relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NCHW4c"), "NCHW4c", "NCHW8c"),
+        "layout_transform(x)",
+    ),
+    (relay.layout_transform(x(1, 8, 1, 1), "NCHW", "NHWC"), "reshape(x)"),
+    (relay.cast(x(), "float32"), "x"),
+    (relay.cast(relay.cast(x(dtype="int8"), "int32"), "int64"), "cast(x)"),
+    (relay.cast(relay.cast(x(dtype="int8"), "int32"), "int8"), "x"),
+    (relay.cast_like(x(), relay.var("y", shape=(1,), dtype="int32")), "cast(x)"),
+    (relay.add(x(), number(0)), "x"),
+    (relay.add(number(0), x()), "x"),
+    (relay.subtract(x(), number(0)), "x"),
+    (relay.multiply(relay.const(np.ones((3, 1), "float32")), x()), "x"),
+    (relay.divide(x(), number(1)), "x"),
+    (relay.divide(number(1), relay.sqrt(x())), "rsqrt(x)"),
+    (relay.power(x(), number(1)), "x"),
+    (relay.power(x(), number(2)), "multiply(x, x)"),
+    (relay.add(relay.add(x(), number(2)), number(3)), "add(x, add(2.0, 3.0))"),
+    (relay.multiply(number(3), relay.multiply(x(), number(2))), "multiply(x, multiply(2.0, 3.0))"),
+    (relay.negative(relay.negative(x())), "x"),
+    (relay.nn.relu(relay.nn.relu(relay.nn.relu(x()))), "nn.relu(x)"),
+    (relay.abs(relay.abs(x())), "abs(x)"),
+    (relay.clip(relay.clip(x(), 0.0, 6.0), -1.0, 5.0), "clip(x)"),
+    (relay.zeros_like(x()), "full(0.0)"),
+    (relay.ones_like(x()), "full(1.0)"),
+    (relay.full_like(x(), number(7)), "full(7.0)"),
+    (relay.reshape_like(x(), relay.var("y", shape=(6, 4))), "reshape(x)"),
+    (relay.broadcast_to_like(x(), relay.var("y", shape=(5, 2, 3, 4))), "broadcast_to(x)"),
+    (relay.collapse_sum_like(x(), relay.var("y", shape=(3, 1))), "collapse_sum_to(x)"),
+    (relay.broadcast_to(x(), (2, 3, 4)), "x"),
+    (relay.collapse_sum_to(x(), (2, 3, 4)), "x"),
+    (relay.multiply(x(), relay.ones_like(x())), "multiply(x, full(1.0))"),
+    (relay.subtract(x(), relay.full(number(4), (3, 4), "float32")), "subtract(x, 4.0)"),
+]
+
+
+@pytest.mark.parametrize(("out", "wanted"), FIRES, ids=[shown(f[0]) for f in FIRES])
+def test_an_expression_becomes_simpler(out: Any, wanted: str) -> None:
+    found = shown(after(out, transform.SimplifyExpr()))
+    assert found == wanted.replace("multiply(x, full(1.0))", "x")
+
+
+def test_every_operator_with_rules_has_an_example() -> None:
+    names = {e.op.name for out, _ in FIRES for e in relay.analysis.post_order(out) if isinstance(e, relay.Call)}
+    assert {rule.operator for rule in RULES} <= names
+    assert all(rule.equation for rule in RULES)
+
+
+STAYS: list[Any] = [
+    relay.add(x(3), relay.const(np.zeros((2, 3), "float32"))),
+    relay.multiply(x(3), relay.const(np.ones((2, 3), "float32"))),
+    relay.subtract(number(0), x()),
+    relay.divide(number(1), x()),
+    relay.cast(relay.cast(x(), "float16"), "float32"),
+    relay.cast(relay.cast(x(), "int32"), "float32"),
+    relay.cast(relay.cast(x(dtype="uint8"), "int8"), "int32"),
+    relay.cast(relay.cast(x(dtype="int8"), "uint32"), "int64"),
+    relay.transpose(x(1, 3, 4), (0, 2, 1)),
+    relay.clip(relay.clip(x(), 0.0, 1.0), 2.0, 3.0),
+    relay.expand_dims(x(), axis=1),
+    relay.multiply(relay.add(x(), number(2)), number(3)),
+    relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NHWC"),
+    relay.nn.relu(relay.negative(relay.nn.relu(x()))),
+]
+
+
+@pytest.mark.parametrize("out", STAYS, ids=[shown(out) for out in STAYS])
+def test_an_expression_stays(out: Any) -> None:
+    assert shown(after(out, transform.SimplifyExpr())) == shown(out)
+
+
+def test_extents_that_nobody_knows_are_not_written_down() -> None:
+    data = relay.var("x", shape=(relay.Any(), 4))
+    for out in (relay.reshape(relay.reshape(data, (-1,)), (-1, 4)), relay.zeros_like(data)):
+        assert shown(after(out, transform.SimplifyExpr())) == shown(out)
+
+
+def test_rules_can_be_chosen() -> None:
+    some = [rule for rule in RULES if rule.operator == "cast"]
+    out = relay.cast(relay.negative(relay.negative(x())), "float32")
+    assert shown(after(out, transform.SimplifyExpr(some))) == "negative(negative(x))"
