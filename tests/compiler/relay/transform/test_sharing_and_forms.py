@@ -1,0 +1,149 @@
+"""EliminateCommonSubexpr, the canonical forms, FastMath, and products of the same data as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.error import TVMError
+from compiler.ir.transform import PassContext
+from compiler.relay.analysis import count_ops
+from tests.compiler.relay.transform.reading import after, kernels, module_of, relay, shown, transform
+from tests.properties.graphs import evaluate, flat, random_inputs
+
+
+def x(*shape: int, dtype: str = "float32") -> Any:
+    return relay.var("x", shape=shape or (2, 8), dtype=dtype)
+
+
+def counted(out: Any, one: Any) -> dict[str, int]:
+    with PassContext(opt_level=4):
+        return count_ops(one(module_of(out)))
+
+
+def same_results(out: Any, one: Any) -> None:
+    mod = module_of(out)
+    inputs = random_inputs(mod)
+    with PassContext(opt_level=4):
+        changed = one(mod)
+    assert changed is not mod
+    for got, want in zip(flat(evaluate(changed["main"], inputs)), flat(evaluate(mod["main"], inputs)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+# EliminateCommonSubexpr
+
+
+def test_equal_calls_are_one() -> None:
+    data = x()
+    body = after(relay.add(relay.exp(data), relay.exp(data)), transform.EliminateCommonSubexpr())
+    assert body.args[0] is body.args[1]
+
+
+def test_equal_attributes_and_constants_count_as_equal() -> None:
+    data = x()
+    parts = [relay.nn.leaky_relu(relay.add(data, relay.const(2.0)), 0.5) for _ in range(2)]
+    assert counted(relay.add(*parts), transform.EliminateCommonSubexpr()) == {"add": 2, "nn.leaky_relu": 1}
+    other = [relay.nn.leaky_relu(data, alpha) for alpha in (0.5, 0.25)]
+    assert counted(relay.add(*other), transform.EliminateCommonSubexpr())["nn.leaky_relu"] == 2
+
+
+def test_elements_of_equal_tuples_are_one() -> None:
+    data = x()
+    parts = [relay.split(data, 2, axis=1)[1] for _ in range(2)]
+    body = after(relay.add(*parts), transform.EliminateCommonSubexpr())
+    assert body.args[0] is body.args[1]
+
+
+def test_some_calls_can_be_kept_apart() -> None:
+    data = x()
+    out = relay.add(relay.exp(data), relay.exp(data))
+    keep = transform.EliminateCommonSubexpr(fskip=lambda call: call.op.name == "exp")
+    assert counted(out, keep)["exp"] == 2
+
+
+# canonical forms
+
+
+def test_a_bias_is_an_addition() -> None:
+    out = relay.nn.bias_add(x(2, 8, 3), relay.var("b", shape=(8,)))
+    assert shown(after(out, transform.CanonicalizeOps())) == "add(x, expand_dims(b))"
+    last = relay.nn.bias_add(x(2, 8), relay.var("b", shape=(8,)), axis=-1)
+    assert shown(after(last, transform.CanonicalizeOps())) == "add(x, b)"
+
+
+def test_a_widening_cast_is_computed_by_each_user() -> None:
+    wide = relay.cast(x(dtype="int8"), "int32")
+    out = relay.Tuple([relay.negative(wide), relay.abs(wide)])
+    assert kernels(after(out, transform.FuseOps(2))) == {"cast", "negative", "abs"}
+    both = after(out, transform.CanonicalizeCast(), transform.FuseOps(2))
+    assert kernels(both) == {"cast negative", "cast abs"}
+
+
+def test_a_narrowing_cast_stays_shared() -> None:
+    narrow = relay.cast(x(dtype="int32"), "int8")
+    mod = module_of(relay.Tuple([relay.negative(narrow), relay.abs(narrow)]))
+    with PassContext(opt_level=3):
+        assert transform.CanonicalizeCast()(mod) is mod
+
+
+def test_quick_approximations() -> None:
+    out = relay.nn.softmax(relay.tanh(relay.exp(x())))
+    assert shown(after(out, transform.FastMath())) == "nn.fast_softmax(fast_tanh(fast_exp(x)))"
+    wide = relay.exp(x(dtype="float64"))
+    assert shown(after(wide, transform.FastMath())) == "exp(x)"
+    same_results(out, transform.FastMath())
+
+
+# products of the same data
+
+
+def _convs(count: int, **attrs: Any) -> Any:
+    data = x(1, 4, 6, 6)
+    convs = [relay.nn.conv2d(data, relay.var(f"w{i}", shape=(2 + i, 4, 3, 3)), **attrs) for i in range(count)]
+    return relay.Tuple([relay.nn.relu(c) for c in convs])
+
+
+def test_convolutions_of_the_same_data_are_one() -> None:
+    one = transform.CombineParallelConv2D()
+    assert counted(_convs(3), one) == {"nn.relu": 3, "strided_slice": 3, "nn.conv2d": 1, "concatenate": 1}
+    same_results(_convs(3, padding=1), one)
+    same_results(_convs(4, strides=2), one)
+
+
+def test_two_are_too_few_unless_asked_for() -> None:
+    mod = module_of(_convs(2))
+    with PassContext(opt_level=4):
+        assert transform.CombineParallelConv2D()(mod) is mod
+        assert transform.CombineParallelConv2D(2)(mod) is not mod
+
+
+def test_other_strides_are_other_convolutions() -> None:
+    data = x(1, 4, 6, 6)
+    out = relay.Tuple([relay.nn.conv2d(data, relay.var(f"w{s}", shape=(4, 4, 1, 1)), strides=s) for s in (1, 2, 3)])
+    mod = module_of(out)
+    with PassContext(opt_level=4):
+        assert transform.CombineParallelConv2D()(mod) is mod
+
+
+def test_products_with_several_weights_are_a_batch_or_a_wide_one() -> None:
+    data = x()
+    out = relay.Tuple([relay.nn.dense(data, relay.var(f"w{i}", shape=(4, 8))) for i in range(3)])
+    assert counted(out, transform.CombineParallelDense())["nn.batch_matmul"] == 1
+    assert counted(out, transform.CombineParallelDense(to_batch=False))["nn.dense"] == 1
+    same_results(out, transform.CombineParallelDense())
+    same_results(out, transform.CombineParallelDense(to_batch=False))
+
+
+def test_batched_products_are_one() -> None:
+    data = x(2, 3, 4)
+    out = relay.Tuple([relay.nn.batch_matmul(data, relay.var(f"w{n}", shape=(2, n, 4))) for n in (1, 2, 5)])
+    assert counted(out, transform.CombineParallelBatchMatmul())["nn.batch_matmul"] == 1
+    same_results(out, transform.CombineParallelBatchMatmul())
+
+
+def test_a_number_of_branches_that_is_none() -> None:
+    with pytest.raises(TVMError, match="CombineParallelDense: min_num_branches must be an int of at least 2, got 1"):
+        transform.CombineParallelDense(1)
