@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graph_folding import Folding, fold
-from app.graph_layout import NODE_HEIGHT, Layout, Place, lay_out
+from app.graph_layout import NODE_HEIGHT, SMALL_LETTER, Layout, Place, lay_out, second_lines
 
 DRAWINGS_KEPT_NODES = 60_000
 """How many nodes of drawings a process remembers; the oldest go first."""
@@ -91,11 +91,18 @@ class DrawnNode:
 
     node: GraphNode
     place: Place
+    words: str
+    """What the second line says."""
+
+    @property
+    def second(self) -> str:
+        """The second line, as much of it as fits."""
+        return _fitting(self.words, int((self.place.width - 14) / SMALL_LETTER))
 
     @property
     def label(self) -> str:
-        label = self.node.label
-        return label if len(label) <= LABEL_MOST else label[: LABEL_MOST - 1] + "…"
+        """The first line, as much of it as fits."""
+        return _fitting(self.node.label, LABEL_MOST)
 
     @property
     def story(self) -> str:
@@ -110,6 +117,8 @@ class DrawnEdge:
 
     edge: GraphEdge
     path: str
+    label: str
+    """Its type, where no other edge from the same node says it already."""
     x: float
     y: float
 
@@ -124,13 +133,21 @@ class DrawnGraph:
     @property
     def nodes(self) -> list[DrawnNode]:
         """The nodes in their order."""
-        return [DrawnNode(n, p) for n, p in zip(self.drawing.nodes, self.layout.places, strict=True)]
+        known = zip(self.drawing.nodes, self.layout.places, second_lines(self.drawing), strict=True)
+        return [DrawnNode(node, place, words) for node, place, words in known]
 
     @property
     def edges(self) -> list[DrawnEdge]:
         """The edges in their order."""
-        pairs = zip(self.drawing.edges, self.layout.routes, strict=True)
-        return [DrawnEdge(edge, edge_path(route), *_middle(route)) for edge, route in pairs]
+        said: set[tuple[int, str]] = set()
+        drawn = []
+        for edge, route in zip(self.drawing.edges, self.layout.routes, strict=True):
+            fresh = (edge.source, edge.type) not in said and self.drawing.nodes[edge.source].kind != "input"
+            said.add((edge.source, edge.type))
+            x, y = route[0]
+            label = edge.type.partition(" float32")[0] if fresh else ""
+            drawn.append(DrawnEdge(edge, edge_path(route), label, x + 5, y + NODE_HEIGHT / 2 + 12))
+        return drawn
 
 
 def edge_path(route: Sequence[tuple[float, float]]) -> str:
@@ -148,6 +165,5 @@ def edge_path(route: Sequence[tuple[float, float]]) -> str:
     return "".join(parts)
 
 
-def _middle(route: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    (x1, y1), (x2, y2) = route[0], route[1]
-    return round((x1 + x2) / 2, 1), round((y1 + y2) / 2, 1)
+def _fitting(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

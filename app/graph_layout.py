@@ -1,9 +1,11 @@
 """Where the nodes of a drawn graph stand: in layers from top to bottom, near to where they stood a pass ago.
 
 Layered drawing after Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
-(1981): layers by the longest path, dummies where an edge crosses a layer, order and places by sweeps of medians.  What
-the usual libraries do not do is keep a node in its place while passes add and remove others around it; here a node that
-is known from an earlier drawing keeps its layer where the edges allow it, and is drawn towards its old column.
+(1981): layers by the longest path, dummies where an edge crosses a layer, order and places by sweeps of medians.  Runs
+of nodes that feed one another are one line, as in Brandes and Köpf, "Fast and simple horizontal coordinate assignment"
+(2001), so that the trunk of a network is straight and what goes around it stands beside it.  What the usual libraries
+do not do is keep a node in its place while passes add and remove others around it; here a node that is known from an
+earlier drawing keeps its layer where the edges allow it, and its line is drawn towards its old column.
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ from itertools import pairwise
 from statistics import median
 
 from app.artifacts import Drawing, GraphNode
+from app.graph_frames import Frame, Member, frames
 
-LETTER, NODE_HEIGHT, LAYER_HEIGHT, GAP, DUMMY_WIDTH = 7.0, 40.0, 84.0, 22.0, 10.0
-"""Pixels: a letter of a label, a node, a layer, the room between nodes, an edge that passes between nodes."""
-SWEEPS = 6
+LETTER, SMALL_LETTER = 7.2, 6.2
+"""Pixels that a letter of a node's label and of its second line take."""
+NODE_HEIGHT, LAYER_HEIGHT, GAP, DUMMY_WIDTH = 40.0, 92.0, 24.0, 10.0
+"""Pixels: a node, a layer, the room between nodes, an edge that passes between nodes."""
+WIDEST = 230.0
+SWEEPS = 8
 DUMMIES_MOST = 12_000
 """Places of edges between layers; beyond them, edges are drawn straight."""
 
@@ -32,24 +38,13 @@ class Place:
     layer: int
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """The frame around the nodes of a group."""
-
-    name: str
-    left: float
-    top: float
-    width: float
-    height: float
-
-
 @dataclass(frozen=True)
 class Layout:
     """Places of a drawing's nodes, the points that its edges go through, the frames of its groups."""
 
     places: list[Place]
     routes: list[list[tuple[float, float]]]
-    boxes: list[Box]
+    frames: list[Frame]
     width: float
     height: float
 
@@ -60,10 +55,25 @@ class _Item:
 
     layer: int
     width: float
+    rank: int
+    """How much it belongs to the trunk: an operator, an input, an edge that passes."""
+    group: str = ""
     x: float = 0.0
     wish: float | None = None
     above: list[_Item] = field(default_factory=list)
     below: list[_Item] = field(default_factory=list)
+    line: _Line | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """Items below one another that stand in one column as far as there is room."""
+
+    number: int
+    items: list[_Item]
+    wish: float | None = None
+    """Where earlier drawings had it."""
+    target: float = 0.0
 
 
 def lay_out(drawing: Drawing, earlier: Drawing | None = None, before: Layout | None = None) -> Layout:
@@ -79,19 +89,33 @@ def lay_out(drawing: Drawing, earlier: Drawing | None = None, before: Layout | N
     known = _known_places(earlier, before)
     layers = _layers(drawing, known)
     items = [
-        _Item(layer, node_width(node), wish=_old_column(node, known))
-        for node, layer in zip(drawing.nodes, layers, strict=True)
+        _Item(layer, node_width(node, words), int(node.kind == "input"), node.group, wish=_old_column(node, known))
+        for node, layer, words in zip(drawing.nodes, layers, second_lines(drawing), strict=True)
     ]
     chains = _chains(drawing, items)
-    rows = _rows([*items, *(dummy for chain in chains for dummy in chain[1:-1])])
-    _place(rows)
-    return _finished(drawing, items, chains)
+    every = [*items, *(dummy for chain in chains for dummy in chain[1:-1])]
+    _place(_rows(every), _lines(every))
+    return _finished(drawing, items, chains, every)
 
 
-def node_width(node: GraphNode) -> float:
+def second_lines(drawing: Drawing) -> list[str]:
+    """Return what stands under the label of each node: of inputs and results the type, else weights or attributes.
+
+    The types of the others are written along the edges.
+    """
+    read = {edge.source for edge in drawing.edges}
+    return [
+        node.type
+        if node.kind == "input" or index not in read
+        else next(iter(node.constants), node.detail).removesuffix(" float32")
+        for index, node in enumerate(drawing.nodes)
+    ]
+
+
+def node_width(node: GraphNode, words: str = "") -> float:
     """Return the width of a node's box in pixels."""
-    longest = max(len(node.label), round(len(node.type) * 0.86))
-    return max(64.0, min(220.0, longest * LETTER + 20.0))
+    longest = max(len(node.label) * LETTER, len(words) * SMALL_LETTER)
+    return max(72.0, min(WIDEST, longest + 22.0))
 
 
 # layers
@@ -114,12 +138,8 @@ def _origin_key(node: GraphNode) -> str:
     return f"origin {node.origins[-1]}" if node.origins else ""
 
 
-def _old_place(node: GraphNode, known: _Known) -> Place | None:
-    return known.get(node.key) or known.get(_origin_key(node))
-
-
 def _old_column(node: GraphNode, known: _Known) -> float | None:
-    place = _old_place(node, known)
+    place = known.get(node.key) or known.get(_origin_key(node))
     return place.x if place else None
 
 
@@ -163,8 +183,9 @@ def _chains(drawing: Drawing, items: list[_Item]) -> list[list[_Item]]:
     room = DUMMIES_MOST
     for edge in drawing.edges:
         source, target = items[edge.source], items[edge.target]
+        group = source.group if source.group == target.group else ""
         between = range(source.layer + 1, target.layer)
-        dummies = [_Item(layer, DUMMY_WIDTH) for layer in between] if len(between) <= room else []
+        dummies = [_Item(layer, DUMMY_WIDTH, 2, group) for layer in between] if len(between) <= room else []
         room -= len(dummies)
         chain = [source, *dummies, target]
         for upper, lower in pairwise(chain):
@@ -181,36 +202,78 @@ def _rows(items: Iterable[_Item]) -> list[list[_Item]]:
     return [rows[layer] for layer in sorted(rows)]
 
 
-def _place(rows: list[list[_Item]]) -> None:
-    """Order each layer by what it hangs on, then move everything towards the median of its neighbours."""
+def _lines(items: Sequence[_Item]) -> list[_Line]:
+    """Divide the items into lines: each goes on with the one below it that it is the most to, and which is to it."""
+    lines: list[_Line] = []
+    for item in sorted(items, key=lambda item: item.layer):
+        upper = min(item.above, key=_rank, default=None)
+        if upper is not None and upper.line is not None and min(upper.below, key=_rank) is item:
+            line = upper.line
+        else:
+            line = _Line(len(lines), [])
+            lines.append(line)
+        line.items.append(item)
+        item.line = line
+    for line in lines:
+        wishes = [item.wish for item in line.items if item.wish is not None]
+        line.wish = median(wishes) if wishes else None
+    return lines
+
+
+def _rank(item: _Item) -> int:
+    return item.rank
+
+
+def _place(rows: list[list[_Item]], lines: list[_Line]) -> None:
+    """Order the lines by what they hang on, then move each towards the median of its neighbours."""
+    for line in lines:
+        line.target = line.wish if line.wish is not None else _middle([n for i in line.items for n in i.above], line)
+        for item in line.items:
+            item.x = line.target
+    for _ in range(SWEEPS):
+        groups = _group_targets(rows)
+        for row in rows:
+            # Lines and groups stand in the same order in every layer: they do not cross, and frames do not overlap.
+            row.sort(key=lambda item: _order(item, groups))
+            _separate(row)
+        for line in lines:
+            around = [n for item in line.items for n in (*item.above, *item.below)]
+            line.target = line.wish if line.wish is not None else _middle(around, line)
+    for line in lines:
+        line.target = median([item.x for item in line.items])
+    for row in rows:
+        _separate(row)
+
+
+def _line_of(item: _Item) -> _Line:
+    assert item.line is not None
+    return item.line
+
+
+def _middle(neighbours: Sequence[_Item], line: _Line) -> float:
+    """Return the median of the neighbours in other lines; without any, where the line is."""
+    others = [n.x for n in neighbours if n.line is not line]
+    return median(others) if others else median([item.x for item in line.items])
+
+
+def _group_targets(rows: list[list[_Item]]) -> dict[str, float]:
+    members: dict[str, list[float]] = {}
     for row in rows:
         for item in row:
-            item.x = item.wish if item.wish is not None else _middle(item.above)
-        row.sort(key=lambda item: item.x)
-        _separate(row, [item.x for item in row])
-    for sweep in range(SWEEPS):
-        downwards = sweep % 2 == 0
-        for row in rows if downwards else reversed(rows):
-            wishes = [_wish(item, item.above if downwards else item.below) for item in row]
-            order = sorted(range(len(row)), key=wishes.__getitem__)
-            row[:] = [row[i] for i in order]
-            _separate(row, [wishes[i] for i in order])
+            if item.group:
+                members.setdefault(item.group, []).append(_line_of(item).target)
+    return {group: median(targets) for group, targets in members.items()}
 
 
-def _wish(item: _Item, neighbours: Sequence[_Item]) -> float:
-    if item.wish is not None:
-        return item.wish
-    return _middle(neighbours) if neighbours else item.x
+def _order(item: _Item, groups: Mapping[str, float]) -> tuple[float, str, float, int]:
+    line = _line_of(item)
+    return groups.get(item.group, line.target), item.group, line.target, line.number
 
 
-def _middle(neighbours: Sequence[_Item]) -> float:
-    return median([n.x for n in neighbours]) if neighbours else 0.0
+def _separate(row: list[_Item]) -> None:
+    """Place a layer's items in their order, without overlaps, as near to the targets of their lines as can be.
 
-
-def _separate(row: list[_Item], wishes: list[float]) -> None:
-    """Place a layer's items in their order, without overlaps, as near to their wishes as can be.
-
-    Least squares under an order constraint, by pooling adjacent violators.
+    Least squares under an order constraint, by pooling adjacent violators; long lines hardly give way to short ones.
     """
     offsets = []
     offset = 0.0
@@ -218,14 +281,16 @@ def _separate(row: list[_Item], wishes: list[float]) -> None:
         offset += item.width / 2 if index else 0.0
         offsets.append(offset)
         offset += item.width / 2 + GAP
-    blocks: list[tuple[float, int]] = []  # mean wish of the block's first item, and size
-    for wish, offset in zip(wishes, offsets, strict=True):
-        mean, size = wish - offset, 1
+    blocks: list[tuple[float, float, int]] = []  # where its first item wishes to be, weight, items
+    for item, offset in zip(row, offsets, strict=True):
+        line = _line_of(item)
+        mean, weight, size = line.target - offset, float(len(line.items) ** 2), 1
         while blocks and blocks[-1][0] > mean:
-            other, count = blocks.pop()
-            mean, size = (mean * size + other * count) / (size + count), size + count
-        blocks.append((mean, size))
-    starts = [mean for mean, size in blocks for _ in range(size)]
+            other, heavy, count = blocks.pop()
+            mean = (mean * weight + other * heavy) / (weight + heavy)
+            weight, size = weight + heavy, size + count
+        blocks.append((mean, weight, size))
+    starts = [mean for mean, _, size in blocks for _ in range(size)]
     for item, start, offset in zip(row, starts, offsets, strict=True):
         item.x = start + offset
 
@@ -233,31 +298,27 @@ def _separate(row: list[_Item], wishes: list[float]) -> None:
 # the result
 
 
-def _finished(drawing: Drawing, items: list[_Item], chains: list[list[_Item]]) -> Layout:
-    everything = {id(item): item for chain in chains for item in chain} | {id(item): item for item in items}
-    left = min(item.x - item.width / 2 for item in everything.values()) - GAP
-    width = max(item.x + item.width / 2 for item in everything.values()) - left + GAP
+def _members(drawing: Drawing, items: list[_Item], every: list[_Item], left: float) -> list[Member]:
+    """Return where everything stands; a node's type stands right below it, where it is written along an edge."""
+    types = {id(items[edge.source]): edge.type for edge in reversed(drawing.edges)}
+    members = []
+    for item in every:
+        x = item.x - left
+        written = len(types.get(id(item), "").partition(" float32")[0]) * SMALL_LETTER
+        members.append(Member(item.group, item.layer, x - item.width / 2, x + max(item.width / 2, written)))
+    return members
+
+
+def _finished(drawing: Drawing, items: list[_Item], chains: list[list[_Item]], every: list[_Item]) -> Layout:
+    left = min(item.x - item.width / 2 for item in every) - GAP
+    right = max(item.x + item.width / 2 for item in every) + GAP
 
     def y(item: _Item) -> float:
         return item.layer * LAYER_HEIGHT + LAYER_HEIGHT / 2
 
     places = [Place(round(i.x - left, 1), y(i), i.width, i.layer) for i in items]
     routes = [[(round(item.x - left, 1), y(item)) for item in chain] for chain in chains]
+    members = _members(drawing, items, every, left)
     height = (max(item.layer for item in items) + 1) * LAYER_HEIGHT
-    return Layout(places, routes, _boxes(drawing.nodes, places), round(width, 1), height)
-
-
-def _boxes(nodes: Sequence[GraphNode], places: Sequence[Place]) -> list[Box]:
-    members: dict[str, list[Place]] = {}
-    for node, place in zip(nodes, places, strict=True):
-        if node.group:
-            members.setdefault(node.group, []).append(place)
-    return [_box(name, inside) for name, inside in members.items()]
-
-
-def _box(name: str, inside: list[Place]) -> Box:
-    left = min(p.x - p.width / 2 for p in inside) - GAP / 3
-    right = max(p.x + p.width / 2 for p in inside) + GAP / 3
-    top = min(p.y for p in inside) - NODE_HEIGHT / 2 - 16
-    bottom = max(p.y for p in inside) + NODE_HEIGHT / 2 + 6
-    return Box(name, round(left, 1), top, round(right - left, 1), bottom - top)
+    drawn = frames(members, NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)
+    return Layout(places, routes, drawn, round(right - left, 1), height)

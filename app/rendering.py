@@ -218,7 +218,9 @@ class Page:
         """The words of the kernels' title."""
         if self.graph is None or not self.graph.kernels:
             return []
-        return [_count(len(self.graph.kernels), "kernel"), *self.graph.memory]
+        measured = any(kernel.seconds for kernel in self.graph.kernels)
+        words = [] if measured else ["Run measures each"]
+        return [_count(len(self.graph.kernels), "kernel"), *self.graph.memory, *words]
 
     @property
     def scripts(self) -> dict[str, str]:
@@ -312,6 +314,15 @@ def duration(seconds: float) -> str:
         if seconds < limit:
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds:.3g} s"
+
+
+def operations(number: float) -> str:
+    """Return a number of operations in thousands, millions or billions: ``265 M``."""
+    for unit in ("", " k", " M"):
+        if number < 1000:
+            return f"{number:.3g}{unit}"
+        number /= 1000
+    return f"{number:.3g} G"
 
 
 def how_measured(measurement: Measurement) -> str:

@@ -111,8 +111,11 @@ def signed(number: int) -> str:
 
 def fact(name: str, value: float) -> str:
     """Return a fact about a graph as people read it: ``12``, ``657 KB``."""
-    if not name.startswith("bytes"):
-        return f"{value:,.0f}"
+    return size(value) if name.startswith("bytes") else f"{value:,.0f}"
+
+
+def size(value: float) -> str:
+    """Return a number of bytes with the unit that fits: ``657 KB``."""
     for unit in ("B", "KB", "MB"):
         if value < 1024:
             return f"{value:.3g} {unit}"
@@ -142,7 +145,15 @@ def _schedule_chips(steps: list[Stop]) -> list[Chip]:
     for run in runs:
         name = run[0].step.name
         lines = sorted({stop.step.line for stop in run if stop.step.line})
-        small = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]}–{lines[-1]}" if lines else "definition"
+        small = (
+            f"line {lines[0]}"
+            if len(lines) == 1
+            else f"lines {lines[0]}–{lines[-1]}"
+            if lines
+            else "definition"
+            if name == "default"
+            else "automatic"
+        )
         label = f"{name} ×{len(run)}" if len(run) > 1 else name
         chips.append(Chip(label, run[-1], small, dim=not run[-1].step.applied, members=run))
     return chips

@@ -215,7 +215,7 @@ class AnswerBuilder:
                         group="schedule",
                         name=primitive.name,
                         detail=primitive.label,
-                        line=primitive.line,
+                        line=primitive.line if record.line else None,  # else the explorer itself asked for it
                         applied=applied,
                     )
                 )

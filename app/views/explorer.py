@@ -21,10 +21,10 @@ from app.differences import diff
 from app.drawing import CHUNK_LINES, Listings, draw_chunk
 from app.errors import InvalidBody, NotFound, RequestError
 from app.openapi import Content, json_of, operation
-from app.rendering import MEASUREMENTS_MOST, PaneName, Text, View, conditions, duration, how_measured, page
+from app.rendering import MEASUREMENTS_MOST, PaneName, Text, View, conditions, duration, how_measured, operations, page
 from app.security import allow_embedding
 from app.services import present_services
-from app.timeline import describe
+from app.timeline import describe, size
 from app.views import graphs
 from app.workspaces import OpenedLink
 from compiler.target.assembly_targets import assembly_targets
@@ -41,7 +41,7 @@ FRAGMENT_HEADER = "Strata-Fragment"
 def _prepare(state: BlueprintSetupState) -> None:
     app = state.app
     app.extensions[LISTINGS] = Listings()
-    filters = (conditions, data_block, describe, duration, how_measured, number)
+    filters = (conditions, data_block, describe, duration, how_measured, number, operations, size)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
 
 

@@ -3,7 +3,8 @@ import { $, $$, announce, toast } from "./dom.js";
 import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
-const NEAR = { least: 0.05, most: 3 };
+const NEAR = { least: 0.02, most: 3 };
+const READABLE = 0.85;
 const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
 let shown = ""; // key and folding of what is drawn
 let cursor = -1;
@@ -64,16 +65,23 @@ function place() {
   view.placed = true;
 }
 
-/** The whole width, from the top: graphs are tall, and begin where data comes in. */
+/** From the top, where data comes in, at a size that can be read; the second time the whole. */
 function fit() {
   const body = $("#body-drawing");
   if (!svg() || !body.clientWidth) return;
   const { width, height } = size();
   const whole = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
-  view.scale = Math.max(whole, Math.min(1, body.clientWidth / width, 0.7));
-  view.x = (width - body.clientWidth / view.scale) / 2;
-  view.y = 0;
+  const readable = Math.max(whole, Math.min(1, Math.max(body.clientWidth / width, READABLE)));
+  const begin = { scale: readable, x: (width - body.clientWidth / readable) / 2, y: 0 };
+  if (width * readable > body.clientWidth) begin.x = middleOf(nodes()[0]).x - body.clientWidth / readable / 2;
+  const there = Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y) < 1e-3;
+  Object.assign(view, there ? { scale: whole, x: (width - body.clientWidth / whole) / 2 } : begin);
   place();
+}
+
+function middleOf(node) {
+  const [, x, y] = /translate\(([-\d.]+) ([-\d.]+)\)/.exec(node.getAttribute("transform")).map(Number);
+  return { x: x + Number($("rect", node).getAttribute("width")) / 2, y: y + 20 };
 }
 
 function zoom(factor, x = $("#body-drawing").clientWidth / 2, y = $("#body-drawing").clientHeight / 2) {
@@ -121,10 +129,10 @@ const nodes = () => $$("#graph .node");
 
 /** Bring a node to the middle. */
 function centre(node) {
-  const [, x, y] = /translate\(([-\d.]+) ([-\d.]+)\)/.exec(node.getAttribute("transform")).map(Number);
+  const { x, y } = middleOf(node);
   const body = $("#body-drawing");
-  view.x = x + 60 - body.clientWidth / view.scale / 2;
-  view.y = y + 20 - body.clientHeight / view.scale / 2;
+  view.x = x - body.clientWidth / view.scale / 2;
+  view.y = y - body.clientHeight / view.scale / 2;
   place();
 }
 

@@ -10,7 +10,7 @@ let known = false; // whether the last answer had a graph
 export function startLevels() {
   document.addEventListener("click", ({ target }) => {
     const level = target.closest("[data-level]:not(#right)");
-    if (level) show(level.dataset.level);
+    if (level) choose(level.dataset.level);
     const chip = target.closest("#strip .chip");
     if (chip) show(chip.dataset.group === "graph" ? "graph" : "code");
     const kernel = target.closest("[data-show-kernel]");
@@ -30,6 +30,13 @@ function arrived() {
   else mark();
   known = graph;
   heat();
+}
+
+/** Go to a level: with a node pinned, to the kernel that it became. */
+function choose(level) {
+  const pinned = $$("#pane-kernels tr.related");
+  if (level === "code" && pinned.length && !pinned.some((row) => row.classList.contains("current"))) showKernel(pinned[0].dataset.kernel);
+  else show(level);
 }
 
 function show(level) {
@@ -57,10 +64,38 @@ function open(name) {
 
 /** Colour the nodes of the drawing by the time that their kernels take. */
 function heat() {
-  const rows = $$("#pane-kernels tr[data-heat]").filter((row) => row.dataset.heat !== "0");
-  for (const node of $$("#graph .node")) {
-    const origins = new Set(node.dataset.origins.split(" "));
-    const hottest = Math.max(0, ...rows.filter((row) => row.dataset.origins.split(" ").some((id) => id && origins.has(id))).map((row) => Number(row.dataset.heat)));
-    for (let level = 1; level <= 4; level += 1) node.classList.toggle(`heat-${level}`, level === hottest);
+  const rows = kernels();
+  const measured = rows.some((row) => row.heat);
+  for (const { nodes, operators, origins } of groups()) {
+    const level = measured ? Math.max(0, ...of(rows, operators, origins).map((row) => row.heat)) : 0;
+    for (const node of nodes) for (let heat = 1; heat <= 4; heat += 1) node.classList.toggle(`heat-${heat}`, heat === level);
   }
+}
+
+const words = (text) => text.split(" ").filter(Boolean);
+
+const kernels = () => $$("#pane-kernels tr[data-kernel]").map(({ dataset }) => ({
+  name: dataset.kernel, heat: Number(dataset.heat), operators: words(dataset.operators).sort().join(" "), origins: new Set(words(dataset.origins)),
+}));
+
+/** The nodes of the drawing by fused group; a node without one is a group of its own. */
+function groups() {
+  const found = new Map();
+  for (const node of $$("#graph .node")) {
+    const key = node.dataset.group || node;
+    if (!found.has(key)) found.set(key, { nodes: [], operators: [], origins: [] });
+    const group = found.get(key);
+    group.nodes.push(node);
+    group.operators.push(node.dataset.label);
+    group.origins.push(...words(node.dataset.origins));
+  }
+  return [...found.values()];
+}
+
+/** The kernels that a group became: those of the same operators, else those that have the operator in them. */
+function of(rows, operators, origins) {
+  const near = rows.filter((row) => origins.some((id) => row.origins.has(id)));
+  const wanted = [...operators].sort().join(" ");
+  const same = near.filter((row) => row.operators === wanted);
+  return same.length ? same : near.filter((row) => operators.some((name) => words(row.operators).includes(name)));
 }

@@ -83,7 +83,7 @@ function colour() {
     const footprint = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
     const single = node.matches("p, .node");
     setTint(node, single ? model.tintOf(footprint) : undefined);
-    if (single) marked.set(node, footprint);
+    if (single || node.matches("tr")) marked.set(node, footprint);
   }
 }
 

@@ -103,6 +103,15 @@ function load(pane, { listing, label }, before) {
   htmx.ajax("GET", `/text/${pane}?${query}`, { source: $(`#pane-${pane}`), swap: "none" });
 }
 
+/** Scroll the group of a chip as far as is needed to see it. */
+function reveal(chip) {
+  const group = chip.parentElement;
+  const title = $("em", group).offsetWidth;
+  const left = chip.offsetLeft - group.offsetLeft;
+  const right = left + chip.offsetWidth - group.clientWidth;
+  if (right > group.scrollLeft || left - title < group.scrollLeft) group.scrollLeft = Math.max(0, right);
+}
+
 /** Press the chips of what is shown. */
 function mark() {
   const at = { graph: $("#step-graph")?.value, lowering: $("#step-loops")?.value };
@@ -116,11 +125,8 @@ function mark() {
     chip.setAttribute("aria-pressed", String(on));
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }
-  if (pressed) {
-    pressed.setAttribute("aria-pressed", "true");
-    const group = pressed.parentElement;
-    group.scrollLeft = Math.max(0, pressed.offsetLeft - group.offsetLeft + pressed.offsetWidth - group.clientWidth);
-  }
+  pressed?.setAttribute("aria-pressed", "true");
+  for (const chip of [pressed, $('#strip .graph [aria-pressed="true"]')]) if (chip) reveal(chip);
   $$(".primitive").forEach((button, index) => {
     if (index === Math.min(prefix, last)) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");

@@ -68,8 +68,8 @@ def test_what_stays_keeps_its_place() -> None:
 
 def test_fused_groups_get_a_frame_and_fold() -> None:
     drawing = graph(["input", "conv", "relu", "pool"], [(0, 1), (1, 2), (2, 3)], ["", "g", "g", ""])
-    (box,) = lay_out(drawing).boxes
-    assert box.name == "g"
+    (frame,) = lay_out(drawing).frames
+    assert (frame.name, frame.title) == ("g", "g")
     folded = fold(drawing, "groups")
     assert [node.label for node in folded.nodes] == ["input", "g", "pool"]
     assert [(e.source, e.target) for e in folded.edges] == [(0, 1), (1, 2)]
