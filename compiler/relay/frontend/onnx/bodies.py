@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import defs, helper
 
-from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.errors import ConversionError, UnsupportedOperatorError
 from compiler.relay.frontend.onnx.folding import type_of
 from compiler.relay.frontend.onnx.node import attribute_value
 
@@ -54,7 +54,7 @@ def fixed_body(domain: str, name: str, opset: int) -> Any:
     return function
 
 
-def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any]) -> Body:
+def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any], attributes: dict[str, Any]) -> Body:
     """Return the function that a node stands for.
 
     Parameters
@@ -64,6 +64,8 @@ def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any]) -> Body:
     opset : int
     inputs : sequence of Expr or None
         Their types decide where the standard builds the function from them.
+    attributes : dict of str to object
+        The node's, with those of the function around it put in.
 
     Raises
     ------
@@ -71,18 +73,35 @@ def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any]) -> Body:
         If the standard has none for this node.
     """
     schema = schema_of(domain, node.op_type, opset)
-    if schema is None:
-        raise ConversionError(f"operator set {opset} has no operator {node.op_type!r}")
+    if schema is None or not (schema.has_function or schema.has_context_dependent_function):
+        raise UnsupportedOperatorError({node.op_type: [node.name or next(iter(node.output), "")]})
     function = fixed_body(domain, node.op_type, opset) or onnx.FunctionProto()
     if not schema.has_function and schema.has_context_dependent_function:
         version = _newest(schema.context_dependent_function_opset_versions, opset)
         types = [_type_proto(value) for value in inputs]
-        made = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
+        made = schema.get_context_dependent_function_with_opset_version(version, _resolved(node, attributes), types)
         function.ParseFromString(made)
     if not function.node:
         raise ConversionError("nothing converts this combination of inputs and attributes")
     defaults = {name: attribute_value(attr.default_value, {}) for name, attr in schema.attributes.items()}
     return Body(function, {name: value for name, value in defaults.items() if value is not None})
+
+
+def _resolved(node: Any, attributes: dict[str, Any]) -> bytes:
+    """Return a node in which attributes that refer to those of the function around it are replaced by their values."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    del copy.attribute[:]
+    for attr in node.attribute:
+        if not attr.ref_attr_name:
+            copy.attribute.append(attr)
+        elif attr.name in attributes:
+            value = attributes[attr.name]
+            tensor = attr.type == onnx.AttributeProto.TENSOR
+            value = onnx.numpy_helper.from_array(value) if tensor else value
+            copy.attribute.append(helper.make_attribute(attr.name, value, attr_type=attr.type))
+    encoded: bytes = copy.SerializeToString()
+    return encoded
 
 
 def _newest(versions: Sequence[int], opset: int) -> int:

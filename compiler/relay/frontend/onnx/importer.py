@@ -82,7 +82,7 @@ class Importer:
         checks.check_node(proto, domain, opset)
         convert = find(domain, proto.op_type, opset)
         if convert is None:
-            return self._call(body_of(proto, domain, opset, inputs), proto, inputs)
+            return self._call(body_of(proto, domain, opset, inputs, self._attributes(proto)), proto, inputs)
 
         def run(graph: Any, values: Sequence[Any]) -> list[Any]:
             return self._subgraph(graph, values, scope)
@@ -171,6 +171,8 @@ def _naming(label: str, operator: str) -> Iterator[None]:
     where = f"from_onnx: node {label!r} ({operator})"
     try:
         yield
+    except UnsupportedOperatorError:
+        raise
     except (ModelError, ConversionError) as exc:
         if str(exc).startswith("from_onnx: node"):
             raise

@@ -73,7 +73,7 @@ class Node:
         found = known(given)
         if found is None:
             raise ConversionError(
-                f"input {index} ({what}) must be known while importing, but it is computed from inputs"
+                f"input {index} ({what}) must be known while importing, but is an input or computed from one"
             )
         return found
 

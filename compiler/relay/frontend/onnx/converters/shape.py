@@ -45,7 +45,7 @@ def _reshape(node: Node) -> Any:
     if wanted is not None and not node.attr("allowzero", 0):
         wanted = [dims[i] if isinstance(w, int) and w == 0 else w for i, w in enumerate(wanted)]
     if wanted is None or not _is_determined(dims, wanted):
-        return ops.reshape(x, node.inputs[1])
+        return ops.reshape(x, node.inputs[1], allowzero=bool(node.attr("allowzero", 0)))
     return reshape(x, wanted)
 
 
