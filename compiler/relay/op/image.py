@@ -22,7 +22,7 @@ from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn import sampling
 from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 

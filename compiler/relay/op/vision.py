@@ -1,4 +1,4 @@
-"""Regions of images: ``vision.roi_align``."""
+"""Regions of images: ``vision.roi_align``, ``vision.all_class_non_max_suppression``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree
+from compiler.relay.expr import Call, Expr, TupleWrapper, const
+from compiler.relay.op.common import agree, unknown
 from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.relations import tensor
 from compiler.relay.operator import REQUIRED, OpPattern, register
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.topi.nn import sampling as topi
 
 
@@ -122,3 +122,99 @@ def roi_align(
         mode=mode,
         aligned=bool(aligned),
     )
+
+
+# the best of boxes that overlap
+
+
+def _all_class_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    boxes, scores = tensor(types[0], "boxes", 3), tensor(types[1], "scores", 3)
+    agree(boxes.dims[2], 4, "the coordinates of a box")
+    agree(boxes.dims[0], scores.dims[0], "the batch of boxes and that of scores")
+    agree(boxes.dims[1], scores.dims[2], "the numbers of boxes and of scores")
+    batch, classes, count = scores.dims
+    rows = AnyDim() if unknown(batch, classes, count) else batch * classes * count
+    return TupleType((TensorType((rows, 3), "int64"), TensorType((1,), "int64")))
+
+
+def _all_class_reference(attrs: Attrs, boxes: Any, scores: Any, limit: Any, overlap: Any, least: Any) -> Any:
+    chosen = []
+    for image, by_class in enumerate(scores):
+        for label, values in enumerate(by_class):
+            kept = _best_boxes(boxes[image], values, int(np.ravel(limit)[0]), float(np.ravel(overlap)[0]), least)
+            chosen += [(image, label, box) for box in kept]
+    rows = np.zeros((scores.size, 3), "int64")
+    rows[: len(chosen)] = np.array(chosen, "int64").reshape(-1, 3)
+    return rows, np.array([len(chosen)], "int64")
+
+
+def _best_boxes(boxes: Any, scores: Any, limit: int, overlap: float, least: Any) -> list[int]:
+    """Return boxes in order of their scores, each one that overlaps too much with one before left out."""
+    kept: list[int] = []
+    limit = limit if limit >= 0 else len(boxes)
+    for box in np.argsort(-scores, kind="stable"):
+        if len(kept) >= limit or scores[box] <= np.ravel(least)[0]:
+            break
+        if all(_overlap(boxes[box], boxes[other]) <= overlap for other in kept):
+            kept.append(int(box))
+    return kept
+
+
+def _overlap(a: Any, b: Any) -> float:
+    """Return the area that two boxes share, divided by the area of both together."""
+    low_a, high_a, low_b, high_b = (f(p[:2], p[2:]) for p in (a, b) for f in (np.minimum, np.maximum))
+    shared = float(np.prod(np.maximum(np.minimum(high_a, high_b) - np.maximum(low_a, low_b), 0)))
+    both = float(np.prod(high_a - low_a) + np.prod(high_b - low_b)) - shared
+    return shared / both if both > 0 else 0.0
+
+
+_ALL_CLASS_NMS = register(
+    "vision.all_class_non_max_suppression",
+    doc="For each image and class the boxes with the best scores that do not overlap, and how many there are.",
+    inputs=("boxes", "scores", "max_output_boxes_per_class", "iou_threshold", "score_threshold"),
+    attributes={"output_format": "onnx"},
+    relation=_all_class_relation,
+    pattern=OpPattern.OPAQUE,
+    reference=_all_class_reference,
+    waived={
+        "compute": "one choice depends on those before: a loop that no tensor expression says",
+        "gradient": "a choice has none",
+    },
+)
+
+
+def all_class_non_max_suppression(
+    boxes: Expr,
+    scores: Expr,
+    max_output_boxes_per_class: Any = -1,
+    iou_threshold: Any = -1.0,
+    score_threshold: Any = -1.0,
+    output_format: str = "onnx",
+) -> TupleWrapper:
+    """Return rows (image, class, box) of the boxes chosen, best first, and how many rows there are.
+
+    Parameters
+    ----------
+    boxes : Expr
+        ``(N, B, 4)``: two opposite corners.
+    scores : Expr
+        ``(N, classes, B)``.
+    max_output_boxes_per_class, iou_threshold, score_threshold : Expr or number
+        How many to choose (all where it is negative), how much of their union two boxes may share, and what score is
+        too small.
+    output_format : str
+        ``onnx``.
+    """
+    if output_format != "onnx":
+        raise ArgumentError(
+            f"vision.all_class_non_max_suppression: output_format must be 'onnx', got {show(output_format)}"
+        )
+    limits = [
+        value if isinstance(value, Expr) else const(value, dtype)
+        for value, dtype in (
+            (max_output_boxes_per_class, "int64"),
+            (iou_threshold, "float32"),
+            (score_threshold, "float32"),
+        )
+    ]
+    return TupleWrapper(_ALL_CLASS_NMS(boxes, scores, *limits, output_format=output_format), 2)

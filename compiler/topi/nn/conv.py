@@ -7,7 +7,8 @@ from typing import Any
 
 from compiler import te, tir
 from compiler.topi.layout import layout
-from compiler.topi.nn.pad import dims, pad
+from compiler.topi.nn.pad import pad
+from compiler.topi.util import dims
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler import te
 from compiler.topi.nn.conv import ConvSpec, moved, pad_spatial, window_extent
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 
 def _out(data: Any, kernel: Any, spec: ConvSpec) -> tuple[Any, Any]:

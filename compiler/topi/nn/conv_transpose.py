@@ -7,7 +7,8 @@ from typing import Any
 from compiler import te
 from compiler.topi.layout import layout
 from compiler.topi.nn.conv import ConvSpec
-from compiler.topi.nn.pad import dilate, dims, pad
+from compiler.topi.nn.pad import dilate, pad
+from compiler.topi.util import dims
 
 
 def transposed_extent(extent: Any, around: int, kernel: int, stride: int, dilation: int, more: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 
 def relu(x: Any) -> Any:

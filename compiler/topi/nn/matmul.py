@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 FEW_ROWS = 32
 _WIDTH = 16

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 
 def batch_norm(x: Any, statistics: Sequence[Any], axis: int, epsilon: float, center: bool, scale: bool) -> Any:

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler import te, tir
-from compiler.ir.primexpr import IntImm
-
-
-def dims(tensor: Any) -> tuple[Any, ...]:
-    """Return a tensor's shape with plain ints where extents are known."""
-    return tuple(d.value if isinstance(d, IntImm) else d for d in tensor.shape)
+from compiler.topi.util import dims
 
 
 def pad(data: Any, before: Sequence[int], after: Sequence[int], value: Any = 0, name: str = "pad") -> Any:

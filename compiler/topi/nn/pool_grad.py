@@ -7,8 +7,9 @@ from math import prod
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.pad import dims, pad
+from compiler.topi.nn.pad import pad
 from compiler.topi.nn.pool import PoolSpec, counter, places_of
+from compiler.topi.util import dims
 
 
 def _collected(grad: Any, data: Any, spec: PoolSpec, share: Callable[[Sequence[Any], Any], Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 
 def parameter(value: Any, at: Sequence[Any], axis: int) -> Any:

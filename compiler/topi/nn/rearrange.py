@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler import te
 from compiler.topi.layout import layout
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 
 def depth_to_space(x: Any, block: int, name: str, mode: str) -> Any:

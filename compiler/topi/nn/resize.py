@@ -14,7 +14,7 @@ from typing import Any
 
 from compiler import te, tir
 from compiler.topi.layout import layout
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 MODES = (
     "half_pixel",

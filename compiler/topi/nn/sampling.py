@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.pad import dims
 from compiler.topi.nn.resize import AxisResize
+from compiler.topi.util import dims
 
 
 def grid_sample(data: Any, grid: Any, method: str, padding_mode: str, align_corners: bool) -> Any:

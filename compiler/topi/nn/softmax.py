@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import te
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 
 def _without(at: tuple[Any, ...], axis: int) -> list[Any]:

@@ -10,17 +10,12 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import agree, axis_of, call_op
+from compiler.relay.op.common import agree, axis_of, call_op, same_layout
 from compiler.relay.op.nn.common import along
 from compiler.relay.op.relations import identity, tensor
 from compiler.relay.operator import REQUIRED, OpPattern, register
 from compiler.relay.ty import TensorType
 from compiler.topi.nn import elementwise as topi
-
-
-def any_layout(call: Call, inputs: Sequence[str], types: Sequence[Any]) -> Any:
-    """An operator on single elements takes every layout."""
-    return [inputs[0]], [inputs[0]], call.attrs
 
 
 def _where_positive(call: Call, then: Expr, other: Expr) -> Expr:
@@ -37,7 +32,7 @@ _RELU = register(
     compute=lambda attrs, inputs, out_type: [topi.relu(inputs[0])],
     reference=lambda attrs, x: np.maximum(x, np.zeros((), x.dtype)),
     gradient=lambda call, grad: [_where_positive(call, grad, call_op("zeros_like", grad))],
-    layout=any_layout,
+    layout=same_layout,
 )
 
 
@@ -56,7 +51,7 @@ _LEAKY_RELU = register(
     compute=lambda attrs, inputs, out_type: [topi.leaky_relu(inputs[0], attrs.alpha)],
     reference=lambda attrs, x: np.where(x > 0, x, x * x.dtype.type(attrs.alpha)),
     gradient=_leaky_gradient,
-    layout=any_layout,
+    layout=same_layout,
 )
 
 

@@ -19,7 +19,7 @@ from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 

@@ -19,7 +19,7 @@ from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.nn.pad import dims
+from compiler.topi.util import dims
 
 _METHODS = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
 
