@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 
 from compiler import relay
-from tests.compiler.relay.op.nn.harness import Array, check, random
+from compiler.relay.inference import infer_expr
+from tests.compiler.relay.op.nn.harness import Array, check, random, variables
 
 
-def in_onnxruntime(operator: str, arrays: dict[str, Array], **attrs: Any) -> Array:
+def in_onnxruntime(operator: str, arrays: dict[str, Array], output: int = TensorProto.FLOAT, **attrs: Any) -> Array:
     """Return what one ONNX operator computes."""
     ort = pytest.importorskip("onnxruntime")
     from onnx import helper
@@ -21,7 +23,7 @@ def in_onnxruntime(operator: str, arrays: dict[str, Array], **attrs: Any) -> Arr
         helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in arrays.items()
     ]
     node = helper.make_node(operator, list(arrays), ["y"], **attrs)
-    graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("y", 1, None)])
+    graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("y", output, None)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
     result: Array = ort.InferenceSession(model.SerializeToString()).run(None, arrays)[0]
     return result
@@ -59,3 +61,25 @@ def test_regions(mode: str, aligned: bool, ratio: int) -> None:
     rois = np.concatenate([image[:, None].astype("float32"), corners], axis=1)
     options = {"sample_ratio": ratio, "mode": mode, "aligned": aligned}
     check(lambda d, r: relay.vision.roi_align(d, r, (3, 2), 0.5, **options), [x, rois], wanted, 1e-4)
+
+
+def test_the_best_of_boxes_that_overlap() -> None:
+    corners = [
+        [0, 0, 1, 1],
+        [0, 0.1, 1, 1.1],
+        [1.1, 0.9, 0.1, -0.1],
+        [0, 10, 1, 11],
+        [0, 10.1, 1, 11.1],
+        [0, 100, 1, 101],
+    ]
+    boxes = np.array([corners, corners[::-1]], "float32")
+    scores = np.array([[0.9, 0.75, 0.6, 0.95, 0.5, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]], "float32")
+    scores = np.stack([scores, scores[::-1]])
+    arrays = {"boxes": boxes, "scores": scores, "limit": np.array([3])}
+    arrays |= {"overlap": np.array([0.5], "float32"), "least": np.array([0.25], "float32")}
+    wanted = in_onnxruntime("NonMaxSuppression", arrays, output=TensorProto.INT64)
+    call = relay.vision.all_class_non_max_suppression(*variables(list(arrays.values()))).astuple()
+    rows, count = infer_expr(call).fields
+    assert (rows.concrete_shape, count.concrete_shape) == ((24, 3), (1,))
+    found, chosen = call.op.reference(call.attrs, *arrays.values())
+    np.testing.assert_array_equal(found[: chosen[0]], wanted)
