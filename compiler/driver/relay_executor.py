@@ -79,7 +79,9 @@ class Executor:
         names = [p.name_hint for p in module["main"].params]
 
         def call(*args: Any, **inputs: Any) -> Any:
-            executor.run(**_by_name(names, args, inputs))
+            for name, value in _by_name(names, args, inputs).items():
+                _set(executor, name, value)
+            executor.run()
             outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
             return _arranged(result, outputs)
 
@@ -106,6 +108,19 @@ def _by_name(names: list[str], args: tuple[Any, ...], inputs: dict[str, Any]) ->
         given = f"{len(args)} arguments" + (f" and {', '.join(inputs)}" if inputs else "")
         raise ArgumentError(f"evaluate: the function takes ({', '.join(names)}), got {given}")
     return {**dict(zip(names, args, strict=False)), **{n: inputs[n] for n in names[len(args) :]}}
+
+
+def _set(executor: GraphModule, name: str, value: Any) -> None:
+    """Set an input; the parts of a tuple are inputs of their own."""
+    if isinstance(value, (tuple, list)) and name not in executor.module.input_names:
+        for index, part in enumerate(_flat(value)):
+            executor.set_input(f"{name}_{index}", part)
+    else:
+        executor.set_input(name, value)
+
+
+def _flat(value: Any) -> list[Any]:
+    return [a for part in value for a in _flat(part)] if isinstance(value, (tuple, list)) else [value]
 
 
 def _arranged(t: Any, outputs: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,16 +101,21 @@ def graph_program(main: Function) -> GraphProgram:
 class _Flattening:
     def __init__(self, main: Function) -> None:
         self.program = GraphProgram()
-        self._values: dict[Any, list[int]] = {}
+        self._values: MutableMapping[Any, list[int]] = {}
+        self._bound: dict[Any, Any] = {}
         for param in main.params:
             self._values[param] = self._new_values(param.checked_type)
             self._name_inputs(param)
-        order = post_order(main.body, _evaluated)
-        self._bound = {let.var: let.value for let in order if isinstance(let, Let)}
+        self._evaluate_all(main.body)
+        self.program.outputs = list(self._values[main.body])
+
+    def _evaluate_all(self, body: Any) -> None:
+        """Evaluate an expression after everything that it is made of."""
+        order = post_order(body, _evaluated)
+        self._bound.update((let.var, let.value) for let in order if isinstance(let, Let))
         for expr in order:
             if expr not in self._values:
                 self._values[expr] = self._evaluate(expr)
-        self.program.outputs = list(self._values[main.body])
 
     def _new_values(self, of: Any) -> list[int]:
         first = len(self.program.types)
@@ -148,9 +155,11 @@ class _Flattening:
                 raise _needs_vm(f"{type(expr).__name__} is no call of a kernel")
 
     def _call(self, call: Call) -> list[int]:
+        if isinstance(call.op, Function) and not call.op.attrs.get("Primitive"):
+            return self._inline(call.op, call.args)
         function = as_group(call)
         if not can_lower(function) and len(group_calls(function)) > 1:
-            return self._one_by_one(function, [self._values[a] for a in call.args])
+            return self._inline(function, call.args)  # one of its operators has no tensor expressions
         inputs = [v for arg in call.args for v in self._values[arg]]
         return self._append(call, function, inputs)
 
@@ -162,13 +171,14 @@ class _Flattening:
         self.program.calls.append(made)
         return outputs
 
-    def _one_by_one(self, function: Function, args: list[list[int]]) -> list[int]:
-        """Call the operators of a group that is no kernel, as one of them has no tensor expressions."""
-        self._values.update(zip(function.params, args, strict=True))
-        for expr in post_order(function.body, _evaluated):
-            if expr not in self._values:
-                self._values[expr] = self._evaluate(expr)
-        return self._values[function.body]
+    def _inline(self, function: Function, args: Sequence[Any]) -> list[int]:
+        """Evaluate what a called function does, for these arguments only."""
+        outer = self._values
+        given = {param: outer[arg] for param, arg in zip(function.params, args, strict=True)}
+        self._values = ChainMap(given, outer)
+        self._evaluate_all(function.body)
+        result, self._values = self._values[function.body], outer
+        return result
 
 
 def as_group(call: Call) -> Function:

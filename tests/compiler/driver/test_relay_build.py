@@ -245,6 +245,30 @@ def test_operator_without_tensor_expressions_runs_through_numpy() -> None:
         _REGISTRY.pop("test.sorted", None)
 
 
+def test_functions_that_are_called_are_part_of_the_graph() -> None:
+    y = relay.var("y", shape=(3,))
+    square = relay.Function([y], y * y)
+    x = relay.var("x", shape=(3,))
+    body = relay.Tuple([relay.Call(square, [x]), relay.Call(square, [relay.negative(relay.nn.relu(x))])])
+    data = normal(3)
+    first, second = execute(relay.build(IRModule.from_expr(relay.Function([x], body)), "llvm"), x=data)
+    np.testing.assert_allclose(first, data * data, rtol=1e-6)
+    np.testing.assert_allclose(second, np.maximum(data, 0) ** 2, rtol=1e-6)
+
+
+def test_results_of_other_shapes_and_types_share_memory() -> None:
+    x, flags = relay.var("x", shape=(2, 6)), relay.var("flags", shape=(3,), dtype="bool")
+    y = relay.negative(x)
+    named = relay.var("named")
+    body = relay.Tuple([relay.reshape(y, (3, 4)), y, relay.logical_not(flags), relay.sum(y), x])
+    main = relay.Function([x, flags], relay.Let(named, relay.nn.relu(x), relay.Tuple([named + named, body])))
+    data, bits = normal(2, 6), np.array([True, False, True])
+    got = execute(relay.build(IRModule.from_expr(main), "llvm"), x=data, flags=bits)
+    wanted = [np.maximum(data, 0) * 2, -data.reshape(3, 4), -data, ~bits, (-data).sum(), data]
+    for value, expected in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
 def test_parameter_of_another_shape_is_refused() -> None:
     module, params = mlp()
     with pytest.raises(ArgumentError, match=r"w1.*must be Tensor\[\(32, 20\), float32\], got shape \(3, 3\)"):

@@ -50,7 +50,7 @@ def test_models_match_onnxruntime(name: str) -> None:
     np.testing.assert_allclose(machine.run(**inputs).numpy(), wanted, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("level", [0, 1, 4])
+@pytest.mark.parametrize("level", [0, 1])
 def test_every_level_computes_the_same(level: int) -> None:
     mod, params, wanted, inputs = imported("lenet")
     with PassContext(opt_level=level):

@@ -153,6 +153,17 @@ def test_executors_agree(kind: str) -> None:
     assert float(two.numpy()) == 2.0
 
 
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
+def test_tuples_are_arguments_and_results(kind: str) -> None:
+    pair = relay.var("pair", relay.TupleType([relay.TensorType((2,)), relay.TensorType((2,))]))
+    first, second = relay.TupleGetItem(pair, 0), relay.TupleGetItem(pair, 1)
+    main = relay.Function([pair], relay.Tuple([first + second, relay.Tuple([second, first])]))
+    a, b = normal(2), normal(2)
+    total, (left, right) = relay.create_executor(kind, mod=IRModule.from_expr(main)).evaluate()((a, b))
+    for got, wanted in ((total, a + b), (left, b), (right, a)):
+        np.testing.assert_array_equal(got.numpy(), wanted)
+
+
 def test_executor_of_no_kind() -> None:
     with pytest.raises(ArgumentError, match="kind must be one of 'debug', 'graph', 'vm', got 'fast'"):
         relay.create_executor("fast")
