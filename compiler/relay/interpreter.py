@@ -334,6 +334,8 @@ def _as_value(value: Any) -> Any:
     match value:
         case np.ndarray() | Closure() | ConstructorValue() | RefValue() | Op() | Constructor():
             return value
+        case np.generic():  # before float, which NumPy's float64 is one of
+            return np.asarray(value)
         case NDArray():
             return value.view()
         case tuple() | list():
