@@ -10,6 +10,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, pass_decorator
 from compiler.relay.expr import Function
+from compiler.relay.inference import infer_module
 
 FunctionTransform = Callable[[Function, IRModule, PassContext], Function]
 
@@ -18,7 +19,7 @@ class FunctionPass(Pass):
     """A pass made of a function ``f(func, mod, ctx) -> func``, applied to every Function of the module.
 
     Functions with the attribute ``SkipOptimization`` stay as they are, and so do those that an external compiler gets
-    (attribute ``Compiler``).
+    (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``.
     """
 
     def __init__(self, transform: FunctionTransform, info: PassInfo) -> None:
@@ -26,7 +27,8 @@ class FunctionPass(Pass):
         self.info = info
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
+        result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
+        return mod if result is mod else infer_module(result)
 
     def _apply(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):
