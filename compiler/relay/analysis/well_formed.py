@@ -62,7 +62,8 @@ class _Scopes(ExprVisitor):
     def visit_let(self, let: Let) -> None:
         chain: list[Var] = []
         rest: Any = let
-        while isinstance(rest, Let):
+        while isinstance(rest, Let) and rest not in self.memo_map:
+            self.memo_map[rest] = None
             self._define([rest.var])
             chain.append(rest.var)
             self.visit(rest.value)

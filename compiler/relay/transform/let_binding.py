@@ -45,8 +45,9 @@ class LetBinding:
         for part in self._scopes.order:
             if isinstance(part, Let):
                 self._lets[part.var] = part
-                if not is_atom(part.value):
-                    self._names.setdefault(part.value, part.var)
+                value = _result(part.value)
+                if not is_atom(value):
+                    self._names.setdefault(value, part.var)
         self._new: dict[Any, Any] = {}
         for part in self._scopes.order:
             self._new[part] = self._replacement(part)
@@ -76,7 +77,7 @@ class LetBinding:
     def _alias(self, part: Any) -> Any:
         """Return what another name for something stands for."""
         let = self._lets.get(part)
-        if let is None or self._names.get(let.value) is part or let.value not in self._new:
+        if let is None or self._names.get(_result(let.value)) is part or let.value not in self._new:
             return part
         return self._new[let.value]
 
@@ -89,6 +90,13 @@ class LetBinding:
                 with derived_from(value.span):
                     result = Let(var, value, result)
         return result
+
+
+def _result(expr: Any) -> Any:
+    """Return what a chain of lets ends in."""
+    while isinstance(expr, Let):
+        expr = expr.body
+    return expr
 
 
 def with_operands(expr: Any, new: Sequence[Any]) -> Any:

@@ -121,3 +121,9 @@ def test_cases_that_a_match_leaves_out() -> None:
     ]
     assert left_out((red, None), (green, blue), (None, None)) == []
     assert left_out((red, None), (green, None)) == [("Blue", "_")]
+
+
+def test_a_shared_chain_of_lets_is_one_definition() -> None:
+    x, y, z = _vars("xyz")
+    shared = relay.Let(x, ONE, relay.Let(y, x, y))
+    assert analysis.well_formed(relay.Tuple([shared, relay.Let(z, ONE, shared)]))
