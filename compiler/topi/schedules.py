@@ -6,6 +6,7 @@ are scheduled one by one, elements as :func:`schedule_injective` says, reduction
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ _COMM_REDUCE = 3
 """The fusion pattern of reductions; patterns are named on a higher floor."""
 _WORTHWHILE = 4
 """Lanes that a vector has at least."""
+_WORTH_A_CORE = 8192
+"""Elements, or steps of a reduction, that take longer than waking other cores does: some microseconds."""
 
 Rule = Callable[[Sequence[Any], Any], Any]
 
@@ -142,10 +145,10 @@ def _elements(stage: Any, lanes: int, same_shape: bool) -> None:
     axes = list(stage.op.axis)
     if not axes:
         return
+    extent, inner = extent_of(axes[-1]), None
     if same_shape:
-        axes = _widen(stage, axes, lanes)
+        axes, extent = _widen(stage, axes, lanes)
     *outer, last = axes
-    extent, inner = extent_of(last), None
     if lanes > 1 and extent is not None and extent >= _WORTHWHILE:
         last, inner = stage.split(last, factor=_vector(extent, lanes))
     stage.reorder(*outer, last, *stage.op.reduce_axis, *([inner] if inner is not None else []))
@@ -154,13 +157,13 @@ def _elements(stage: Any, lanes: int, same_shape: bool) -> None:
     _in_parallel(stage, [*outer, last])
 
 
-def _widen(stage: Any, axes: list[Any], lanes: int) -> list[Any]:
-    """Fuse inner axes until their extent is a whole number of vectors."""
+def _widen(stage: Any, axes: list[Any], lanes: int) -> tuple[list[Any], int | None]:
+    """Fuse inner axes until their extent is a whole number of vectors; return all axes, and that extent."""
     sizes = [extent_of(a) for a in axes]
     count, size = 1, sizes[-1]
     while size is not None and size % lanes and count < len(axes) and (outer := sizes[-count - 1]) is not None:
         count, size = count + 1, size * outer
-    return axes if count == 1 else [*axes[:-count], stage.fuse(*axes[-count:])]
+    return (axes if count == 1 else [*axes[:-count], stage.fuse(*axes[-count:])]), size
 
 
 def _vector(extent: int, lanes: int) -> int:
@@ -176,8 +179,14 @@ def _in_parallel(stage: Any, axes: list[Any]) -> None:
         if turns >= _PARALLEL_ENOUGH or extent is None:
             break
         turns, count = turns * extent, count + 1
-    if count and turns > 1:
+    if count and turns > 1 and _is_work(stage.op):
         stage.parallel(axes[0] if count == 1 else stage.fuse(*axes[:count]))
+
+
+def _is_work(op: ComputeOp) -> bool:
+    """Return whether an operation is work enough to wake other cores for."""
+    extents = [extent_of(axis) for axis in op.root_iter_vars]
+    return None in extents or math.prod(e for e in extents if e is not None) >= _WORTH_A_CORE
 
 
 def extent_of(axis: Any) -> int | None:
@@ -228,4 +237,5 @@ def _at_one_place(stage: Any, axes: list[Any], partial: Any) -> None:
         return
     fused = axes[0] if len(axes) == 1 else stage.fuse(*axes)
     partial.compute_at(stage, fused)
-    stage.parallel(fused)
+    if _is_work(partial.op):
+        stage.parallel(fused)
