@@ -10,7 +10,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
-from compiler.relay.inference import infer_expr, infer_module
+from compiler.relay.inference import infer_expr
 from compiler.relay.op.dynamic import STATIC_ARGUMENTS, STATIC_FORMS
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
@@ -30,10 +30,6 @@ class DynamicToStatic(FunctionPass):
 
     def __init__(self) -> None:
         super().__init__(dynamic_to_static, PassInfo(2, "DynamicToStatic", ("InferType",)))
-
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        result = super().transform_module(mod, ctx)
-        return result if result is mod else infer_module(result)
 
 
 def dynamic_to_static(func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -36,9 +36,10 @@ class EtaExpand(Pass):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         typed = infer_module(mod)
         expand = _Expand(self.expand_constructor, self.expand_global_var)
-        return typed.with_functions(
+        result = typed.with_functions(
             {var: bottom_up(expand, func) if isinstance(func, Function) else func for var, func in typed.items()}
         )
+        return infer_module(result)
 
 
 class _Expand(ExprMutator):

@@ -15,7 +15,7 @@ from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pa
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
-from compiler.relay.inference import infer_expr
+from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.gradient_values import apply, ones, operator_gradient, zeros
 from compiler.relay.transform.splice import splice_calls
@@ -31,7 +31,7 @@ class FirstOrderGradient(Pass):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         functions = {var: first_order(f, mod) if isinstance(f, Function) else f for var, f in mod.items()}
-        return mod.with_functions(functions)
+        return infer_module(mod.with_functions(functions))
 
 
 def first_order(func: Function, mod: IRModule | None) -> Function:

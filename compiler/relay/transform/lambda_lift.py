@@ -39,7 +39,8 @@ class LambdaLift(Pass):
                 lifter = _Lifter(names)
                 functions[var] = lifter.lift_inside(func)
                 functions.update(lifter.lifted)
-        return mod.with_functions(functions)
+        result = mod.with_functions(functions)
+        return mod if result is mod else infer_module(result)
 
 
 class _Lifter(ExprMutator):

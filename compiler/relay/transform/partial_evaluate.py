@@ -36,6 +36,7 @@ from compiler.relay.expr import (
     TupleGetItem,
     Var,
 )
+from compiler.relay.inference import infer_module
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.partial_values import (
@@ -79,7 +80,8 @@ class PartialEvaluate(Pass):
             if isinstance(func, Function) and not is_kernel(func):
                 with derived_from(func.span):
                     functions[var] = _Evaluator(mod).module_function(var, func)
-        return mod.with_functions(functions)
+        result = mod.with_functions(functions)
+        return mod if result is mod else infer_module(result)
 
 
 class _Evaluator:

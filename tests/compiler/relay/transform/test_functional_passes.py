@@ -53,7 +53,8 @@ def test_the_meaning_stays(which: str, name: str) -> None:
     after = PASSES[which](mod)
     assert well_formed(after)
     assert_same(run(after, *args), before)
-    assert infer_module(after)["main"].checked_type == mod["main"].checked_type
+    assert after["main"].checked_type == mod["main"].checked_type
+    assert infer_module(after) is after
     assert_same(run(transform.ToGraphNormalForm()(transform.ToANormalForm()(after)), *args), before)
 
 
