@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from app.recorder.graph_watch import GraphRecord
 from compiler.ir.module import IRModule
+from compiler.relay.analysis import memory_traffic
 from compiler.relay.expr import Var
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TensorType
@@ -17,6 +18,9 @@ from compiler.runtime.ndarray import numpy_dtype
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
 """Differences up to here are rounding."""
+
+BYTES_A_SECOND = 2e7
+"""What the interpreter moves at least; an evaluation that was begun cannot be broken off."""
 
 Arrays = list[npt.NDArray[Any]]
 
@@ -31,7 +35,8 @@ def check_passes(record: GraphRecord, seconds: float) -> None:
         A graph whose evaluation would take longer than that, all passes together, is left unchecked.
     """
     changed = [item for item in record.passes if item.changed]
-    if not changed:
+    traffic = memory_traffic(record.first)
+    if not changed or traffic.bytes_read + traffic.bytes_written > seconds * BYTES_A_SECOND:
         return
     started = time.perf_counter()
     before = _evaluate(record.first)

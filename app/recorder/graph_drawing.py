@@ -222,7 +222,7 @@ def _short(value: Any) -> str:
 
 
 def _group_name(func: Function) -> str:
-    """Return the names of a fused function's operators, without their namespaces."""
+    """Return the names of a fused function's operators, each once, without their namespaces."""
     names: list[str] = []
     seen = set()
     todo = [func.body]
@@ -234,4 +234,5 @@ def _group_name(func: Function) -> str:
         if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
             names.append(expr.op.name.rpartition(".")[2])
         todo += operands(expr)
-    return " ".join(reversed(names[:6])) + (" …" if len(names) > 6 else "")
+    told = list(dict.fromkeys(reversed(names)))
+    return " ".join(told[:6]) + (" …" if len(told) > 6 else "")

@@ -23,6 +23,8 @@ MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
 GRAPH_SECONDS = 2.5
 """How long a model may run while the user types, its kernels compiled on the way."""
+GRAPH_KERNELS = 12
+"""Kernels of a model that are surely not all compiled in that time: larger ones are not begun."""
 
 
 class CallPolicy(Observer):
@@ -53,13 +55,15 @@ class CallPolicy(Observer):
         self._timed: dict[tuple[int, str], float] = {}
         self._watchdog = watchdog
         self._graph_until = 0.0
+        self._left: set[int] = set()
         self.measurements: list[Measurement] = []
 
     def before_call(self, built: Any, name: str, args: Any) -> None:
         line = current_line()
         self._before_native(line)
         if isinstance(built, GraphExecutor):
-            self._graph_until = time.perf_counter() + GRAPH_SECONDS
+            small = len({name for _, name in built.calls()}) <= GRAPH_KERNELS
+            self._graph_until = time.perf_counter() + (GRAPH_SECONDS if small else 0.0)
         elif self._watchdog is not None:
             self._watchdog.begin(line)
 
@@ -70,7 +74,8 @@ class CallPolicy(Observer):
     def leave_graph(self, executor: Any) -> bool | None:
         if self._mode != "compile" or time.perf_counter() < self._graph_until:
             return None
-        self._transcript.note("while you type, a model runs for a moment only, and not to its end; Run runs all of it")
+        self._left.add(id(executor))
+        self._transcript.note("while you type, a model does not run to its end; Run runs all of it")
         return True
 
     def _watched(self, line: int | None) -> AbstractContextManager[None]:
@@ -79,7 +84,8 @@ class CallPolicy(Observer):
     def after_call(self, built: Any, name: str, seconds: float) -> None:
         if self._watchdog is not None:
             self._watchdog.end()
-        self._timed[id(built), name] = seconds
+        if id(built) not in self._left:
+            self._timed[id(built), name] = seconds
 
     def measure(self, built: Any, name: str, number: int, repeat: int, args: Any) -> list[float] | None:
         if self._mode == "run":
@@ -103,9 +109,10 @@ class CallPolicy(Observer):
         return [seconds] * repeat
 
     def _time_graph(self, executor: GraphExecutor, name: str, args: Any) -> float:
-        """Run a model for a moment; a time is what it is only where the model came to its end."""
-        executor.get_function(name)(*args)  # what this took includes making the code
-        if time.perf_counter() >= self._graph_until:
+        """Return the time of one run of a model, not a number where it does not come to its end."""
+        if id(executor) not in self._left:
+            executor.get_function(name)(*args)  # what this takes includes making the code
+        if id(executor) in self._left:
             return math.nan
         started = time.perf_counter()
         executor.get_function(name)(*args)

@@ -101,7 +101,7 @@ class GraphExecutor:
 
     def _run_watched(self) -> None:
         """Run the graph as far as whoever watches lets it; kernels are compiled as they are reached."""
-        for index, _ in self._calls():
+        for index, _ in self.calls():
             if events.ask("leave_graph", self):
                 return
             thunk = self._thunk(index)
@@ -113,20 +113,21 @@ class GraphExecutor:
         threads = num_threads()
         if threads != self._threads:  # the number of threads is an argument like any other
             self._threads = threads
-            self._thunks = [(n, thunk) for i, n in self._calls() if (thunk := self._thunk(i)) is not None]
+            self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self._thunk(i)) is not None]
         return self._thunks
 
     def thunks_to(self, node: int) -> list[Thunk]:
         """Return the calls up to a node, the node's included."""
         self.thunks()
-        made = [self._thunk(index) for index, _ in self._calls() if index <= node]
+        made = [self._thunk(index) for index, _ in self.calls() if index <= node]
         return [thunk for thunk in made if thunk is not None]
 
     def value_of(self, node: int) -> NDArray:
         """Return the memory of a node's first result."""
         return self._values[self.graph.node_row_ptr[node]]
 
-    def _calls(self) -> list[tuple[int, str]]:
+    def calls(self) -> list[tuple[int, str]]:
+        """Return the graph's calls in order: the position of the node, and the name of the kernel."""
         return [(i, node.attrs["func_name"]) for i, node in enumerate(self.graph.nodes) if node.op == "tvm_op"]
 
     def _thunk(self, index: int) -> Thunk | None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from compiler.ir import events
 from compiler.ir.error import ArgumentError, TVMError, expected, show
 from compiler.runtime.arguments import Binder
@@ -109,7 +111,7 @@ class BenchmarkResult:
     @property
     def std(self) -> float:
         """Standard deviation, in seconds."""
-        return statistics.pstdev(self.results)
+        return float(np.std(self.results))
 
     def __str__(self) -> str:
         names = ("mean", "median", "max", "min", "std")
