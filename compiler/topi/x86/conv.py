@@ -89,7 +89,9 @@ def _rows(found: Group, target: Any) -> None:
     tile.compute_at(s, wo)
     n_, c_, *middle_, w_ = op.axis
     tile.reorder(*op.reduce_axis, n_, c_, *middle_, w_)
-    tile.unroll(op.reduce_axis[-1]) if (extent(op.reduce_axis[-1]) or 9) <= 3 else None
+    if len(op.reduce_axis) > 1 and extent(op.reduce_axis[0]) == 1:
+        # One input channel a group: neighbouring taps of the window read much of the same.
+        tile.unroll(op.reduce_axis[-1])
     tile.unroll(c_)
     tile.vectorize(w_)
     parallel(s, [n, co, *middle])
