@@ -94,13 +94,13 @@ class _Reader:
         kind = _dtype(code, bits)
         if kind is None or any(d < 0 for d in shape):
             raise self.damaged()
-        element = numpy_dtype(kind)
         content = self.take(size)
-        values = np.frombuffer(content, element)
-        if values.size != int(np.prod(shape, dtype=object)):
-            raise self.damaged()
+        try:
+            values = np.frombuffer(content, numpy_dtype(kind)).reshape(shape)
+        except (ValueError, DTypeError):  # no such type, or elements that do not fill the shape
+            raise self.damaged() from None
         made = empty(tuple(shape), kind)
-        np.copyto(made.view(), values.reshape(shape))
+        np.copyto(made.view(), values)
         return made
 
 
