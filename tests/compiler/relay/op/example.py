@@ -12,6 +12,7 @@ import compiler
 from compiler import relay, te
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import tensor_types
+from compiler.topi.schedules import schedule_rule_for
 
 Array = np.ndarray[Any, Any]
 
@@ -111,7 +112,8 @@ def by_code(example: Example, target: str = "llvm") -> list[Array]:
         inputs = list(zip(placeholders, example.arrays, strict=True))
         outputs = _expressions(call, inputs)
         rule = call.op.schedule
-        schedule = rule(call.attrs, outputs, machine) if rule else te.create_schedule([o.op for o in outputs])
+        plain = schedule_rule_for(call.op.pattern)
+        schedule = rule(call.attrs, outputs, machine) if rule else plain(outputs, machine)
         function = compiler.build(schedule, [*[t for t, _ in inputs], *outputs], target=machine)
     found = [compiler.nd.empty(tuple(int(d) for d in o.shape), o.dtype) for o in outputs]
     function(*[compiler.nd.array(a) for _, a in inputs], *found)

@@ -1,0 +1,128 @@
+"""Types of calls where extents are symbolic or unknown, and the errors of types that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import relay, te
+from compiler.ir.error import TVMError
+from compiler.relay.inference import infer_expr
+
+N = te.size_var("n")
+Any_ = relay.Any
+
+
+def _type(expr: Any) -> str:
+    return str(infer_expr(expr.astuple() if hasattr(expr, "astuple") else expr))
+
+
+def _var(*shape: Any, dtype: str = "float32") -> Any:
+    return relay.var("x", shape=shape, dtype=dtype)
+
+
+_RULES: list[tuple[Callable[[Any], Any], str, str]] = [
+    (lambda x: relay.add(x, _var(6)), "(n, 4, 6)", "(?, 4, 6)"),
+    (lambda x: relay.add(x, _var(3, 4, 6)), "(3, 4, 6)", "(3, 4, 6)"),
+    (lambda x: relay.multiply(x, _var(te.size_var("m"), 4, 6)), "(?, 4, 6)", "(?, 4, 6)"),
+    (lambda x: relay.sum(x, 1), "(n, 6)", "(?, 6)"),
+    (lambda x: relay.transpose(x), "(6, 4, n)", "(6, 4, ?)"),
+    (lambda x: relay.reshape(x, (-1, 24)), "(n, 24)", "(?, 24)"),
+    (lambda x: relay.reshape(x, (0, -1)), "(n, 24)", "(?, 24)"),
+    (lambda x: relay.reshape(x, (-2,)), "(n, 4, 6)", "(?, 4, 6)"),
+    (lambda x: relay.reshape(x, (0, -3)), "(n, 24)", "(?, 24)"),
+    (lambda x: relay.reshape(x, (0, -4, 2, -1, 6)), "(n, 2, 2, 6)", "(?, 2, 2, 6)"),
+    (lambda x: relay.concatenate([x, x], 1), "(n, 8, 6)", "(?, 8, 6)"),
+    (lambda x: relay.concatenate([x, x], 0), "(n + n, 4, 6)", "(?, 4, 6)"),
+    (lambda x: relay.split(x, 2, 1)[0], "(n, 2, 6)", "(?, 2, 6)"),
+    (lambda x: relay.strided_slice(x, [0, 1], [1 << 40, 3]), "(n, 2, 6)", "(?, 2, 6)"),
+    (lambda x: relay.strided_slice(x, [1], [1 << 40]), "(n - 1, 4, 6)", "(?, 4, 6)"),
+    (lambda x: relay.take(x, _var(5, dtype="int64"), 1), "(n, 5, 6)", "(?, 5, 6)"),
+    (lambda x: relay.expand_dims(x, 0), "(1, n, 4, 6)", "(1, ?, 4, 6)"),
+    (lambda x: relay.tile(x, (2, 1, 1)), "(n * 2, 4, 6)", "(?, 4, 6)"),
+    (lambda x: relay.stack([x, x], 0), "(2, n, 4, 6)", "(2, ?, 4, 6)"),
+    (lambda x: relay.topk(x, 3, ret_type="values"), "(n, 4, 3)", "(?, 4, 3)"),
+    (lambda x: relay.einsum([x, x], "bij,bkj->bik"), "(n, 4, 4)", "(?, 4, 4)"),
+    (lambda x: relay.cumsum(x), "(n * 4 * 6)", "(?)"),
+]
+
+
+@pytest.mark.parametrize(("make", "symbolic", "unknown"), _RULES)
+def test_symbolic_extents_pass_through(make: Callable[[Any], Any], symbolic: str, unknown: str) -> None:
+    assert _type(make(_var(N, 4, 6))) == f"Tensor[{symbolic}, float32]"
+    assert _type(make(_var(Any_(), 4, 6))) == f"Tensor[{unknown}, float32]"
+
+
+def test_results_whose_size_depends_on_values() -> None:
+    x, shape = _var(2, 3), _var(2, dtype="int64")
+    assert _type(relay.argwhere(x)) == "Tensor[(?, 2), int32]"
+    assert _type(relay.reshape(x, shape)) == "Tensor[(?, ?), float32]"
+    assert _type(relay.arange(_var(dtype="int32"), dtype="int32")) == "Tensor[(?), int32]"
+    assert _type(relay.topk(x, _var(dtype="int64"), ret_type="indices")) == "Tensor[(2, ?), int32]"
+    assert _type(relay.strided_slice(x, shape, shape, axes=[1])) == "Tensor[(2, ?), float32]"
+
+
+def test_constants_make_static_calls() -> None:
+    x, two = _var(2, 3), relay.const(np.array([3, 2], "int64"))
+    assert relay.reshape(x, two).op.name == "reshape"
+    assert _type(relay.broadcast_to(_var(2), two)) == "Tensor[(3, 2), float32]"
+    assert _type(relay.full(relay.const(1.0), two)) == "Tensor[(3, 2), float32]"
+    one, zero = relay.const(1), relay.const(0)
+    assert _type(relay.one_hot(_var(4, dtype="int32"), one, zero, relay.const(5), 0, "int8")) == "Tensor[(5, 4), int8]"
+
+
+_ERRORS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: relay.add(_var(4, 6), _var(5)), "shapes (4, 6) and (5,) cannot be broadcast: extents 6 and 5 differ"),
+    (lambda: relay.add(_var(4), _var(4, dtype="int32")), "the same data type, got float32 and int32; cast one"),
+    (lambda: relay.exp(_var(4, dtype="int32")), "data must be floating-point"),
+    (lambda: relay.logical_and(_var(4), _var(4)), "both inputs must be of type bool"),
+    (lambda: relay.sum(_var(4), 1), "axis must be at least -1 and less than 1, got 1"),
+    (lambda: relay.sum(_var(4, 4), [0, -2]), "axis must name each dimension once"),
+    (lambda: relay.reshape(_var(2, 3), (4, 2)), "it has 6 elements, the new one 8"),
+    (lambda: relay.reshape(_var(2, 3), (-1, 4)), "6 elements are no multiple of 4"),
+    (lambda: relay.reshape(_var(2, 3), (-1, -1)), "-1 may stand there once"),
+    (lambda: relay.reshape(_var(2, 3), (0, 0, 0)), "0 stands for dimension 2, and there are only 2"),
+    (lambda: relay.reshape(_var(2, 3), (-4, 2, 2, 3)), "2 is not 2 times 2"),
+    (lambda: relay.reshape(_var(2, 3), (-5, 6)), "there is no special number -5"),
+    (lambda: relay.transpose(_var(2, 3), (0, 0)), "axes must name each dimension once"),
+    (lambda: relay.squeeze(_var(2, 3), [0]), "its extent must be 1: 2 and 1 differ"),
+    (lambda: relay.concatenate([_var(2, 3), _var(2, 4)], 0), "extents along axis 1"),
+    (lambda: relay.split(_var(5), 2), "5 elements along axis 0 cannot be split into 2 equal parts"),
+    (lambda: relay.split(_var(5), (3, 2)), "indices must grow"),
+    (lambda: relay.broadcast_to(_var(2), (3,)), "cannot be broadcast"),
+    (lambda: relay.take(_var(2), _var(2), 0), "indices must be integers"),
+    (lambda: relay.gather_nd(_var(2, 3), _var(3, 1, dtype="int64")), "3 coordinates after 0 batch dimensions"),
+    (lambda: relay.topk(_var(2), 3), "k must be at most the extent 2"),
+    (lambda: relay.one_hot(_var(2, dtype="int32"), relay.const(1), relay.const(0), 0, 0, "int32"), "depth must be"),
+    (lambda: relay.einsum([_var(2, 3), _var(4, 2)], "ij,jk->ik"), "axis 'j' has the extents 3 and 4"),
+    (lambda: relay.einsum([_var(2, 3)], "ijk->i"), "does not name the 2 axes"),
+    (lambda: relay.reinterpret(_var(2), "int8"), "as many bits"),
+    (lambda: relay.layout_transform(_var(1, 2, 3, 4), "NCHW", "NCDHW"), "must have the same dimensions"),
+    (lambda: relay.scatter_nd(_var(3, 4), _var(1, 2, dtype="int64"), _var(2, 3)), "updates"),
+    (lambda: relay.reverse_sequence(_var(3, 4), _var(2, dtype="int32")), "lengths: 3 and 2 differ"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), _ERRORS)
+def test_errors_name_what_differs(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TVMError) as caught:
+        _type(make())
+    assert message in str(caught.value)
+
+
+def test_wrong_attributes_are_refused_at_once() -> None:
+    x = _var(2, 3)
+    for make, message in (
+        (lambda: relay.take(x, x, mode="round"), "mode must be 'clip', 'wrap' or 'fast'"),
+        (lambda: relay.topk(x, ret_type="all"), "ret_type must be"),
+        (lambda: relay.scatter_nd(x, x, x, "avg"), "mode must be one of update"),
+        (lambda: relay.cast(x, "float33"), "float33"),
+        (lambda: relay.reshape(x, ("a", 2)), "newshape must be an int"),
+        (lambda: relay.strided_slice(x, [0], [1], slice_mode="length"), "slice_mode must be"),
+        (lambda: relay.op.get("nn.nothing"), "no operator is named 'nn.nothing'"),
+    ):
+        with pytest.raises(TVMError, match=message.replace("(", r"\(")):
+            make()

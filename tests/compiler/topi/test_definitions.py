@@ -1,0 +1,58 @@
+"""Definitions called directly, as ``tvm.topi``: numbers among tensors, symbolic extents, wrong arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler import te, topi
+from compiler.ir.error import TVMError
+from compiler.topi.schedules import schedule_injective
+from compiler.topi.transform import matching_runs
+
+
+def test_numbers_go_with_tensors() -> None:
+    x = te.placeholder((4,), "int8", name="x")
+    assert topi.add(x, 1).dtype == "int8"
+    assert topi.maximum(2, x).dtype == "int8"
+    assert str(topi.multiply(te.var("n"), 2)) == "n * 2"
+
+
+def test_one_kernel_serves_every_length() -> None:
+    n = te.size_var("n")
+    a, b = te.placeholder((n, 3), name="a"), te.placeholder((1, 3), name="b")
+    out = topi.concatenate([topi.add(a, b), topi.reshape(topi.transpose(a), (n, 3))], 1)
+    function = compiler.build(schedule_injective(out), [a, b, out], target="llvm")
+    for length in (1, 5):
+        x, y = np.random.default_rng(length).random((length, 3), "float32"), np.ones((1, 3), "float32")
+        result = compiler.nd.empty((length, 6))
+        function(compiler.nd.array(x), compiler.nd.array(y), result)
+        np.testing.assert_allclose(result.numpy(), np.hstack([x + y, x.T.reshape(length, 3)]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "runs"),
+    [
+        ((2, 3, 4), (6, 4), [((0, 2), (0, 1)), ((2, 3), (1, 2))]),
+        ((8, 5), (2, 4, 5), [((0, 1), (0, 2)), ((1, 2), (2, 3))]),
+        ((6,), (6, 1), [((0, 1), (0, 1)), ((1, 1), (1, 2))]),
+        ((4, 6), (3, 8), [((0, 2), (0, 2))]),
+    ],
+)
+def test_shapes_are_taken_apart_into_runs_of_one_size(old: tuple, new: tuple, runs: list) -> None:  # type: ignore[type-arg]
+    assert list(matching_runs(old, new)) == runs
+
+
+def test_wrong_arguments() -> None:
+    x = te.placeholder((4, 6), name="x")
+    for call, message in (
+        (lambda: topi.add(x, te.placeholder((5,))), r"shapes \(4, 6\) and \(5,\) do not go together"),
+        (lambda: topi.sum(x, 2), "axis must be an int from -2 to 1, got 2"),
+        (lambda: topi.transpose(x, (0, 0)), "axes must name each of 2 dimensions once"),
+        (lambda: topi.split(x, 4, 1), "6 elements cannot be split into 4 equal parts"),
+        (lambda: topi.take(x, x, mode="near"), "mode must be"),
+        (lambda: topi.no_such_thing, "no_such_thing"),
+    ):
+        with pytest.raises((TVMError, AttributeError), match=message):
+            call()

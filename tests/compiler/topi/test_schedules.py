@@ -1,0 +1,88 @@
+"""Schedules of groups without one of their own: what they look like, and that they compute the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import compiler
+from compiler import te, topi
+from compiler.target import Target
+from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
+
+TARGET = Target("llvm -mcpu=haswell")
+"""Eight lanes of float32."""
+
+
+def _run(rule: Any, inputs: list[Any], outputs: list[Any]) -> tuple[str, list[Any], list[Any]]:
+    """Return the loops, random arguments and the results."""
+    text = str(compiler.lower(rule(outputs, TARGET), [*inputs, *outputs])["main"])
+    function = compiler.build(rule(outputs, Target("llvm")), [*inputs, *outputs], target="llvm")
+    rng = np.random.default_rng(0)
+    arrays = [rng.random([int(d) for d in t.shape]).astype(t.dtype) for t in inputs]
+    results = [compiler.nd.empty([int(d) for d in t.shape], t.dtype) for t in outputs]
+    function(*map(compiler.nd.array, arrays), *results)
+    return text, arrays, [r.numpy() for r in results]
+
+
+def test_cheap_steps_are_inlined_and_loops_are_parallel_and_vectors() -> None:
+    x = te.placeholder((64, 64, 24), name="x")
+    text, (a,), (found,) = _run(schedule_injective, [x], [topi.add(topi.multiply(x, 2.0), 1.0)])
+    assert text.count("T.parallel") == 1, "nothing is stored on the way"
+    assert "T.Broadcast(T.float32(2.0), 8)" in text
+    np.testing.assert_allclose(found, a * 2 + 1, rtol=1e-6)
+
+
+def test_small_loops_stay_on_one_core() -> None:
+    x = te.placeholder((4, 8), name="x")
+    assert "parallel" not in [p.name for p in schedule_injective(topi.exp(x), TARGET).primitives]
+
+
+def test_short_rows_of_one_shape_become_whole_vectors() -> None:
+    x = te.placeholder((2, 16, 7, 7), name="x")
+    schedule = schedule_injective(topi.exp(x), TARGET)
+    labels = [p.label for p in schedule.primitives]
+    assert any("factor=8" in label for label in labels), "16 * 7 * 7 is a multiple of 8, 7 is not"
+    _, (a,), (found,) = _run(schedule_injective, [x], [topi.exp(x)])
+    np.testing.assert_allclose(found, np.exp(a), rtol=1e-5)
+
+
+def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
+    x = te.placeholder((6, 64), name="x")
+    total = topi.sum(x, 1)
+    names = [p.name for p in schedule_reduce(total, TARGET).primitives]
+    assert "rfactor" in names
+    _, (a,), (found,) = _run(schedule_reduce, [x], [total])
+    np.testing.assert_allclose(found, a.sum(1), rtol=1e-5)
+
+
+def test_a_reduction_over_rows_is_in_vectors_of_columns() -> None:
+    x = te.placeholder((6, 64), name="x")
+    total = topi.sum(x, 0)
+    names = [p.name for p in schedule_reduce(total, TARGET).primitives]
+    assert "rfactor" not in names
+    assert "vectorize" in names
+    _, (a,), (found,) = _run(schedule_reduce, [x], [total])
+    np.testing.assert_allclose(found, a.sum(0), rtol=1e-5)
+
+
+def test_extents_that_suit_no_vector() -> None:
+    for shape in ((), (1,), (3,), (5, 3), (17, 13)):
+        x = te.placeholder(shape, name="x")
+        outputs = [topi.tanh(x), topi.sum(x), topi.mean(x, None, True)]
+        for out, wanted in zip(outputs, (np.tanh, np.sum, np.mean), strict=True):
+            _, (a,), (found,) = _run(schedule_reduce, [x], [out])
+            np.testing.assert_allclose(found, np.reshape(wanted(a), found.shape), rtol=1e-5)
+
+
+def test_several_outputs() -> None:
+    x = te.placeholder((4, 6), name="x")
+    _, (a,), found = _run(schedule_rule_for(2), [x], topi.split(topi.exp(x), 2, 1))
+    for part, wanted in zip(found, np.split(np.exp(a), 2, 1), strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=1e-5)
+
+
+def test_patterns_have_rules() -> None:
+    assert schedule_rule_for(3) is schedule_reduce
+    assert schedule_rule_for(0) is schedule_rule_for(8) is schedule_injective
