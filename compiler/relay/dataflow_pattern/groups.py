@@ -1,0 +1,115 @@
+"""Where in a graph a pattern fits, and moving what fits into functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.op import Op
+from compiler.ir.origin import derived_from
+from compiler.relay.analysis.traversal import operands
+from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
+from compiler.relay.dataflow_pattern.pattern import DFPattern
+from compiler.relay.expr import Call, Constant, Function, Var
+from compiler.relay.expr_functor import ExprMutator
+
+
+@dataclass(slots=True)
+class Group:
+    """One place where a pattern fits.
+
+    Attributes
+    ----------
+    root : Expr
+        What fits as a whole.
+    inside : list of Expr
+        What it is made of, the root included, in order; constants that the pattern names are inside.
+    inputs : list of Expr
+        What it is made from, which the pattern leaves whole.
+    found : dict
+        The expressions that each pattern stands for.
+    """
+
+    root: Any
+    inside: list[Any]
+    inputs: list[Any] = field(default_factory=list)
+    found: dict[DFPattern, list[Any]] = field(default_factory=dict)
+
+
+def groups(pattern: DFPattern, root: Any, separate: bool = True) -> Iterator[Group]:
+    """Return where a pattern fits, beginning at the outputs; no expression is in two places.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    root : Expr
+    separate : bool
+        Leave out places of which something inside is used outside, so that they cannot be moved.
+    """
+    graph = Graph(root)
+    matcher = Matcher(graph)
+    taken: set[Any] = set()
+    for expr in reversed(graph.order):
+        if expr in taken or isinstance(expr, Op) or not matcher.match(pattern, expr):
+            continue
+        inside = sorted(dict.fromkeys(matcher.inside), key=graph.place.__getitem__)
+        if any(part in taken for part in inside) or (separate and _leaks(graph, expr, inside)):
+            continue
+        taken.update(part for part in inside if not isinstance(part, Constant))
+        yield Group(expr, inside, _inputs(inside), dict(matcher.found))
+
+
+def _leaks(graph: Graph, root: Any, inside: list[Any]) -> bool:
+    places = {graph.place[part] for part in inside}
+    parts = [part for part in inside if part is not root and not isinstance(part, Constant)]
+    return any(user not in places for part in parts for user in graph.users[graph.place[part]])
+
+
+def _inputs(inside: list[Any]) -> list[Any]:
+    parts = set(inside)
+    found = [o for part in inside for o in operands(part) if o not in parts and not isinstance(o, Op)]
+    return list(dict.fromkeys(found))
+
+
+class Partition(ExprMutator):
+    """Replaces groups by calls of functions.
+
+    Parameters
+    ----------
+    found : iterable of Group
+    attrs : mapping
+        More attributes of the functions.
+    check : callable
+        Whether a place is wanted.
+    """
+
+    def __init__(self, found: Iterator[Group], attrs: Mapping[str, Any], check: Callable[[Any], bool]) -> None:
+        super().__init__()
+        self._attrs = attrs
+        self._groups = {g.root: (number, g) for number, g in enumerate(g for g in found if g.inside and check(g.root))}
+
+    def visit(self, expr: Any) -> Any:
+        if expr in self._groups and expr not in self.memo_map:
+            with derived_from(expr.span):
+                self.memo_map[expr] = self._call(*self._groups[expr])
+        return super().visit(expr)
+
+    def _call(self, number: int, group: Group) -> Call:
+        params = {e: Var(f"FunctionVar_{number}_{i}", e.checked_type_) for i, e in enumerate(group.inputs)}
+        body = _Inside(params).visit(group.root)
+        names = "".join(
+            f"{part.op.name}_" for part in group.inside if isinstance(part, Call) and isinstance(part.op, Op)
+        )
+        attrs = Attrs({"PartitionedFromPattern": names, **self._attrs})
+        function = Function(tuple(params.values()), body, group.root.checked_type_, (), attrs)
+        return Call(function, tuple(self.visit(e) for e in group.inputs))
+
+
+class _Inside(ExprMutator):
+    """Rebuilds what is inside of a group around its parameters."""
+
+    def __init__(self, params: Mapping[Any, Var]) -> None:
+        super().__init__()
+        self.memo_map.update(params)

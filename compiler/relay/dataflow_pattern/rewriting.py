@@ -1,0 +1,106 @@
+"""Rewriting graphs where patterns fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.origin import derived_from
+from compiler.ir.structural import structural_equal
+from compiler.relay.dataflow_pattern.groups import Group, groups
+from compiler.relay.dataflow_pattern.pattern import DFPattern
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_expr
+
+_ROUNDS = 100
+
+
+class DFPatternCallback:
+    """What to do where a pattern fits: set ``self.pattern`` and override :meth:`callback`.
+
+    Parameters
+    ----------
+    require_type : bool
+        Whether the callback looks at types, which are then inferred first.
+    rewrite_once : bool
+        Whether what the callback made is not looked at again.
+    """
+
+    pattern: DFPattern
+
+    def __init__(self, require_type: bool = False, rewrite_once: bool = False) -> None:
+        self.require_type = require_type
+        self.rewrite_once = rewrite_once
+
+    def rewrite(self, expr: Any) -> Any:
+        """Return an expression rewritten wherever the pattern fits."""
+        return rewrite(self, expr)
+
+    def callback(self, pre: Any, post: Any, node_map: dict[DFPattern, list[Any]]) -> Any:
+        """Return what takes the place of an expression that fits.
+
+        Parameters
+        ----------
+        pre, post : Expr
+            The expression as it was, and with its operands rewritten.
+        node_map : dict
+            By pattern the rewritten expressions that it stands for.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must override callback")
+
+
+def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], expr: Any, mod: IRModule | None = None) -> Any:
+    """Return an expression rewritten wherever patterns fit, again and again until nothing changes.
+
+    Parameters
+    ----------
+    callbacks : DFPatternCallback or sequence of them
+    expr : Expr
+    mod : IRModule, optional
+        The functions that the expression names, for inference.
+
+    Raises
+    ------
+    ArgumentError
+        If it still changes after 100 rounds.
+    """
+    rules = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
+    for _ in range(_ROUNDS):
+        before, again = expr, False
+        for rule in rules:
+            new = _once(rule, expr, mod)
+            again = again or (new is not expr and not rule.rewrite_once)
+            expr = new
+        rules = [rule for rule in rules if not rule.rewrite_once]
+        if not again or structural_equal(before, expr):
+            return expr
+    raise ArgumentError(f"rewrite: the expression still changes after {_ROUNDS} rounds")
+
+
+def _once(rule: DFPatternCallback, expr: Any, mod: IRModule | None) -> Any:
+    if rule.require_type:
+        infer_expr(expr, mod)
+    found = {group.root: group for group in groups(rule.pattern, expr, separate=False)}
+    return _Rewriter(rule, found).visit(expr) if found else expr
+
+
+class _Rewriter(ExprMutator):
+    """Applies a callback to groups, operands first."""
+
+    def __init__(self, rule: DFPatternCallback, found: dict[Any, Group]) -> None:
+        super().__init__()
+        self._rule = rule
+        self._groups = found
+
+    def visit(self, expr: Any) -> Any:
+        if expr in self.memo_map:
+            return self.memo_map[expr]
+        post = super().visit(expr)
+        group = self._groups.get(expr)
+        if group is not None:
+            node_map = {p: [self.memo_map.get(e, e) for e in exprs] for p, exprs in group.found.items()}
+            with derived_from(expr.span):
+                post = self.memo_map[expr] = self._rule.callback(expr, post, node_map)
+        return post

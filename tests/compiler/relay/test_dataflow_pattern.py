@@ -1,0 +1,192 @@
+"""Patterns of graphs: what they fit, what is moved into functions, how graphs are rewritten, as TVM 0.19 does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import relay
+from compiler.ir import structural_equal
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.op import Op
+from compiler.relay.dataflow_pattern import (
+    CallPattern,
+    DFPatternCallback,
+    FunctionPattern,
+    dominates,
+    has_dtype,
+    has_shape,
+    has_type,
+    is_constant,
+    is_expr,
+    is_if,
+    is_let,
+    is_op,
+    is_tuple,
+    is_tuple_get_item,
+    is_var,
+    rewrite,
+    wildcard,
+)
+from compiler.relay.interpreter import Interpreter
+
+public: Any = relay
+nn = public.nn
+add = public.add
+
+X, W = relay.var("x", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+B, Y, Z = relay.var("b", shape=(4,)), relay.var("y", shape=(2,)), relay.var("z", shape=(2,))
+CONV = nn.conv2d(X, W)
+BIAS = nn.bias_add(CONV, B)
+BLOCK = nn.relu(BIAS)
+
+conv = is_op("nn.conv2d")(wildcard(), wildcard())
+block = is_op("nn.relu")(is_op("nn.bias_add")(conv, wildcard()))
+same = wildcard()
+chain = dominates(conv, is_op("nn.relu")(wildcard()), is_op("add")(wildcard(), wildcard()))
+RELU = nn.relu(CONV)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expr", "fits"),
+    [
+        (block, BLOCK, True),
+        (block, BIAS, False),
+        (same + same, add(Y, Y), True),
+        (same + same, add(Y, Z), False),
+        (is_var("y") + is_var("z"), add(Z, Y), True),
+        (is_var("y") - is_var("z"), public.subtract(Z, Y), False),
+        (is_var(), Y, True),
+        (is_constant(), relay.const(1), True),
+        (is_constant() | is_var(), Y, True),
+        (is_constant(), Y, False),
+        (is_expr(relay.const(1.0)), relay.const(1.0), True),
+        (is_op("nn.bias_add")(conv, wildcard()).optional(is_op("nn.relu")), BLOCK, True),
+        (is_op("nn.bias_add")(conv, wildcard()).optional(is_op("nn.relu")), BIAS, True),
+        (conv.has_attr({"groups": 1, "strides": [1, 1]}), CONV, True),
+        (conv.has_attr({"groups": 2}), CONV, False),
+        (wildcard().has_attr({"TOpPattern": 0}), Op.get("nn.relu"), True),
+        (wildcard().has_attr({"TOpPattern": 4}), Op.get("nn.relu"), False),
+        (wildcard().has_attr({"TOpPattern": 0})(None), nn.relu(Y), True),
+        (CallPattern(is_op("nn.conv2d"), None), CONV, True),
+        (is_tuple([is_var("y"), wildcard()]), relay.Tuple((Y, Z)), True),
+        (is_tuple([wildcard()]), relay.Tuple((Y, Z)), False),
+        (is_tuple(None), relay.Tuple((Y,)), True),
+        (is_tuple_get_item(wildcard(), 1), relay.TupleGetItem(relay.Tuple((Y, Z)), 1), True),
+        (is_tuple_get_item(wildcard(), 0), relay.TupleGetItem(relay.Tuple((Y, Z)), 1), False),
+        (is_tuple_get_item(wildcard()), relay.TupleGetItem(relay.Tuple((Y, Z)), 1), True),
+        (is_let(is_var("z"), wildcard(), wildcard()), relay.Let(Z, Y, Z), True),
+        (is_if(is_constant(), wildcard(), wildcard()), relay.If(relay.const(True), Y, Z), True),
+        (FunctionPattern([wildcard(), wildcard()], wildcard() + wildcard()), relay.Function((Y, Z), add(Y, Z)), True),
+        (FunctionPattern([wildcard()], wildcard()), relay.Function((Y, Z), add(Y, Z)), False),
+        (has_type(relay.TensorType((2,))), add(Y, Y), True),
+        (has_type(relay.TensorType((3,))), add(Y, Y), False),
+        (has_shape((1, 4, 6, 6)), CONV, True),
+        (has_shape((1, 4, 6)), CONV, False),
+        (has_dtype("float32", conv), CONV, True),
+        (has_dtype("int8"), CONV, False),
+        (chain, add(RELU, nn.relu(nn.relu(CONV))), True),
+        (chain, add(RELU, Y), True),
+        (chain, add(RELU, CONV), True),
+        (chain, add(RELU, nn.softmax(CONV)), False),
+    ],
+)
+def test_what_fits(pattern: Any, expr: Any, fits: bool) -> None:
+    assert pattern.match(expr) is fits
+
+
+def test_what_fits_becomes_a_function() -> None:
+    found = block.partition(add(BLOCK, BLOCK), {"Composite": "block"})
+    assert str(found).split("\n")[3:] == [
+        "%2 = fn (%FunctionVar_0_0, %FunctionVar_0_1, %FunctionVar_0_2, "
+        'PartitionedFromPattern="nn.conv2d_nn.bias_add_nn.relu_", Composite="block") {',
+        "  %0 = nn.conv2d(%FunctionVar_0_0, %FunctionVar_0_1, padding=[0, 0, 0, 0]);",
+        "  %1 = nn.bias_add(%0, %FunctionVar_0_2);",
+        "  nn.relu(%1)",
+        "};",
+        "%3 = %2(%x, %w, %b);",
+        "add(%3, %3)",
+    ]
+
+
+def test_what_is_used_outside_or_not_wanted_stays() -> None:
+    expr = relay.Tuple((BLOCK, CONV))
+    assert block.partition(expr) is expr
+    assert block.partition(BLOCK, check=lambda found: False) is BLOCK
+
+
+def test_chains_of_any_length_and_named_constants_move_inside() -> None:
+    chained = chain.partition(add(RELU, nn.relu(nn.relu(CONV))))
+    assert chained.op.attrs.PartitionedFromPattern == "nn.conv2d_nn.relu_nn.relu_nn.relu_add_"
+    weight = relay.const(np.ones((4, 3, 3, 3), "float32"))
+    call = nn.conv2d(X, weight)
+    assert len(is_op("nn.conv2d")(wildcard(), is_constant()).partition(call).args) == 1
+    assert conv.partition(call).args[1] is weight
+
+
+def test_partitioned_graphs_compute_the_same() -> None:
+    rng = np.random.default_rng(3)
+    values = [rng.standard_normal(shape).astype("float32") for shape in [(1, 3, 8, 8), (4, 3, 3, 3), (4,)]]
+    whole = add(BLOCK, nn.relu(add(BLOCK, BIAS)))
+    parts = (is_op("nn.relu")(wildcard() + wildcard())).partition(is_op("nn.bias_add")(conv, same).partition(whole))
+    assert not structural_equal(whole, parts)
+    before, after = (Interpreter().evaluate(relay.Function((X, W, B), e), values) for e in (whole, parts))
+    np.testing.assert_array_equal(before, after)
+
+
+class OneRelu(DFPatternCallback):
+    """``relu(relu(x))`` is ``relu(x)``."""
+
+    def __init__(self, **options: bool) -> None:
+        super().__init__(**options)
+        self.x = wildcard()
+        self.pattern = is_op("nn.relu")(is_op("nn.relu")(self.x))
+
+    def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+        return nn.relu(node_map[self.x][0])
+
+
+class Turn(DFPatternCallback):
+    """The axis of a softmax changes between 0 and 1, for ever if it is let."""
+
+    pattern = is_op("nn.softmax")(wildcard())
+
+    def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+        return nn.softmax(post.args[0], axis=1 - post.attrs.axis)
+
+
+def test_rewriting_goes_on_until_nothing_changes() -> None:
+    value: Any = Y
+    for _ in range(5):
+        value = nn.relu(value)
+    assert structural_equal(rewrite(OneRelu(), value), nn.relu(Y))
+    assert structural_equal(OneRelu().rewrite(nn.softmax(value)), nn.softmax(nn.relu(Y)))
+    assert OneRelu().rewrite(add(Y, Y)) is not None
+
+
+def test_rewriting_once_and_for_ever() -> None:
+    once = rewrite(Turn(rewrite_once=True), nn.softmax(Y, axis=0))
+    assert structural_equal(once, nn.softmax(Y, axis=1))
+    with pytest.raises(ArgumentError, match="still changes after 100 rounds"):
+        rewrite(Turn(), nn.softmax(Y, axis=0))
+
+
+def test_types_are_there_when_a_callback_wants_them() -> None:
+    class Widths(DFPatternCallback):
+        pattern = is_op("nn.relu")(wildcard())
+
+        def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+            return add(post, relay.const(np.zeros(pre.checked_type.concrete_shape, "float32")))
+
+    found = rewrite(Widths(require_type=True, rewrite_once=True), nn.relu(add(Y, Z)))
+    assert found.args[1].data.shape == (2,)
+
+
+def test_wrong_uses_are_named() -> None:
+    with pytest.raises(TVMError, match="no operator is named 'nope'"):
+        is_op("nope")
+    wrong: Any = 3
+    with pytest.raises(ArgumentError, match="pattern: call takes patterns, got int 3"):
+        is_op("nn.relu")(wrong)
