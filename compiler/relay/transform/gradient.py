@@ -8,6 +8,7 @@ from compiler.ir.error import expected
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
 from compiler.relay.expr import Function
+from compiler.relay.inference import infer_expr
 from compiler.relay.transform.first_order_gradient import first_order
 from compiler.relay.transform.higher_order_gradient import higher_order
 
@@ -44,4 +45,6 @@ def gradient(expr: Any, mod: IRModule | None = None, mode: str = "higher_order")
     if not isinstance(func, Function):
         expected("gradient", "expr", "a Function, or the GlobalVar of one in mod", expr)
     with derived_from(func.span):
-        return _MODES[mode](func, mod)
+        result = _MODES[mode](func, mod)
+    infer_expr(result, mod)
+    return result

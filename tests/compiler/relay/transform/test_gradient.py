@@ -46,6 +46,7 @@ def _check(mod: IRModule, args: tuple[Any, ...], mode: str) -> IRModule:
     expected, slopes = run(mod, *args), _slopes(mod, args)
     result = mod.shallow_copy()
     result["main"] = transform.gradient(mod["main"], result, mode)
+    assert result["main"].checked_type.arg_types == mod["main"].checked_type.arg_types
     value, grads = run(infer_module(result), *args)
     assert_same(value, expected)
     for grad, slope in zip(grads, slopes, strict=True):
