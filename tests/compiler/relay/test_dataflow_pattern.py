@@ -98,7 +98,9 @@ def test_what_fits(pattern: Any, expr: Any, fits: bool) -> None:
 
 
 def test_what_fits_becomes_a_function() -> None:
-    found = block.partition(add(BLOCK, BLOCK), {"Composite": "block"})
+    x, w, b = (relay.var(name) for name in "xwb")
+    value = nn.relu(nn.bias_add(nn.conv2d(x, w), b))
+    found = block.partition(add(value, value), {"Composite": "block"})
     assert str(found).split("\n")[3:] == [
         "%2 = fn (%FunctionVar_0_0, %FunctionVar_0_1, %FunctionVar_0_2, "
         'PartitionedFromPattern="nn.conv2d_nn.bias_add_nn.relu_", Composite="block") {',
