@@ -18,23 +18,27 @@ from compiler.runtime.ndarray import NDArray, array
 
 
 def bind_params(module: IRModule, params: Mapping[str, Any]) -> IRModule:
-    """Return a module whose ``main`` has constants in place of the parameters that are given by name.
+    """Return a module in whose ``main`` some parameters are known; see :func:`bind_params_by_name`."""
+    gvar = module.get_global_var("main")
+    return module.with_functions({**module.functions, gvar: bind_params_by_name(module[gvar], params)})
 
-    Names that ``main`` does not have are left out, as in TVM.
+
+def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
+    """Return a function with constants in place of the parameters that are given by name.
+
+    Names that the function does not have are left out, as in TVM.
 
     Raises
     ------
     ArgumentError
         If a value does not have the type of its parameter.
     """
-    main = module["main"]
-    given = {v: _constant(v, params[v.name_hint]) for v in main.params if v.name_hint in params}
+    given = {v: _constant(v, params[v.name_hint]) for v in func.params if v.name_hint in params}
     if not given:
-        return module
-    gvar = module.get_global_var("main")
-    with derived_from(main.span):
-        bound = _Bind(given).visit(main)
-    return module.with_functions({**module.functions, gvar: bound})
+        return func
+    with derived_from(func.span):
+        bound: Function = _Bind(given).visit(func)
+        return bound
 
 
 class _Bind(ExprMutator):

@@ -57,10 +57,12 @@ from compiler.relay.ty import (
 
 _HIGHER = {
     "build": ("compiler.driver.relay_build", "build"),
+    "build_module": ("compiler.driver.relay_build_module", None),
     "create_executor": ("compiler.driver.relay_executor", "create_executor"),
     "load_param_dict": ("compiler.runtime.params", "load_param_dict"),
     "save_param_dict": ("compiler.runtime.params", "save_param_dict"),
     "frontend": ("compiler.relay.frontend", None),
+    "optimize": ("compiler.driver.relay_build_module", "optimize"),
     "prelude": ("compiler.relay.prelude", None),
     "Prelude": ("compiler.relay.prelude", "Prelude"),
     "ScopeBuilder": ("compiler.relay.scope_builder", "ScopeBuilder"),

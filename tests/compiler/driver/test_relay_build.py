@@ -18,6 +18,7 @@ from compiler.driver import relay_kernels
 from compiler.ir.error import ArgumentError, TargetError
 from compiler.ir.events import Observer, watching
 from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
 from compiler.relay.operator import OpPattern
 
 RNG = np.random.default_rng(7)
@@ -267,6 +268,25 @@ def test_results_of_other_shapes_and_types_share_memory() -> None:
     wanted = [np.maximum(data, 0) * 2, -data.reshape(3, 4), -data, ~bits, (-data).sum(), data]
     for value, expected in zip(got, wanted, strict=True):
         np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+def test_optimising_without_building() -> None:
+    module, params = mlp()
+    optimised, left = relay.optimize(module, "llvm", params)
+    assert [p.name_hint for p in optimised["main"].params] == ["x"]
+    assert left == {}
+    assert optimised["main"].body.op.attrs.Primitive == 1
+    bound = relay.build_module.bind_params_by_name(module["main"], {"w2": params["w2"], "other": 3})
+    assert [p.name_hint for p in bound.params] == ["x", "w1"]
+
+
+def test_highest_level_computes_the_same() -> None:
+    module, params = mlp()
+    x = normal(3, 20)
+    with PassContext(opt_level=4):
+        lib = relay.build(module, "llvm", params=params)
+    expected = softmax(np.maximum(x @ params["w1"].T, 0) @ params["w2"].T)
+    np.testing.assert_allclose(execute(lib, x=x)[0], expected, rtol=1e-4)
 
 
 def test_parameter_of_another_shape_is_refused() -> None:

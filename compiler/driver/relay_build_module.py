@@ -1,0 +1,45 @@
+"""Building under the names of ``tvm.relay.build_module``, and optimising without building."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.driver.relay_build import as_module, build, build_target
+from compiler.driver.relay_executor import create_executor
+from compiler.driver.relay_params import bind_params, bind_params_by_name
+from compiler.ir.module import IRModule
+from compiler.relay.expr import Function
+from compiler.relay.transform import pipeline
+from compiler.runtime.ndarray import NDArray, array
+from compiler.target.target import Target
+
+__all__ = ["bind_params_by_name", "build", "create_executor", "optimize"]
+
+
+def optimize(
+    mod: IRModule | Function,
+    target: str | Target | Mapping[Any, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Run the passes of :func:`build` over a graph, without making kernels of the result.
+
+    Parameters
+    ----------
+    mod : IRModule or Function
+    target : str or Target, optional
+        Decides what layouts are liked; the current one, else this machine's when left out.
+    params : mapping of str to array, optional
+        Parameters of ``main`` whose values are known.
+
+    Returns
+    -------
+    IRModule
+    dict of str to NDArray
+        The parameters that ``main`` still has.
+    """
+    module = bind_params(as_module("relay.optimize", mod), params or {})
+    module = pipeline.optimize(module, build_target(target))
+    left = {p.name_hint for p in module["main"].params}
+    values = {name: value for name, value in (params or {}).items() if name in left}
+    return module, {n: v if isinstance(v, NDArray) else array(v) for n, v in values.items()}
