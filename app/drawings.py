@@ -6,14 +6,16 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graph_folding import Folding, fold
-from app.graph_layout import NODE_HEIGHT, SMALL_LETTER, Layout, Place, lay_out, second_lines
+from app.graph_layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Place, lay_out, second_lines
 
 DRAWINGS_KEPT_NODES = 60_000
 """How many nodes of drawings a process remembers; the oldest go first."""
+BAND_LAYERS = 8
+"""Layers that are drawn, or left out, together."""
 LABEL_MOST = 30
 """Letters of a label that fit into the widest box."""
 
@@ -148,6 +150,31 @@ class DrawnGraph:
             label = edge.type.partition(" float32")[0] if fresh else ""
             drawn.append(DrawnEdge(edge, edge_path(route), label, x + 5, y + NODE_HEIGHT / 2 + 12))
         return drawn
+
+    @property
+    def bands(self) -> list[Band]:
+        """The drawing cut into stretches of layers: what is out of sight need not be drawn."""
+        height = BAND_LAYERS * LAYER_HEIGHT
+        count = int(self.layout.height // height) + 1
+        bands = [Band(index * height, (index + 1) * height) for index in range(count)]
+        for node in self.nodes:
+            bands[int(node.place.y // height)].nodes.append(node)
+        for edge, route in zip(self.edges, self.layout.routes, strict=True):
+            band = bands[int(route[0][1] // height)]
+            band.edges.append(edge)
+            band.bottom = max(band.bottom, route[-1][1])
+        return bands
+
+
+@dataclass
+class Band:
+    """Some layers of a drawn graph: the nodes in them, and the edges that begin in them."""
+
+    top: float
+    bottom: float
+    """As far as its edges reach."""
+    nodes: list[DrawnNode] = field(default_factory=list)
+    edges: list[DrawnEdge] = field(default_factory=list)
 
 
 def edge_path(route: Sequence[tuple[float, float]]) -> str:

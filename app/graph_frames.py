@@ -33,7 +33,7 @@ class Frame:
 
 
 def frames(members: Sequence[Member], node_height: float, layer_height: float, margin: float) -> list[Frame]:
-    """Return the frame of each group: a rectangle where nothing else stands in it, else in steps along its nodes.
+    """Return the frame of each group: a rectangle, but for what else stands there.
 
     Parameters
     ----------
@@ -68,16 +68,14 @@ def _sides(inside: Sequence[Member], layers: dict[int, list[Member]], margin: fl
     left, right = min(m.left for m in inside) - margin, max(m.right for m in inside) + margin
     name = inside[0].group
     first, last = min(m.layer for m in inside), max(m.layer for m in inside)
-    strangers = (m for layer in range(first, last + 1) for m in layers.get(layer, ()) if m.group != name)
-    if not any(m.left < right and m.right > left for m in strangers):
-        return [(left, right)] * (last - first + 1)
     sides: list[tuple[float, float]] = []
     for layer in range(first, last + 1):
         mine = [m for m in layers.get(layer, ()) if m.group == name]
-        if mine:
-            sides.append((min(m.left for m in mine) - margin, max(m.right for m in mine) + margin))
-        else:
-            sides.append(sides[-1])
+        begin = min((m.left for m in mine), default=(left + right) / 2)
+        strangers = [m for m in layers.get(layer, ()) if m.group != name]
+        before = [m.right + margin for m in strangers if m.left <= begin]
+        after = [m.left - margin for m in strangers if m.left > begin]
+        sides.append((max([left, *before]), min([right, *after])))
     return sides
 
 

@@ -243,6 +243,17 @@ def _place(rows: list[list[_Item]], lines: list[_Line]) -> None:
         line.target = median([item.x for item in line.items])
     for row in rows:
         _separate(row)
+    _close_gaps([item for row in rows for item in row])
+
+
+def _close_gaps(items: list[_Item]) -> None:
+    """Move together what stands apart with nothing in between, in no layer: the trace of what went away."""
+    moved, reached = 0.0, float("inf")
+    for item in sorted(items, key=lambda item: item.x - item.width / 2):
+        left, right = item.x - item.width / 2, item.x + item.width / 2
+        moved += max(0.0, left - reached - 2 * GAP)
+        reached = right if reached == float("inf") else max(reached, right)
+        item.x -= moved
 
 
 def _line_of(item: _Item) -> _Line:

@@ -9,6 +9,7 @@ const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units
 let shown = ""; // key and folding of what is drawn
 let cursor = -1;
 let found = [];
+let bands = [];
 
 export function startGraph() {
   const body = $("#body-drawing");
@@ -21,7 +22,7 @@ export function startGraph() {
   document.addEventListener("keydown", (event) => { if (event.target.id === "graph-search" && event.key === "Enter") next(); });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[data-zoom]");
-    if (button) ({ in: () => zoom(ZOOM), out: () => zoom(1 / ZOOM), fit }[button.dataset.zoom])();
+    if (button) ({ in: () => zoom(ZOOM), out: () => zoom(1 / ZOOM), fit: () => fit(true) }[button.dataset.zoom])();
   });
   body.addEventListener("wheel", wheel, { passive: false });
   body.addEventListener("pointerdown", drag);
@@ -44,6 +45,7 @@ async function load() {
   if (!answer.ok) { toast("This drawing is no longer kept; compile again to see it"); return; }
   const first = !$("#graph");
   body.innerHTML = await answer.text();
+  bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
   body.dataset.folding = folding;
   cursor = -1;
   if (first || body.dataset.folded !== folding) fit(); else place();
@@ -62,20 +64,24 @@ function place() {
   if (!graph || !body.clientWidth) return;
   graph.setAttribute("viewBox", `${view.x} ${view.y} ${body.clientWidth / view.scale} ${body.clientHeight / view.scale}`);
   graph.classList.toggle("far", view.scale < 0.45);
+  // A large graph moves smoothly when only what is in sight is drawn.
+  const bottom = view.y + body.clientHeight / view.scale;
+  for (const band of bands) band.node.toggleAttribute("hidden", band.top > bottom || band.bottom < view.y);
   view.placed = true;
 }
 
-/** From the top, where data comes in, at a size that can be read; the second time the whole. */
-function fit() {
+/** From the top, where data comes in, at a size that can be read; asked for once more, the whole. */
+function fit(again = false) {
   const body = $("#body-drawing");
   if (!svg() || !body.clientWidth) return;
   const { width, height } = size();
   const whole = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
   const readable = Math.max(whole, Math.min(1, Math.max(body.clientWidth / width, READABLE)));
-  const begin = { scale: readable, x: (width - body.clientWidth / readable) / 2, y: 0 };
+  const top = middleOf(nodes()[0]).y - 40;
+  const begin = { scale: readable, x: (width - body.clientWidth / readable) / 2, y: top };
   if (width * readable > body.clientWidth) begin.x = middleOf(nodes()[0]).x - body.clientWidth / readable / 2;
-  const there = Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y) < 1e-3;
-  Object.assign(view, there ? { scale: whole, x: (width - body.clientWidth / whole) / 2 } : begin);
+  const there = again && Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y - top) < 1e-3;
+  Object.assign(view, there ? { scale: whole, x: (width - body.clientWidth / whole) / 2, y: 0 } : begin);
   place();
 }
 
@@ -168,7 +174,7 @@ const KEYS = {
   ArrowLeft: () => pan(-STEP, 0), ArrowRight: () => pan(STEP, 0),
   PageDown: () => pan(0, $("#body-drawing").clientHeight * 0.8), PageUp: () => pan(0, -$("#body-drawing").clientHeight * 0.8),
   Home: () => go(0), End: () => go(Infinity),
-  "+": () => zoom(ZOOM), "=": () => zoom(ZOOM), "-": () => zoom(1 / ZOOM), "0": fit, n: next,
+  "+": () => zoom(ZOOM), "=": () => zoom(ZOOM), "-": () => zoom(1 / ZOOM), "0": () => fit(true), n: next,
   Enter: () => nodes()[cursor]?.dispatchEvent(new MouseEvent("click", { bubbles: true })),
 };
 

@@ -169,6 +169,7 @@ function gutter(name, direction, before, after) {
 
 /** Bring a pane forward and put the focus into it. */
 function showPane(pane) {
+  if (narrow.matches && levelOf(pane) !== level()) setLevel(levelOf(pane));
   for (const section of $$(".pane")) section.classList.toggle("shown", section.dataset.pane === pane);
   for (const tab of $$("#tabs button")) tab.setAttribute("aria-current", String(tab.dataset.tab === pane));
   remember("tab", pane);
