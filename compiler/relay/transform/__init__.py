@@ -4,7 +4,11 @@ from compiler.relay.transform.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleAxis
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
-from compiler.relay.transform.combine_parallel import CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul
+from compiler.relay.transform.combine_parallel import (
+    CombineParallelBatchMatmul,
+    CombineParallelConv2D,
+    CombineParallelDense,
+)
 from compiler.relay.transform.convert_layout import ConvertLayout
 from compiler.relay.transform.dead_code_elimination import DeadCodeElimination
 from compiler.relay.transform.defuse_ops import DefuseOps
@@ -22,6 +26,7 @@ from compiler.relay.transform.gradient import gradient
 from compiler.relay.transform.infer_type import InferType, InferTypeLocal
 from compiler.relay.transform.inline import Inline
 from compiler.relay.transform.lambda_lift import LambdaLift
+from compiler.relay.transform.merge_composite import MergeComposite
 from compiler.relay.transform.partial_evaluate import PartialEvaluate
 from compiler.relay.transform.pipeline import build_passes, optimization_passes, optimize
 from compiler.relay.transform.remove_unused_functions import RemoveUnusedFunctions
@@ -57,6 +62,7 @@ __all__ = [
     "InferTypeLocal",
     "Inline",
     "LambdaLift",
+    "MergeComposite",
     "PartialEvaluate",
     "RemoveUnusedFunctions",
     "SimplifyExpr",

@@ -147,3 +147,39 @@ def test_batched_products_are_one() -> None:
 def test_a_number_of_branches_that_is_none() -> None:
     with pytest.raises(TVMError, match="CombineParallelDense: min_num_branches must be an int of at least 2, got 1"):
         transform.CombineParallelDense(1)
+
+
+# MergeComposite
+
+
+def _conv_relu() -> Any:
+    pattern = relay.dataflow_pattern
+    conv = pattern.is_op("nn.conv2d")(pattern.wildcard(), pattern.wildcard())
+    return pattern.is_op("nn.relu")(conv), conv
+
+
+def _composites(body: Any) -> list[str]:
+    functions = [e for e in relay.analysis.post_order(body) if isinstance(e, relay.Function)]
+    return [f.attrs["Composite"] for f in functions]
+
+
+def test_parts_that_patterns_know_become_functions() -> None:
+    both, conv = _conv_relu()
+    y = relay.nn.relu(relay.nn.conv2d(x(1, 4, 6, 6), relay.var("a", shape=(4, 4, 3, 3))))
+    out = relay.nn.conv2d(y, relay.var("b", shape=(4, 4, 3, 3)))
+    body = after(out, transform.MergeComposite([("dnn.conv_relu", both), ("dnn.conv", conv)]))
+    assert sorted(_composites(body)) == ["dnn.conv", "dnn.conv_relu"]
+    assert shown(body).count("{") == 2
+    same_results(out, transform.MergeComposite([("dnn.conv_relu", both), ("dnn.conv", conv)]))
+
+
+def test_a_check_decides_about_a_match() -> None:
+    both, _ = _conv_relu()
+    out = relay.nn.relu(relay.nn.conv2d(x(1, 4, 6, 6), relay.var("a", shape=(4, 4, 3, 3)), strides=2))
+    table = [("dnn.conv_relu", both, lambda found: found.args[0].attrs.strides == (1, 1))]
+    assert _composites(after(out, transform.MergeComposite(table))) == []
+
+
+def test_a_table_of_something_else() -> None:
+    with pytest.raises(TVMError, match="MergeComposite: expected"):
+        transform.MergeComposite([("name", "pattern")])
