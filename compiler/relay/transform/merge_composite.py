@@ -1,0 +1,67 @@
+"""MergeComposite: parts of graphs that an external compiler knows as one operator become functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext, PassInfo
+from compiler.relay.analysis import post_order
+from compiler.relay.dataflow_pattern import DFPattern
+from compiler.relay.expr import Function
+from compiler.relay.transform.function_pass import FunctionPass
+
+Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
+
+
+def MergeComposite(pattern_table: Sequence[Entry]) -> FunctionPass:
+    """Return the pass that makes a function of each part of a graph that a pattern matches, and calls it there::
+
+        nn.relu(nn.conv2d(%x, %w))
+        fn (%a, %b, Composite="dnn.conv_relu") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
+
+    Parameters
+    ----------
+    pattern_table : sequence of (str, DFPattern) or (str, DFPattern, callable)
+        Names, what they stand for, and optionally whether an expression that matches is wanted; earlier ones first.
+
+    Raises
+    ------
+    ArgumentError
+        If an entry is something else.
+    """
+    entries = [_checked(entry) for entry in pattern_table]
+
+    def merge(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+        for name, pattern, check in entries:
+            taken = _inside_composites(func)
+            free = partial(_wanted, check, taken)
+            func = pattern.partition(func, attrs={"Composite": name}, check=free)
+        return func
+
+    return FunctionPass(merge, PassInfo(0, "MergeComposite", ("InferType",)))
+
+
+def _checked(entry: Any) -> tuple[str, DFPattern, Callable[[Any], bool]]:
+    parts = tuple(entry) if isinstance(entry, (tuple, list)) else ()
+    fits = len(parts) in (2, 3) and isinstance(parts[0], str) and isinstance(parts[1], DFPattern)
+    if not fits or not all(callable(check) for check in parts[2:]):
+        raise ArgumentError(f"MergeComposite: expected (name, pattern) or (name, pattern, check), got {show(entry)}")
+    return (*parts, _always) if len(parts) == 2 else parts
+
+
+def _inside_composites(func: Function) -> set[Any]:
+    """Return the expressions that belong to functions made already."""
+    made = [e for e in post_order(func) if isinstance(e, Function) and "Composite" in e.attrs]
+    return {part for composite in made for part in post_order(composite.body)}
+
+
+def _wanted(check: Callable[[Any], bool], taken: set[Any], expr: Any) -> bool:
+    return expr not in taken and bool(check(expr))
+
+
+def _always(expr: Any) -> bool:
+    return True
