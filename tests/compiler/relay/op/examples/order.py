@@ -44,6 +44,8 @@ EXAMPLES: dict[str, list[Example]] = {
         Example(lambda x: relay.cumsum(x, 1), [_X], np.cumsum(_X, 1)),
         Example(lambda x: relay.cumsum(x, 1, exclusive=True), [_A], [[0, 0, 1, 3], [0, 4, 9, 15], [0, 8, 17, 27]]),
         Example(relay.cumsum, [_A], np.cumsum(_A)),
+        Example(lambda x: relay.cumsum(x, 1), [ints(2, 1030, 3)], np.cumsum(ints(2, 1030, 3), 1)),
+        Example(lambda x: relay.cumsum(x, 0, exclusive=True), [ints(1024)], np.cumsum(ints(1024)) - ints(1024)),
         Example(lambda x: relay.cumsum(x, 0, "int32"), [ints(9, low=90, high=120, dtype="int8")]),
     ],
     "cumprod": [
