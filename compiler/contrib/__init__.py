@@ -10,6 +10,7 @@ from compiler.ir.error import unknown_name
 _ELSEWHERE = {
     "debugger": "compiler.contrib.debugger",
     "graph_executor": "compiler.runtime.graph_executor",
+    "relay_viz": "compiler.contrib.relay_viz",
 }
 
 
