@@ -29,7 +29,7 @@ def test_every_expression_is_a_node_and_every_use_an_edge(tmp_path: Path) -> Non
     found = RelayVisualizer(network(), {"w": None}).render(str(tmp_path / "net"))
     assert found == str(tmp_path / "net.dot")
     text = Path(found).read_text()
-    nodes = dict(re.findall(r'(n\d+) \[label="([^"]*)', text))
+    nodes = dict(re.findall(r'^ +(n\d+) \[label="([^"]*)', text, re.MULTILINE))
     edges = [(nodes[a], nodes[b], t) for a, b, t in re.findall(r'(n\d+) -> (n\d+) \[label="([^"]*)"', text)]
     assert edges == [
         ("%p", "nn.relu", "Tensor[(1, 3), float32]"),
