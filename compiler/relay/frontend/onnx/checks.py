@@ -25,10 +25,19 @@ def check_node(node: Any, domain: str, opset: int) -> None:
         return
     _check_count("inputs", len(node.input), schema.min_input, schema.max_input)
     _check_count("outputs", len(node.output), schema.min_output, schema.max_output)
+    _check_given(node, schema.inputs)
     for attr in node.attribute:
         known = schema.attributes.get(attr.name)
         if known is not None and not attr.ref_attr_name and attr.type != int(known.type.value):
             raise ModelError(f"attribute {attr.name!r} must be of kind {known.type.name}, got {_KIND(attr.type)}")
+
+
+def _check_given(node: Any, formal: Any) -> None:
+    """Only optional inputs may be left out."""
+    for i, name in enumerate(node.input):
+        declared = formal[min(i, len(formal) - 1)]
+        if not name and declared.option != onnx.defs.OpSchema.FormalParameterOption.Optional:
+            raise ModelError(f"input {i} ({declared.name}) must be given")
 
 
 def _check_count(what: str, got: int, least: int, most: int) -> None:
