@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.module import IRModule
-from compiler.ir.transform import Pass
+from compiler.ir.transform import Pass, register_config_option
 from compiler.relay.transform.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
@@ -23,6 +23,11 @@ from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
 from compiler.target.target import Target
+
+# Schedules found by searching are taken from a log of searches; there is none yet, and operators without an entry get
+# their usual schedule with and without these options, as in TVM.
+register_config_option("relay.backend.use_auto_scheduler", bool)
+register_config_option("relay.backend.use_meta_schedule", bool)
 
 
 def optimization_passes(target: Target) -> list[Pass]:

@@ -147,3 +147,10 @@ def test_passes_can_be_disabled_and_watched() -> None:
     assert kernels(done["main"].body) == {"nn.conv2d multiply add nn.relu add"}
     assert "FuseOps" in names.found
     assert not {"AlterOpLayout", "FoldScaleAxis", "BackwardFoldScaleAxis"} & set(names.found)
+
+
+def test_options_of_lessons_are_known() -> None:
+    config = {"relay.FuseOps.max_depth": 5, "relay.backend.use_auto_scheduler": True}
+    with PassContext(opt_level=3, config=config, disabled_pass=["AlterOpLayout"]):
+        done = transform.optimize(module_of(block()), "llvm")
+    assert kernels(done["main"].body) == {"nn.conv2d add nn.relu add"}
