@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
+from compiler.ir.origin import derived_from, listening
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
@@ -15,7 +15,7 @@ from compiler.relay.op.dynamic import STATIC_ARGUMENTS, STATIC_FORMS
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_binding import with_operands
+from compiler.relay.transform.let_binding import replaced, with_operands
 from compiler.relay.transform.rewriter import typed
 
 
@@ -70,7 +70,7 @@ class _Static:
         deciding = [self._value(e.args[i]) for i in STATIC_ARGUMENTS[e.op.name]]
         if any(not isinstance(found, Constant) for found in deciding):
             return e
-        return STATIC_FORMS[e.op.name](e, [found.value for found in deciding])
+        return replaced(e, STATIC_FORMS[e.op.name](e, [found.value for found in deciding]))
 
     def _let(self, let: Let) -> Any:
         changes = {"var": self._new.get(let.var, let.var), "value": self._new[let.value], "body": self._new[let.body]}
@@ -120,7 +120,8 @@ class _Static:
 
 
 def _folded(call: Call, args: list[Any]) -> Any:
-    found = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
+    with listening(lambda before, after: None):  # it is no part of the program
+        found = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
     return None if isinstance(found, Call) else found
 
 

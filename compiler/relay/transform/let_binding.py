@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
+from compiler.ir.origin import ambient, derived_from
 from compiler.relay.adt import Match
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
 from compiler.relay.expr import (
@@ -104,6 +104,17 @@ def with_operands(expr: Any, new: Sequence[Any]) -> Any:
     old = scoped_operands(expr)
     if not old or all(a is b for a, b in zip(old, new, strict=True)):
         return expr
+    return replaced(expr, _rebuilt(expr, new))
+
+
+def replaced(before: Any, after: Any) -> Any:
+    """Tell whoever listens to rewrites of one, as mutators do, and return what came of it."""
+    if after is not before and ambient.listener is not None:
+        ambient.listener(before, after)
+    return after
+
+
+def _rebuilt(expr: Any, new: Sequence[Any]) -> Any:
     match expr:
         case Call():
             op, args = (expr.op, new) if len(new) == len(expr.args) else (new[0], new[1:])

@@ -8,6 +8,7 @@ import numpy as np
 
 import compiler.relay
 from compiler.ir import IRModule
+from compiler.ir.origin import DerivationLog, listening
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call
@@ -42,6 +43,20 @@ def test_a_shape_that_is_computed_from_a_shape() -> None:
     turned = relay.reverse(relay.shape_of(x), axis=0)
     done = _check(relay.Function([x], relay.reshape(relay.exp(x), turned)), TensorType((6, 2)), X)
     assert _operators(done) == {"reshape", "exp"}
+
+
+def test_whoever_listens_hears_of_each_replacement() -> None:
+    x = relay.var("x", shape=(2, 6))
+    dynamic = relay.reshape(relay.exp(x), relay.reverse(relay.shape_of(x), axis=0))
+    mod = infer_module(IRModule.from_expr(relay.Function([x], relay.tanh(dynamic))))
+    log = DerivationLog()
+    with listening(log):
+        done = transform.DynamicToStatic()(mod)
+    assert [(d.before, d.after.op.name) for d in log.entries] == [
+        (dynamic, "reshape"),
+        (mod["main"].body, "tanh"),
+    ]
+    assert log.entries[-1].after is done["main"].body
 
 
 def test_one_replacement_decides_the_next() -> None:
