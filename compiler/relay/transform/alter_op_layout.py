@@ -15,7 +15,9 @@ from compiler.target.target import Target
 
 
 def AlterOpLayout(target: Target | None = None) -> FunctionPass:
-    """Return the pass that lets each operator choose its layout, such as channels in blocks as wide as a vector::
+    """Lets each operator choose its layout, such as channels in blocks as wide as a vector.
+
+    For example::
 
         nn.conv2d(%x, %w)       ->   %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW8c");
                                      %1 = layout_transform(%w, src_layout="OIHW", dst_layout="OIHW8i8o");

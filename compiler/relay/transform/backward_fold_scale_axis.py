@@ -34,7 +34,9 @@ from compiler.relay.transform.scale_axis import (
 
 
 def BackwardFoldScaleAxis() -> FunctionPass:
-    """Return the pass that multiplies weights instead of what convolutions and matrix products make with them::
+    """Multiplies weights instead of what convolutions and matrix products make with them.
+
+    For example::
 
         multiply(nn.conv2d(%x, %w), %s)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
 

@@ -14,7 +14,7 @@ from compiler.relay.transform.rewriter import GraphMutator, op_name, relay_op, t
 
 
 def CanonicalizeCast() -> FunctionPass:
-    """Return the pass that gives each user of a widening cast a cast of its own.
+    """Gives each user of a widening cast a cast of its own.
 
     A cast that several kernels share is a kernel with a wide result in memory; copies are fused into the users, which
     then read the narrow value::

@@ -11,7 +11,9 @@ from compiler.relay.transform.rewriter import GraphMutator, along_axis, call_op,
 
 
 def CanonicalizeOps() -> FunctionPass:
-    """Return the pass that writes the addition of a bias as a plain addition, which more passes know::
+    """Writes the addition of a bias as a plain addition, which more passes know.
+
+    For example::
 
     nn.bias_add(%x, %b)     ->        add(%x, expand_dims(%b, axis=1, num_newaxis=2))
     """

@@ -26,7 +26,9 @@ from compiler.topi.layout import layout
 
 
 def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionPass:
-    """Return the pass that computes convolutions of the same data as one, with all output channels::
+    """Computes convolutions of the same data as one, with all output channels.
+
+    For example::
 
         nn.conv2d(%x, %a); nn.conv2d(%x, %b); nn.conv2d(%x, %c)
         %0 = nn.conv2d(%x, concatenate((%a, %b, %c)));
@@ -41,7 +43,7 @@ def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionPass:
 
 
 def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> FunctionPass:
-    """Return the pass that computes products of the same rows with several weights as one.
+    """Computes products of the same rows with several weights as one.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Fu
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> FunctionPass:
-    """Return the pass that computes batched products of the same left sides as one, its right sides side by side.
+    """Computes batched products of the same left sides as one, its right sides side by side.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _DEFAULT = "default"
 
 
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionPass:
-    """Return the pass that brings operators into given layouts, and the rest of the graph with them.
+    """Brings operators into given layouts, and the rest of the graph with them.
 
     Parameters
     ----------

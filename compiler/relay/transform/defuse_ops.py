@@ -11,7 +11,9 @@ from compiler.relay.transform.rewriter import GraphMutator, is_primitive, mutato
 
 
 def DefuseOps() -> FunctionPass:
-    """Return the pass that puts the bodies of kernels where they are called::
+    """Puts the bodies of kernels where they are called.
+
+    For example::
 
     fn (%p0, Primitive=1) { nn.relu(exp(%p0)) }(%x)       ->        nn.relu(exp(%x))
     """

@@ -14,7 +14,9 @@ _SMALL = 64
 
 
 def EliminateCommonSubexpr(fskip: Callable[[Any], bool] | None = None) -> FunctionPass:
-    """Return the pass that keeps one of several calls of the same operator on the same operands::
+    """Keeps one of several calls of the same operator on the same operands.
+
+    For example::
 
         %0 = nn.relu(%x);
         %1 = nn.relu(%x);

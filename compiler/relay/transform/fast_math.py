@@ -15,7 +15,7 @@ _FAST = {"exp": "fast_exp", "tanh": "fast_tanh", "erf": "fast_erf", "nn.softmax"
 
 
 def FastMath() -> FunctionPass:
-    """Return the pass that replaces ``exp``, ``tanh``, ``erf`` and ``nn.softmax`` of ``float32`` by approximations.
+    """Replaces ``exp``, ``tanh``, ``erf`` and ``nn.softmax`` of ``float32`` by approximations.
 
     They are right to a few units in the last places instead of to the last one, and free of branches::
 

@@ -21,7 +21,9 @@ _GROWTH = 2
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionPass:
-    """Return the pass that evaluates operators whose operands are constants, and takes decided branches::
+    """Evaluates operators whose operands are constants, and takes decided branches.
+
+    For example::
 
         %0 = add(1f, 2f);
         multiply(%x, %0)        ->        multiply(%x, 3f)

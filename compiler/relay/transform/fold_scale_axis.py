@@ -9,7 +9,7 @@ from compiler.relay.transform.forward_fold_scale_axis import ForwardFoldScaleAxi
 
 
 def FoldScaleAxis() -> Sequential:
-    """Return the passes that put scales into weights, those of results first, and compute the new weights.
+    """Puts scales of channels into weights, those of results first, and computes the new weights.
 
     After :func:`SimplifyInference` this makes a batch normalisation behind a convolution disappear: its factors go into
     the weights, and what is left of it is the addition of a bias.

@@ -24,7 +24,9 @@ from compiler.relay.transform.scale_axis import (
 
 
 def ForwardFoldScaleAxis() -> FunctionPass:
-    """Return the pass that multiplies weights instead of the data of convolutions and matrix products::
+    """Multiplies weights instead of the data of convolutions and matrix products.
+
+    For example::
 
         nn.conv2d(multiply(%x, %s), %w)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
 

@@ -27,7 +27,7 @@ _DEFAULT_DEPTH = 256
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionPass:
-    """Return the pass that gathers operators into kernels: functions with the attribute ``Primitive``.
+    """Gathers operators into kernels: functions with the attribute ``Primitive``.
 
     An intermediate result of a kernel needs no memory, and each kernel is launched once::
 

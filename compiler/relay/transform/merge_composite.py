@@ -18,7 +18,9 @@ Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
 
 
 def MergeComposite(pattern_table: Sequence[Entry]) -> FunctionPass:
-    """Return the pass that makes a function of each part of a graph that a pattern matches, and calls it there::
+    """Makes a function of each part of a graph that a pattern matches, and calls it there.
+
+    For example::
 
         nn.relu(nn.conv2d(%x, %w))
         fn (%a, %b, Composite="dnn.conv_relu") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)

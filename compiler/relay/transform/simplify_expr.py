@@ -16,7 +16,9 @@ _ENOUGH = 100
 
 
 def SimplifyExpr(rules: Sequence[Rule] = RULES) -> FunctionPass:
-    """Return the pass that applies rules such as these until none fits::
+    """Rewrites expressions by rules that say the same with fewer operators, until none fits.
+
+    Such as these::
 
         reshape(reshape(%x, a), b)      ->   reshape(%x, b)
         transpose(transpose(%x, p), q)  ->   transpose(%x, p[q])

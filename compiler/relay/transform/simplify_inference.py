@@ -21,7 +21,7 @@ from compiler.relay.transform.rewriter import (
 
 
 def SimplifyInference() -> FunctionPass:
-    """Return the pass that replaces normalisations by arithmetic that other passes understand, and drops dropout.
+    """Replaces normalisations by arithmetic that other passes understand, and drops dropout.
 
     The statistics of a batch normalisation are known when a model runs, so it is one multiplication and one addition::
 
