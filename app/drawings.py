@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graph_folding import Folding, fold
 from app.graph_layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Place, lay_out, second_lines
+from app.rendering import STEPS_MOST
 
 DRAWINGS_KEPT_NODES = 60_000
 """How many nodes of drawings a process remembers; the oldest go first."""
+NODES_MOST, EDGES_MOST = 4_000, 20_000
+"""Of a drawing that is drawn; larger ones are not kept."""
 BAND_LAYERS = 8
 """Layers that are drawn, or left out, together."""
 LABEL_MOST = 30
@@ -41,11 +44,13 @@ class Drawings:
         """Remember the drawings of an answer, and in which order its passes made them."""
         with self._lock:
             for unit in answer.units:
-                keys = [step.drawing for step in unit.steps if step.drawing in answer.drawings]
+                keys = [step.drawing for step in unit.steps[:STEPS_MOST] if step.drawing in answer.drawings]
                 for earlier, later in itertools.pairwise(keys):
                     if earlier != later and earlier is not None and later is not None:
                         self._order.setdefault(later, earlier)
             for key, drawing in answer.drawings.items():
+                if not 0 < len(drawing.nodes) <= NODES_MOST or len(drawing.edges) > EDGES_MOST:
+                    continue
                 if key not in self._drawings:
                     self._drawings[key] = drawing
                     self._nodes += len(drawing.nodes)

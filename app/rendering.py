@@ -240,7 +240,10 @@ class Page:
 
 
 UNITS_MOST, STEPS_MOST, STAGES_MOST, LOOPS_MOST, PIECES_MOST, PROBLEMS_MOST = 200, 1_000, 100, 100, 1_000, 50
+KERNELS_MOST, OPERATORS_MOST, SENTENCES_MOST = 400, 300, 10
 """How many of each a page draws; honest scripts stay far below."""
+SCRIPT_MOST = 20_000
+"""Letters of a kernel's own script."""
 
 
 def trimmed(answer: Answer) -> Answer:
@@ -252,6 +255,8 @@ def trimmed(answer: Answer) -> Answer:
             schedule=[
                 msgspec.structs.replace(stage, loops=stage.loops[:LOOPS_MOST]) for stage in unit.schedule[:STAGES_MOST]
             ],
+            kernels=[_trimmed_kernel(kernel) for kernel in unit.kernels[:KERNELS_MOST]],
+            memory=unit.memory[:SENTENCES_MOST],
         )
         for unit in answer.units[-UNITS_MOST:]
     ]
@@ -261,6 +266,15 @@ def trimmed(answer: Answer) -> Answer:
         console=answer.console[:PIECES_MOST],
         problems=answer.problems[:PROBLEMS_MOST],
         measurements=answer.measurements[-MEASUREMENTS_MOST:],
+    )
+
+
+def _trimmed_kernel(kernel: Kernel) -> Kernel:
+    return msgspec.structs.replace(
+        kernel,
+        operators=kernel.operators[:OPERATORS_MOST],
+        origins=kernel.origins[:OPERATORS_MOST],
+        script=kernel.script if len(kernel.script) <= SCRIPT_MOST else "",
     )
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from app.artifacts import Answer, Console, Kernel, Loop, Measurement, Stage, Step, Unit
 from app.rendering import (
+    KERNELS_MOST,
+    OPERATORS_MOST,
     PREVIOUS,
     STEPS_MOST,
     UNITS_MOST,
@@ -16,6 +18,7 @@ from app.rendering import (
     duration,
     how_measured,
     kernel_rows,
+    operations,
     page,
 )
 from tests.app.fixtures import full_answer, listing
@@ -156,3 +159,23 @@ def test_a_flood_is_cut_before_it_is_drawn() -> None:
     assert len(shown.primitives) == STEPS_MOST
     assert len(shown.unit.schedule) * len(shown.unit.schedule[0].loops) <= 10_000
     assert len(shown.answer.console) <= 1_000
+
+
+def test_a_flood_of_kernels_is_cut_before_it_is_drawn() -> None:
+    kernel = Kernel(name="k", operators=["add"] * 10_000, origins=list(range(10_000)), script="x" * 1_000_000)
+    steps = [Step(group="graph", name="FuseOps")] * 10_000
+    unit = Unit(name="main", kind="graph", steps=steps, kernels=[kernel] * 5_000, memory=["words"] * 5_000)
+    shown = page(Answer(units=[unit]), View())
+    assert shown.graph is not None
+    assert len(shown.graph.steps) == STEPS_MOST
+    assert len(shown.kernels) == KERNELS_MOST
+    assert len(shown.kernel_facts) <= 12
+    assert shown.scripts == {"k": ""}
+    assert len(shown.kernels[0].kernel.operators) == len(shown.kernels[0].kernel.origins) == OPERATORS_MOST
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0"), (800, "800"), (16_400, "16.4 k"), (2.65e8, "265 M"), (3.6e9, "3.6 G")]
+)
+def test_operations_have_a_unit(number: float, text: str) -> None:
+    assert operations(number) == text

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
+from app import create_app
 from app.errors import Damaged, InvalidBody, NotFound, TooLarge
 from app.uploads import Uploads
+from tests.app.fixtures import FixedRunner
 
 
 @pytest.fixture
@@ -50,3 +55,47 @@ def test_damage_does_not_go_unseen(uploads: Uploads, tmp_path: Path) -> None:
     (tmp_path / "uploads" / stored.id).write_bytes(b"wights")
     with pytest.raises(Damaged):
         uploads.read("model.onnx", stored.id)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> FlaskClient:
+    return create_app({"DATA_DIR": tmp_path / "app", "RATE_LIMIT": 0}, FixedRunner()).test_client()
+
+
+def upload(client: FlaskClient, content: bytes) -> TestResponse:
+    return client.post("/api/uploads", data={"file": (io.BytesIO(content), "model.onnx")})
+
+
+def test_the_pages_form_names_uploads_by_hash(client: FlaskClient) -> None:
+    answer = upload(client, b"weights")
+    assert answer.status_code == 201
+    file = answer.get_json()["id"]
+    form = {"script": "x = 1", "uploads": json.dumps({"model.onnx": file})}
+    shown = client.post("/panes", data=form, headers={"HX-Request": "true"})
+    assert shown.status_code == 200
+    assert "compiled in" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("uploads", "status", "words"),
+    [
+        ({"model.onnx": "0" * 64}, 404, "attach it again"),
+        ({"model.onnx": "../../etc/passwd"}, 422, "uploads"),
+        (["model.onnx"], 422, "uploads"),
+    ],
+)
+def test_a_form_with_files_that_are_not_here(client: FlaskClient, uploads: object, status: int, words: str) -> None:
+    form = {"script": "x = 1", "uploads": json.dumps(uploads)}
+    answer = client.post("/panes", data=form, headers={"HX-Request": "true"})
+    assert answer.status_code == status
+    assert words in answer.text
+
+
+def test_a_file_may_have_100_mb(client: FlaskClient) -> None:
+    most = 100 * 1024 * 1024
+    content = bytes(most + 1)
+    assert upload(client, content[:most]).status_code == 201
+    refused = upload(client, content)
+    assert refused.status_code == 413
+    assert refused.get_json()["error"]["message"] == "the file is too large"
+    assert "104,857,600" in refused.get_json()["error"]["expected"]
