@@ -1,7 +1,9 @@
 """A few example calls of every operator, a file for each family."""
 
 from tests.compiler.relay.op.example import Example
-from tests.compiler.relay.op.examples import elements, order, places, shapes
+from tests.compiler.relay.op.examples import elements, layers, order, places, shapes
 
-EXAMPLES: dict[str, list[Example]] = {**elements.EXAMPLES, **shapes.EXAMPLES, **places.EXAMPLES, **order.EXAMPLES}
+_FAMILIES = (elements, shapes, places, order, layers)
+
+EXAMPLES: dict[str, list[Example]] = {name: found for family in _FAMILIES for name, found in family.EXAMPLES.items()}
 """By the operator's name."""

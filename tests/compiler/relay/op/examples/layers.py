@@ -1,0 +1,161 @@
+"""Examples of layers of neural networks, of images, of boxes, and of quantised operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import relay
+from tests.compiler.relay.op.example import Example, floats, ints
+
+nn, image = relay.nn, relay.image
+
+_X = floats(2, 4, 5, 6)
+_V = [floats(4, seed=s) for s in range(3)] + [floats(4, low=0.5, high=2, seed=3)]
+_IMAGES: dict[int, Any] = {1: floats(2, 4, 7), 2: _X, 3: floats(1, 2, 4, 5, 4)}
+_W: dict[int, Any] = {1: floats(3, 4, 3), 2: floats(3, 4, 3, 3), 3: floats(3, 2, 2, 2, 2)}
+_TRANSPOSED: dict[int, Any] = {1: floats(4, 3, 3), 2: floats(4, 3, 3, 3), 3: floats(2, 3, 2, 2, 2)}
+_BATCH = floats(2, 3, 4), floats(2, 5, 4)
+
+
+def _call(function: Any, *arrays: Any, smooth: bool = True, tolerance: float = 1e-4, **attrs: Any) -> Example:
+    return Example(lambda *x: function(*x, **attrs), list(arrays), tolerance=tolerance, smooth=smooth)
+
+
+EXAMPLES: dict[str, list[Example]] = {
+    "nn.relu": [_call(nn.relu, _X)],
+    "nn.leaky_relu": [_call(nn.leaky_relu, _X, alpha=0.1)],
+    "nn.prelu": [_call(nn.prelu, _X, _V[0])],
+    "nn.softmax": [_call(nn.softmax, _X, axis=1)],
+    "nn.fast_softmax": [_call(nn.fast_softmax, _X)],
+    "nn.log_softmax": [_call(nn.log_softmax, _X, axis=-1)],
+    "nn.bias_add": [_call(nn.bias_add, _X, _V[0])],
+    "nn.batch_flatten": [_call(nn.batch_flatten, _X)],
+    "nn.dropout": [_call(nn.dropout_raw, _X)],
+    "nn.dense": [_call(nn.dense, floats(3, 4), floats(5, 4)), _call(nn.dense, ints(3, 4), ints(5, 4))],
+    "nn.contrib_dense_pack": [_call(nn.contrib_dense_pack, floats(2, 3), floats(2, 3, 8), weight_layout="NK8n")],
+    "nn.matmul": [
+        _call(nn.matmul, floats(3, 4), floats(4, 5)),
+        _call(nn.matmul, floats(4, 3), floats(4, 5), transpose_a=True),
+    ],
+    "nn.batch_matmul": [_call(nn.batch_matmul, *_BATCH)],
+    "nn.batch_norm": [_call(nn.batch_norm, _X, *_V)],
+    "nn.layer_norm": [_call(nn.layer_norm, _X, floats(6), floats(6, seed=1))],
+    "nn.instance_norm": [_call(nn.instance_norm, _X, *_V[:2])],
+    "nn.group_norm": [_call(nn.group_norm, _X, *_V[:2], num_groups=2)],
+    "nn.l2_normalize": [_call(nn.l2_normalize, _X, eps=1e-6, axis=[1])],
+    "nn.lrn": [_call(nn.lrn, _X, size=3, alpha=0.1)],
+    "nn.pad": [_call(nn.pad, _X, pad_width=((0, 0), (0, 0), (1, 2), (0, 1)))],
+    "nn.mirror_pad": [_call(nn.mirror_pad, _X, pad_width=((0, 0), (0, 0), (1, 2), (0, 1)), mode="REFLECT")],
+    "nn.depth_to_space": [_call(nn.depth_to_space, _X, block_size=2)],
+    "nn.space_to_depth": [_call(nn.space_to_depth, floats(1, 2, 4, 6), block_size=2)],
+    "nn.cross_entropy": [_call(nn.cross_entropy, floats(3, 4, low=0.1, high=1), floats(3, 4, low=0, high=1, seed=1))],
+    "nn.cross_entropy_with_logits": [_call(nn.cross_entropy_with_logits, floats(3, 4), floats(3, 4, seed=1))],
+    "nn.upsampling": [_call(nn.upsampling, _X, scale_h=2, scale_w=2)],
+    "nn.upsampling3d": [_call(nn.upsampling3d, _IMAGES[3], scale_d=2, scale_h=1, scale_w=2)],
+    "image.resize1d": [_call(image.resize1d, _IMAGES[1], size=(9,))],
+    "image.resize2d": [_call(image.resize2d, _X, size=(8, 3)), _call(image.resize2d, _X, size=(7, 9), method="cubic")],
+    "image.resize3d": [_call(image.resize3d, _IMAGES[3], size=(3, 6, 5))],
+    "nn.contrib_conv2d_NCHWc": [
+        _call(
+            nn.contrib_conv2d_nchwc,
+            floats(1, 2, 5, 6, 8),
+            floats(2, 2, 3, 3, 8, 8),
+            smooth=False,
+            data_layout="NCHW8c",
+            kernel_layout="OIHW8i8o",
+            channels=16,
+            kernel_size=(3, 3),
+            padding=(1, 1),
+        )
+    ],
+    "nn.contrib_depthwise_conv2d_NCHWc": [
+        _call(
+            nn.contrib_depthwise_conv2d_nchwc,
+            floats(1, 2, 5, 6, 8),
+            floats(2, 1, 3, 3, 1, 8),
+            smooth=False,
+            data_layout="NCHW8c",
+            kernel_layout="OIHW1i8o",
+            channels=16,
+            kernel_size=(3, 3),
+            groups=16,
+        )
+    ],
+}
+
+for rank in (1, 2, 3):
+    x, sizes = _IMAGES[rank], (2,) * rank
+    for name, w in (("conv", _W[rank]), ("transpose", _TRANSPOSED[rank])):
+        name = f"conv{rank}d" + ("_transpose" if name == "transpose" else "")
+        attrs = {"channels": 3, "kernel_size": w.shape[2:], "padding": (1,) * rank}
+        EXAMPLES[f"nn.{name}"] = [_call(getattr(nn, name), x, w, **attrs)]
+    for kind in ("max", "avg"):
+        pool = getattr(nn, f"{kind}_pool{rank}d")
+        EXAMPLES[f"nn.{kind}_pool{rank}d"] = [_call(pool, x, pool_size=sizes, strides=sizes, padding=(1,) * rank)]
+        EXAMPLES[f"nn.global_{kind}_pool{rank}d"] = [_call(getattr(nn, f"global_{kind}_pool{rank}d"), x)]
+        pooled = relay.op.get(f"nn.{kind}_pool{rank}d_grad")
+        attrs = {"pool_size": sizes, "strides": sizes, "dilation": (1,) * rank, "padding": (0,) * (2 * rank)}
+        out = floats(*x.shape[:2], *[e // 2 for e in x.shape[2:]], seed=5)
+        EXAMPLES[f"nn.{kind}_pool{rank}d_grad"] = [_call(pooled, out, x, layout="NC" + "DHW"[-rank:], **attrs)]
+        adaptive = getattr(nn, f"adaptive_{kind}_pool{rank}d")
+        EXAMPLES[f"nn.adaptive_{kind}_pool{rank}d"] = [_call(adaptive, x, output_size=sizes if rank > 1 else 2)]
+
+
+EXAMPLES["image.grid_sample"] = [_call(image.grid_sample, _X, floats(2, 2, 3, 4, low=-1, high=1))]
+_BOXES = np.array([[0, 0, 3, 3], [0, 0, 3, 2.9], [1, 1, 4, 4]], "float32")
+EXAMPLES["vision.roi_align"] = [
+    _call(
+        relay.vision.roi_align,
+        _X,
+        np.array([[0, 0, 0, 4, 4], [1, 1, 0.5, 3, 4.5]], "float32"),
+        pooled_size=(2, 2),
+        spatial_scale=1.0,
+        sample_ratio=2,
+    )
+]
+EXAMPLES["vision.all_class_non_max_suppression"] = [
+    Example(
+        lambda boxes, scores: relay.vision.all_class_non_max_suppression(
+            boxes, scores, relay.const(2, "int64"), _scale(0.5), _scale(0.0)
+        ),
+        [_BOXES[None], floats(1, 2, 3, low=0, high=1)],
+    )
+]
+
+
+def _scale(value: float) -> Any:
+    return relay.const(value, "float32")
+
+
+def _zero(value: int) -> Any:
+    return relay.const(value, "int32")
+
+
+_BYTES = ints(1, 4, 5, 5, low=-128, high=127, dtype="int8")
+EXAMPLES |= {
+    "qnn.quantize": [Example(lambda x: relay.qnn.op.quantize(x, _scale(0.03), _zero(2)), [_X], tolerance=1)],
+    "qnn.dequantize": [Example(lambda x: relay.qnn.op.dequantize(x, _scale(0.03), _zero(2)), [_BYTES])],
+    "qnn.requantize": [
+        Example(
+            lambda x: relay.qnn.op.requantize(x, _scale(0.03), _zero(2), _scale(0.5), _zero(0), out_dtype="int8"),
+            [ints(40, low=-500, high=500)],
+            tolerance=1,
+        )
+    ],
+    "qnn.dense": [
+        Example(
+            lambda x, w: relay.qnn.op.dense(x, w, _zero(1), _zero(0), _scale(0.1), _scale(0.2), 5),
+            [ints(3, 4, dtype="int8"), ints(5, 4, dtype="int8")],
+        )
+    ],
+    "qnn.conv2d": [
+        Example(
+            lambda x, w: relay.qnn.op.conv2d(
+                x, w, _zero(1), _zero(0), _scale(0.1), _scale(0.2), kernel_size=(3, 3), channels=3
+            ),
+            [_BYTES, ints(3, 4, 3, 3, dtype="int8")],
+        )
+    ],
+}
