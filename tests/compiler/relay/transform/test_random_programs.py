@@ -161,6 +161,24 @@ def test_every_pass_keeps_the_meaning(mod: IRModule) -> None:
         np.testing.assert_allclose(run(infer_module(after), *ARGS), expected, err_msg=str(step))
 
 
+OTHERS = [
+    transform.FoldConstant(),
+    transform.EliminateCommonSubexpr(),
+    transform.SimplifyExpr(),
+    transform.FuseOps(2),
+]
+
+
+@settings(max_examples=30, deadline=None)
+@given(_programs(), st.lists(st.sampled_from([*PASSES, *OTHERS]), min_size=2, max_size=5))
+def test_passes_in_any_order(mod: IRModule, steps: list[Any]) -> None:
+    expected = run(mod, *ARGS)
+    for step in steps:
+        mod = step(mod)
+        assert well_formed(mod)
+    np.testing.assert_allclose(run(mod, *ARGS), expected)
+
+
 @settings(max_examples=15, deadline=None)
 @given(_programs())
 def test_gradients_are_slopes(mod: IRModule) -> None:
