@@ -12,6 +12,7 @@ import numpy as np
 from compiler import te
 from compiler.driver.lower import lower
 from compiler.driver.relay_schedule import schedule_group
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import lowering_to
 from compiler.relay.analysis.traversal import operands, post_order
@@ -196,12 +197,21 @@ def group_calls(function: Function) -> list[Call]:
 
 
 def can_lower(function: Function) -> bool:
-    """Return whether every operator of a fused function is defined as tensor expressions over known shapes."""
+    """Return whether a fused function can become machine code.
+
+    Every operator is then defined as tensor expressions, all shapes are known, and no value is of a type that only
+    NumPy computes with, such as bfloat16.
+    """
     calls = group_calls(function)
     if any(not isinstance(c.op, RelayOp) or c.op.compute is None for c in calls):
         return False
     types = [p.checked_type for p in function.params] + [c.checked_type for c in calls]
-    return all(t.is_static for t in tensor_types(types))
+    return all(t.is_static and _has_code(t.dtype) for t in tensor_types(types))
+
+
+def _has_code(dtype: str) -> bool:
+    parsed = dt.parse(dtype)
+    return parsed.code in ("bool", "float") or (parsed.code in ("int", "uint") and parsed.bits >= 8)
 
 
 def kernel_name(function: Function) -> str:

@@ -270,6 +270,15 @@ def test_results_of_other_shapes_and_types_share_memory() -> None:
         np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
+def test_types_without_machine_code_run_through_numpy() -> None:
+    x = relay.var("x", shape=(4,))
+    narrow = relay.cast(x, "bfloat16")
+    lib = relay.build(IRModule.from_expr(relay.Function([x], relay.cast(narrow + narrow, "float32"))), "llvm")
+    got = execute(lib, x=np.array([1.0, 1.00390625, -3.0, 256.5], "float32"))[0]
+    np.testing.assert_array_equal(got, [2.0, 2.0, -6.0, 512.0])  # seven bits of fraction
+    assert not lib.kernels
+
+
 def test_optimising_without_building() -> None:
     module, params = mlp()
     optimised, left = relay.optimize(module, "llvm", params)
