@@ -62,11 +62,7 @@ from compiler.relay.op.indexing import (
     adv_index,
     gather,
     gather_nd,
-    invert_permutation,
-    one_hot,
-    searchsorted,
     take,
-    unravel_index,
 )
 from compiler.relay.op.joining import (
     concatenate,
@@ -80,6 +76,12 @@ from compiler.relay.op.masking import (
     matrix_set_diag,
     sequence_mask,
     trilu,
+)
+from compiler.relay.op.places import (
+    invert_permutation,
+    one_hot,
+    searchsorted,
+    unravel_index,
 )
 from compiler.relay.op.reduction import (
     all,
