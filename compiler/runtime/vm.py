@@ -136,8 +136,12 @@ class VirtualMachine:
         answer = events.ask("measure", self, func_name, number, repeat, values)
         if answer is not None:
             return BenchmarkResult(list(answer))
+
+        def run() -> None:
+            self._run(func_name, values)
+
         with events.unwatched():
-            count, seconds = measure(lambda: self._run(func_name, values) and None, number, repeat, 0.0)
+            count, seconds = measure(run, number, repeat, 0.0)
         events.notify("measured", self, func_name, count, seconds)
         return BenchmarkResult(seconds)
 

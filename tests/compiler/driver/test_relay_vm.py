@@ -40,6 +40,7 @@ def factorial() -> IRModule:
 def test_recursion() -> None:
     run = machine(factorial())
     assert [int(run.run(n).numpy()) for n in (0, 1, 5, 10)] == [1, 1, 120, 3628800]
+    assert run.benchmark(tvm.cpu(0), 5, repeat=2, number=1).mean > 0
 
 
 def test_a_call_in_last_place_needs_no_memory() -> None:
