@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 
@@ -187,7 +187,7 @@ def _is_inf(node: Node) -> Any:
     x = node.inputs[0]
     signs = [s for s, name in ((math.inf, "detect_positive"), (-math.inf, "detect_negative")) if node.attr(name, 1)]
     found = [ops.equal(x, s) for s in signs]
-    return functools.reduce(ops.logical_or, found) if found else constant(np.zeros(dims_of(x), bool))
+    return functools.reduce(ops.logical_or, found) if found else ops.logical_and(ops.equal(x, 0), ops.not_equal(x, 0))
 
 
 @converter("Gelu")
@@ -296,4 +296,8 @@ def _dropout(node: Node) -> Any:
     mode = node.value(2, "training_mode")
     if mode is not None and bool(mode) and (node.input(1) is None or float(node.value(1, "ratio")) > 0):
         raise ConversionError("dropout while training draws random numbers, which is not supported")
-    return [x, constant(np.ones(dims_of(x), bool))] if node.wants(1) else x
+    if not node.wants(1):
+        return x
+    dims = static_dims(x, "the input")
+    bounded(*dims)
+    return [x, constant(np.ones(dims, bool))]

@@ -15,7 +15,7 @@ from compiler.relay.frontend.onnx.converters.shape import expand, reshape, slice
 from compiler.relay.frontend.onnx.converters.windows import windows_of
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, scalar
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.registry import converter
 
 
@@ -158,6 +158,7 @@ def _roi_align(node: Node) -> Any:
         start, end = (slice_axis(scaled, 1, i, i + 1) for i in (1 - axis, 3 - axis))
         extent = ops.subtract(end, start)
         extent = extent if half else ops.maximum(extent, 1.0)
+        bounded(count, size, ratio, *out)
         steps = (np.arange(size * ratio) + 0.5) / (size * ratio)
         samples.append(ops.add(start, ops.multiply(extent, constant(steps[None].astype(dtype_of(rois))))))
     rows, columns = out[0] * ratio, out[1] * ratio
@@ -201,6 +202,7 @@ def _affine_grid(node: Node) -> Any:
     theta, size = node.inputs[0], node.ints(1, "size") or []
     n, extents = size[0], size[2:]
     axes = []
+    bounded(*size)
     for extent in extents:
         if node.attr("align_corners", 0):
             axes.append(np.linspace(-1, 1, extent) if extent > 1 else np.zeros(1))
@@ -224,6 +226,7 @@ def _deform_conv(node: Node) -> Any:
     taps, pixels = math.prod(kernel), math.prod(out)
     shifts = ops.reshape(offset, (n * parts, taps, len(kernel), pixels))
     grids = []
+    bounded(taps, pixels)
     for axis in range(len(kernel)):
         tap = np.arange(kernel[axis]) * w.dilations[axis] - w.before[axis]
         pixel = np.arange(out[axis]) * w.strides[axis]

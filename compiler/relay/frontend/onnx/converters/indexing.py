@@ -10,7 +10,7 @@ from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.shape import expand, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
 
@@ -111,6 +111,7 @@ def _one_hot(node: Node) -> Any:
         return ops.one_hot(counted, on, off, depth, axis, dtype_of(values))
     depth = (node.ints(1, "depth") or [0])[0]
     counted = ops.where(ops.less(indices, 0), ops.add(indices, depth), indices)
+    bounded(depth)
     places = np.arange(depth).astype(dtype_of(indices)).reshape([-1 if d == axis else 1 for d in range(rank)])
     hot = ops.equal(unsqueeze(counted, [axis]), constant(places))
     return ops.where(hot, on, off)

@@ -100,8 +100,8 @@ def _det(node: Node) -> Any:
     """Expand by the first row; sensible for the small matrices that models have."""
     x = node.inputs[0]
     n = static_dims(x, "the input")[-1]
-    if n > 5:
-        raise ConversionError(f"determinants of matrices larger than 5 x 5 are not supported, got {n} x {n}")
+    if not 1 <= n <= 5:
+        raise ConversionError(f"determinants are supported from 1 x 1 to 5 x 5, got {n} x {n}")
     return _determinant(x, tuple(range(n)), 0, {})
 
 

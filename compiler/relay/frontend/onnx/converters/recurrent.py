@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from compiler.relay.frontend.onnx.converters.control_flow import MAX_TURNS
 from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid, softplus
 from compiler.relay.frontend.onnx.converters.shape import reshape, split, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.registry import converter
 
 Activation = Callable[[Any], Any]
@@ -76,6 +77,7 @@ class _Direction:
         """Return the state to begin with."""
         given = self.node.input(at)
         if given is None:
+            bounded(self.batch, self.hidden)
             return constant(np.zeros((self.batch, self.hidden), dtype_of(self.w)))
         if self.node.attr("layout", 0):
             given = ops.transpose(given, axes=[1, 0, 2])
@@ -163,6 +165,8 @@ def _recurrent(node: Node) -> Any:
     x, lengths = node.inputs[0], _lengths(node)
     batch_first = bool(node.attr("layout", 0))
     time = static_dims(x, "the input")[1 if batch_first else 0]
+    if time > MAX_TURNS:
+        raise ConversionError(f"sequences of more than {MAX_TURNS} steps are not unrolled, got {time}")
     steps = [ops.squeeze(s, axis=[int(batch_first)]) for s in split(x, [1] * time, int(batch_first))]
     direction = node.attr("direction", "forward")
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)

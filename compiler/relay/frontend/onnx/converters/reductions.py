@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 
 _EMPTY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "mean": math.nan}
@@ -168,6 +168,7 @@ def _hardmax(node: Node) -> Any:
 def _hardest(x: Any, axis: int) -> Any:
     rank, extent = rank_of(x), static_dims(x, "the input")[axis]
     where = ops.cast(ops.argmax(x, axis, keepdims=True), "int64")
+    bounded(extent)
     places = constant(np.arange(extent).reshape([-1 if d == axis % rank else 1 for d in range(rank)]))
     return ops.cast(ops.equal(where, places), dtype_of(x))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import FOLD_LIMIT, constant, dims_of, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
@@ -151,7 +151,7 @@ def _split(node: Node) -> Any:
     x, axis = node.inputs[0], node.attr("axis", 0)
     sizes = node.ints_or_attr(1, "split")
     if sizes is None:
-        sizes = _equal_parts(static_dims(x, "the input")[axis], node.attr("num_outputs", len(node.outputs)))
+        sizes = _equal_parts(static_dims(x, "the input")[axis], len(node.outputs))
     return split(x, sizes, axis)
 
 
@@ -307,6 +307,7 @@ def _pad_by_index(x: Any, around: Any, mode: str) -> Any:
         if (before, after) == (0, 0):
             continue
         extent = static_dims(x, "the input")[axis]
+        bounded(extent + abs(before) + abs(after))
         taken = np.arange(extent)[max(-before, 0) : extent - max(-after, 0)]
         taken = np.pad(taken, (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
         x = ops.take(x, constant(taken.astype(np.int64)), axis=axis)
@@ -385,6 +386,7 @@ def _range(node: Node) -> Any:
 @converter("EyeLike")
 def _eye_like(node: Node) -> Any:
     rows, columns = static_dims(node.inputs[0], "the input")
+    bounded(rows, columns)
     dtype = dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else None
     return constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype or dtype_of(node.inputs[0])))
 
@@ -396,6 +398,7 @@ def _trilu(node: Node) -> Any:
     rows, columns = static_dims(x, "the input")[-2:]
     if 0 in static_dims(x, "the input"):
         return x
+    bounded(rows, columns)
     diagonals = constant(np.arange(columns) - np.arange(rows)[:, None])
     kept = ops.greater_equal(diagonals, k) if node.attr("upper", 1) else ops.less_equal(diagonals, k)
     if dtype_of(x) == "bool":

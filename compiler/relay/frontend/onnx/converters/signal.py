@@ -11,12 +11,13 @@ from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis, transpose
 from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, rank_of
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter, converters
 
 
 def _fourier(size: int, bins: int, inverse: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    bounded(size, bins)
     angle = 2 * np.pi * np.outer(np.arange(size), np.arange(bins)) / size
     scale = 1 / size if inverse else 1.0
     return np.cos(angle) * scale, np.sin(angle) * (scale if inverse else -scale)
@@ -59,6 +60,7 @@ def _as(matrix: np.ndarray[Any, Any], x: Any) -> Any:
 
 def _real_from_half(length: int, bins: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the inverse transform of the first half of a symmetric spectrum, whose other half counts as well."""
+    bounded(bins, length)
     angle = 2 * np.pi * np.outer(np.arange(bins), np.arange(length)) / length
     place = np.arange(bins)
     weight = np.where((place == 0) | (2 * place == length), 1.0, 2.0) * (2 * place <= length) / length
@@ -95,6 +97,7 @@ def _stft(node: Node) -> Any:
     length = given[0] if given else static_dims(window, "the window")[0]
     extent = static_dims(signal, "the signal")[1]
     frames = (extent - length) // step + 1
+    bounded(frames, length)
     places = np.arange(frames)[:, None] * step + np.arange(length)
     cut = ops.take(signal, constant(places), axis=1)  # (batch, frames, length, parts)
     if window is not None:
@@ -113,6 +116,7 @@ _WINDOWS = {
 def _window(row: tuple[float, float, float]) -> Any:
     def convert(node: Node) -> Any:
         size = (node.ints(0, "size") or [0])[0]
+        bounded(size)
         angle = 2 * math.pi * np.arange(size) / (size if node.attr("periodic", 1) else size - 1)
         a, b, c = row
         values = a - b * np.cos(angle) + c * np.cos(2 * angle)
@@ -131,6 +135,7 @@ def _mel_weight_matrix(node: Node) -> Any:
         node.value(i, name).item()
         for i, name in enumerate(("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"))
     )
+    bounded(length, bins)
     mels = 2595 * np.log10(1 + np.array([low, high]) / 700)
     edges = mels[0] + np.arange(bins + 2) * (mels[1] - mels[0]) / (bins + 2)
     hertz = 700 * (10 ** (edges / 2595) - 1)

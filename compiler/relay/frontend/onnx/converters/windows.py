@@ -13,7 +13,7 @@ from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.onnx.node import Node, static_dims
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.registry import converter
 
 _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
@@ -185,7 +185,9 @@ def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[t
         count = (-(-room // s) if ceil else room // s) + 1
         if ceil and (count - 1) * s >= e + b:
             count -= 1
+        bounded(max(count, 0), k)
         axes.append(np.arange(count)[:, None] * s + np.arange(k) * d - b)
+    bounded(*(a.size for a in axes))
     flat, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
     for places, extent in zip(axes, extents, strict=True):
         flat = (flat[:, None, :, None] * extent + places[None, :, None, :]).reshape(
@@ -214,6 +216,7 @@ def _max_pool_with_places(node: Node, x: Any, w: Windows, ceil: bool) -> list[An
     named: Any = places
     if node.attr("storage_order", 0):
         named = np.ravel_multi_index(np.unravel_index(np.maximum(places, 0), extents)[::-1], extents[::-1])
+    bounded(n, c, places.size)
     spread = constant(np.broadcast_to(named, (n, c, *places.shape)).copy())
     flat = ops.gather(spread, 3, ops.cast(best, "int64"))
     offsets = constant((np.arange(n * c) * math.prod(extents)).reshape(n, c, 1, 1))
@@ -230,7 +233,8 @@ def _max_unpool(node: Node) -> Any:
         (e - 1) * s + k - b - a for e, s, k, b, a in zip(extents, w.strides, w.kernel, w.before, w.after, strict=True)
     ]
     given = node.ints(2, "output_shape")
-    empty = constant(np.zeros(n * c * math.prod(wanted), dtype_of(x)))
+    bounded(n, c, *wanted)
+    empty = constant(np.zeros((n * c * math.prod(wanted),), dtype_of(x)))
     flat_places, flat = ops.reshape(places, (-1,)), ops.reshape(x, (-1,))
     found = ops.scatter_elements(empty, flat_places, flat, axis=0, reduction="update")
     found = ops.reshape(found, (n, c, *wanted))
@@ -279,6 +283,7 @@ def _col2im(node: Node) -> Any:
     x, image, block = node.inputs[0], node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
     n, rows, count = static_dims(x, "the input")
     channels = rows // math.prod(block)
+    bounded(n, channels, *image, *block)
     empty = constant(np.zeros((n, channels, *image), dtype_of(x)))
     w = windows_of(node, empty, block)
     counts, places = positions(image, w)
