@@ -218,6 +218,7 @@ _SHAPE_OF = register(
     doc="The extents of a tensor as a vector.",
     inputs=("data",),
     attributes={"dtype": "int32"},
+    spelt_out=("dtype",),
     relation=_shape_relation,
     pattern=OpPattern.OPAQUE,
     compute=_shape_compute,

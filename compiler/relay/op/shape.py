@@ -144,6 +144,7 @@ _TRANSPOSE = register(
     doc="The axes in another order.",
     inputs=("data",),
     attributes={"axes": None},
+    spelt_out=("axes",),
     relation=_transpose_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.transpose(inputs[0], _order(attrs, inputs[0].ndim))],

@@ -122,6 +122,7 @@ _STRIDED_SLICE = register(
     doc="Every so many elements from a begin up to an end along some axes.",
     inputs=("data",),
     attributes={"begin": REQUIRED, "end": REQUIRED, "strides": (1,), "slice_mode": "end", "axes": None},
+    spelt_out=("axes",),
     relation=_slice_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_slice_compute,

@@ -232,6 +232,7 @@ _BATCH_MATMUL = register(
     doc="Products of matrices, batch by batch; a batch of one is used for all.",
     inputs=("tensor_a", "tensor_b"),
     attributes={"out_dtype": "", "transpose_a": False, "transpose_b": True},
+    spelt_out=("transpose_b",),
     relation=_batch_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_batch_compute,
