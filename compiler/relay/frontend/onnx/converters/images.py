@@ -143,58 +143,33 @@ def _sampled(x: Any, places: list[Any], mode: str, outside: str) -> Any:
 @converter("RoiAlign")
 def _roi_align(node: Node) -> Any:
     x, rois, batch = node.inputs
-    _, c, height, width = static_dims(x, "the input")
-    count = static_dims(rois, "the regions")[0]
-    ratio = node.attr("sampling_ratio", 0)
-    if ratio <= 0:
-        raise ConversionError("sampling_ratio must be positive: otherwise it follows from each region's values")
     half = node.opset >= 16 and node.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel"
-    out = node.attr("output_height", 1), node.attr("output_width", 1)
-    scaled = ops.multiply(rois, float(node.attr("spatial_scale", 1.0)))
-    scaled = ops.subtract(scaled, 0.5) if half else scaled
-    images = ops.take(x, ops.cast(batch, "int64"), axis=0)
-    samples = []
-    for axis, size in enumerate(out):
-        start, end = (slice_axis(scaled, 1, i, i + 1) for i in (1 - axis, 3 - axis))
-        extent = ops.subtract(end, start)
-        extent = extent if half else ops.maximum(extent, 1.0)
-        bounded(count, size, ratio, *out)
-        steps = (np.arange(size * ratio) + 0.5) / (size * ratio)
-        samples.append(ops.add(start, ops.multiply(extent, constant(steps[None].astype(dtype_of(rois))))))
-    rows, columns = out[0] * ratio, out[1] * ratio
-    y = reshape(expand(reshape(samples[0], [count, rows, 1]), [count, rows, columns]), [count, rows * columns])
-    z = reshape(expand(reshape(samples[1], [count, 1, columns]), [count, rows, columns]), [count, rows * columns])
-    value = _inside_blend(images, y, z, height, width, bool(node.attr("mode", "avg") == "max"))
-    cells = ops.reshape(value, (count, c, out[0], ratio, out[1], ratio))
-    reduce = ops.max if node.attr("mode", "avg") == "max" else ops.mean
-    return reduce(cells, axis=[3, 5])
+    return ops.vision.roi_align(
+        x,
+        ops.concatenate([reshape(cast(batch, dtype_of(rois)), [-1, 1]), rois], 1),
+        (node.attr("output_height", 1), node.attr("output_width", 1)),
+        float(node.attr("spatial_scale", 1.0)),
+        sample_ratio=node.attr("sampling_ratio", 0),
+        mode=node.attr("mode", "avg"),
+        aligned=half,
+    )
 
 
-def _inside_blend(images: Any, y: Any, x: Any, height: int, width: int, largest: bool) -> Any:
-    """Blend samples; those further than a pixel outside count as 0."""
-    count, points = static_dims(y, "the samples")
-    ok: Any = None
-    at = []
-    for place, extent in ((y, height), (x, width)):
-        inside = ops.logical_and(ops.greater_equal(place, -1.0), ops.less_equal(place, float(extent)))
-        ok = inside if ok is None else ops.logical_and(ok, inside)
-        at.append(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)))
-    found = _largest_corner(images, at) if largest else blend(images, at, "border")
-    return ops.where(reshape(ok, [count, 1, points]), found, scalar(0, images))
-
-
-def _largest_corner(x: Any, places: list[Any]) -> Any:
-    n, count = static_dims(places[0], "the places")
-    floors = [ops.floor(p) for p in places]
-    rests = [ops.subtract(p, f) for p, f in zip(places, floors, strict=True)]
-    best: Any = None
-    for corner in itertools.product((0, 1), repeat=2):
-        at = [ops.add(f, float(i)) for f, i in zip(floors, corner, strict=True)]
-        weights = [r if i else ops.subtract(1.0, r) for r, i in zip(rests, corner, strict=True)]
-        weight = reshape(ops.multiply(*weights), [n, 1, count])
-        part = ops.multiply(pick(x, at, "border"), weight)
-        best = part if best is None else ops.maximum(best, part)
-    return best
+@converter("NonMaxSuppression")
+def _non_max_suppression(node: Node) -> Any:
+    boxes, scores, limit, overlap, least = node.take(5)
+    if node.attr("center_point_box", 0):
+        middle, half = slice_axis(boxes, 2, 0, 2), ops.multiply(slice_axis(boxes, 2, 2, 4), 0.5)
+        boxes = ops.concatenate([ops.subtract(middle, half), ops.add(middle, half)], 2)
+    rows, count = ops.vision.all_class_non_max_suppression(
+        boxes,
+        scores,
+        constant(0, "int64") if limit is None else reshape(limit, []),
+        constant(0.0, "float32") if overlap is None else reshape(overlap, []),
+        constant(-math.inf, "float32") if least is None else reshape(least, []),
+    )
+    first, step = (constant(np.array(v, np.int64)) for v in ([0], [1]))
+    return ops.strided_slice(rows, first, count, step, axes=[0])
 
 
 @converter("AffineGrid")
