@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.ir.origin import OriginTable, recording
 from compiler.relay.analysis import post_order
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
@@ -217,3 +218,14 @@ def test_every_multiplication_of_a_long_row_is_folded() -> None:
     names = [e.op.name for e in post_order(after(out, BACK())) if isinstance(e, relay.Call)]
     assert names[-1] == "nn.conv2d"
     assert names.count("multiply") == 200
+
+
+def test_what_passes_make_comes_from_what_it_replaces() -> None:
+    with recording(OriginTable()):
+        out = relay.multiply(relay.add(relay.const(1.0), relay.const(2.0)), x(3))
+        norm = relay.nn.batch_norm(conv(x()), *[relay.var(n, shape=(8,)) for n in "gbmv"])
+        folded = after(out, transform.FoldConstant())
+        simpler = after(norm[0], transform.SimplifyInference())
+    assert folded.span == out.span
+    assert folded.args[0].span == out.args[0].span != frozenset()
+    assert simpler.span == simpler.args[0].span == norm.astuple().span != frozenset()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import TVMError
+from compiler.ir.origin import OriginTable, recording
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from tests.compiler.relay.transform.reading import after, kernels, module_of, relay, shown, transform
@@ -169,3 +170,12 @@ def test_a_long_chain() -> None:
 def test_a_level_that_is_no_number_is_refused() -> None:
     with pytest.raises(TVMError, match="FuseOps: fuse_opt_level must be an int"):
         transform.FuseOps("all")
+
+
+def test_a_kernel_comes_from_all_of_its_operators() -> None:
+    with recording(OriginTable()):
+        out = relay.nn.relu(conv(x()))
+        body = after(out, transform.FuseOps(2))
+    assert body.span == body.op.span == out.span | out.args[0].span
+    assert body.op.body.span == out.span
+    assert len(body.span) == 2
