@@ -161,6 +161,6 @@ mod = relay.fromtext("""
 {text}
 """)
 mod = relay.transform.InferType()(mod)
-with tvm.transform.PassContext(opt_level=0):
+with tvm.transform.PassContext(opt_level=1):
     lib = relay.build(mod, target="{target}")
 '''

@@ -1,0 +1,160 @@
+"""What the recorder tells of the graphs of a script: passes, drawings, kernels, and one kernel down to its code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from app.answers import AnswerReader
+from app.artifacts import Answer, Mode, Options, Request
+from app.sandbox import Limits, Sandbox
+from tests.app.recorder.models import HOSTILE
+
+NETWORK = """\
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(1, 8, 16, 16))
+w = relay.var("w", shape=(8, 8, 3, 3))
+y = relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1)))
+y = relay.nn.softmax(relay.nn.batch_flatten(y + x))
+mod = tvm.IRModule.from_expr(relay.Function([x, w], y))
+mod = relay.transform.InferType()(mod)
+mod = relay.transform.SimplifyInference()(mod)
+with tvm.transform.PassContext(opt_level=1):
+    lib = relay.build(mod, target="llvm")
+"""
+BUILD_LINE = NETWORK.count("\n")
+IMPORT = (
+    'import onnx\nfrom tvm import relay\nmodel = onnx.load("m.onnx")\nrelay.frontend.from_onnx(model, {"x": (1, 4)})\n'
+)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox("app.recorder:handle", preload=["app.recorder"]) as sandbox:
+        yield sandbox
+
+
+def record(
+    sandbox: Sandbox, script: str, mode: Mode = "compile", kernel: str | None = None, file: bytes = b""
+) -> Answer:
+    """Return the answer to a script, read as the server reads what a child sends."""
+    request = Request(mode=mode, script=script, options=Options(kernel=kernel), budget_seconds=30)
+    files = {"m.onnx": file} if file else {}
+    job = sandbox.start(msgspec.json.encode(request), files, Limits(wall_seconds=60, cpu_seconds=60))
+    return AnswerReader(job).answer()
+
+
+@pytest.fixture(scope="module")
+def answer(sandbox: Sandbox) -> Answer:
+    return record(sandbox, NETWORK)
+
+
+def test_every_pass_is_a_step_with_its_text_drawing_and_facts(answer: Answer) -> None:
+    assert answer.problems == []
+    [graph] = [unit for unit in answer.units if unit.kind == "graph"]
+    names = [step.name for step in graph.steps]
+    assert names[0] == "Graph"
+    assert {"InferType", "SimplifyInference", "FuseOps"} <= set(names)
+    assert names.index("SimplifyInference") < names.index("FuseOps")
+    for step in graph.steps:
+        assert step.listing in answer.listings
+        assert step.drawing in answer.drawings
+        assert step.facts["operators"] > 0
+    assert graph.steps[0].facts["operators"] == 5
+    fused = graph.steps[names.index("FuseOps")]
+    before = graph.steps[names.index("FuseOps") - 1]
+    assert fused.facts["kernels"] < before.facts["kernels"]
+    assert fused.facts["bytes written"] < before.facts["bytes written"]
+    assert fused.line == BUILD_LINE
+
+
+def test_passes_are_checked_by_computing(answer: Answer) -> None:
+    changed = [step for step in answer.units[0].steps[1:] if step.changed]
+    assert {step.checked for step in changed} == {"ok"}
+    assert all(step.error is not None and step.error < 1e-4 for step in changed)
+
+
+def test_drawings_link_to_the_script(answer: Answer) -> None:
+    [graph] = [unit for unit in answer.units if unit.kind == "graph"]
+    last = answer.drawings[graph.steps[-1].drawing or ""]
+    conv = next(node for node in last.nodes if node.label == "nn.conv2d")
+    assert conv.group
+    assert conv.type == "(1, 8, 16, 16) float32"
+    rows = {row.id: row for row in answer.origins}
+    lines, todo = set(), list(conv.origins)
+    while todo:
+        row = rows[todo.pop()]
+        lines.add(row.line if row.level == "source" else None)
+        todo += row.parents
+    assert 6 in lines
+
+
+def test_kernels_tell_what_they_cost_and_where_they_come_from(answer: Answer) -> None:
+    kernels = {kernel.name: kernel for kernel in answer.units[0].kernels}
+    conv = next(kernel for kernel in kernels.values() if "nn.conv2d" in kernel.operators)
+    assert "nn.relu" in conv.operators
+    assert conv.flops is not None
+    assert conv.flops >= 2 * 8 * 8 * 9 * 16 * 16
+    assert conv.bytes is not None
+    assert conv.bytes >= 4 * (2 * 8 * 16 * 16 + 8 * 8 * 9)
+    assert conv.origins
+    assert conv.seconds is None  # nothing was run
+
+
+def test_the_dearest_kernel_is_shown_unless_another_is_asked_for(sandbox: Sandbox, answer: Answer) -> None:
+    [shown] = [unit for unit in answer.units if unit.kind == "function"]
+    assert "conv2d" in shown.name
+    assert {"schedule", "lowering", "llvm", "assembly"} <= {step.group for step in shown.steps}
+    assert {step.line for step in shown.steps if step.group == "schedule"} == {None}
+    other = next(kernel.name for kernel in answer.units[0].kernels if kernel.name != shown.name)
+    [asked] = [unit for unit in record(sandbox, NETWORK, kernel=other).units if unit.kind == "function"]
+    assert asked.name == other
+
+
+def test_a_kernel_that_is_gone_is_a_note(sandbox: Sandbox) -> None:
+    answer = record(sandbox, NETWORK, kernel="gone")
+    assert answer.problems == []
+    assert [entry.text.strip() for entry in answer.console if entry.stream == "note"] == [
+        "the graph has no kernel 'gone' any more"
+    ]
+
+
+def test_a_run_measures_every_kernel(sandbox: Sandbox) -> None:
+    kernels = record(sandbox, NETWORK, "run").units[0].kernels
+    assert kernels
+    assert all(kernel.seconds and kernel.seconds > 0 for kernel in kernels)
+
+
+def test_a_kernels_own_script_builds_the_same_kernel(sandbox: Sandbox, answer: Answer) -> None:
+    kernel = max(answer.units[0].kernels, key=lambda kernel: kernel.flops or 0)
+    own = record(sandbox, kernel.script)
+    assert own.problems == []
+    [alone] = own.units[0].kernels
+    assert (alone.operators, alone.flops) == (kernel.operators, kernel.flops)
+
+
+def test_a_failing_script_keeps_its_graph(sandbox: Sandbox) -> None:
+    answer = record(sandbox, NETWORK + "raise ValueError('afterwards')\n")
+    assert [(problem.kind, problem.line) for problem in answer.problems] == [("ValueError", BUILD_LINE + 1)]
+    assert answer.units[0].kind == "graph"
+    assert answer.units[0].steps[-1].listing in answer.listings
+
+
+def test_shapes_that_do_not_fit_are_told_at_the_line_of_the_operator(sandbox: Sandbox) -> None:
+    [problem] = record(sandbox, NETWORK.replace("(8, 8, 3, 3)", "(8, 7, 3, 3)")).problems
+    assert problem.line in (6, 8, 9)
+    assert "nn.conv2d" in problem.message
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_broken_model_is_told_at_the_scripts_line(sandbox: Sandbox, name: str) -> None:
+    content, line, words = HOSTILE[name]
+    answer = record(sandbox, IMPORT, file=content)
+    [problem] = answer.problems
+    assert problem.line == line
+    for word in words:
+        assert word in problem.message
