@@ -23,6 +23,7 @@ from compiler.topi.nn import resize as topi
 from compiler.topi.nn import sampling
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.util import dims
+from compiler.topi.x86.sampling import schedule_sampled
 
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
@@ -100,6 +101,7 @@ def _register(rank: int) -> Any:
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
         compute=_compute,
+        schedule=schedule_sampled,
         reference=_reference,
         waived={"gradient": "adds up what elements were spread to, which no operator here does"},
     )
@@ -297,6 +299,7 @@ _GRID_SAMPLE = register(
     relation=_grid_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_grid_compute,
+    schedule=schedule_sampled,
     reference=_grid_reference,
     waived={"gradient": "adds up what places were interpolated from, which no operator here does"},
 )

@@ -26,6 +26,8 @@ MODES = (
     "tf_crop_and_resize",
 )
 METHODS = ("nearest_neighbor", "linear", "cubic")
+STAGED = "injective,staged"
+"""Tag of steps that are computed once and kept, however cheap they look."""
 ROUNDING = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
 
@@ -171,41 +173,63 @@ def resize(data: Any, name: str, axes: Sequence[AxisResize], letters: str, extra
 
 
 def _resize_axis(x: Any, at: int, axis: AxisResize, extrapolation: float) -> Any:
+    """Return ``x`` with one axis resized; what an element is made of does not depend on the other axes."""
     shape = (*dims(x)[:at], axis.target, *dims(x)[at + 1 :])
-
-    def inside(index: Any) -> Any:
-        return te.max(te.min(index, axis.source - 1), 0)
+    taps = None if axis.repeats else _taps(axis, x.dtype)
 
     def element(*i: Any) -> Any:
         def read(index: Any) -> Any:
             return x(*i[:at], index, *i[at + 1 :])
 
-        if axis.repeats:
+        if taps is None:
             return read(i[at] // axis.repeats)
-        place = axis.coordinate(i[at].astype("float64"))
-        if axis.method == "nearest_neighbor":
-            index = axis.nearest(place, te.floor, te.ceil).astype("int32")
-            value = read(inside(index))
-        else:
-            value = _blend(axis, place, read, inside, x.dtype)
+        terms = []
+        for index, weight in taps:
+            value = read(te.max(te.min(index(i[at]), axis.source - 1), 0))
+            terms.append(value if weight is None else value * weight(i[at]))
+        value = reduce(lambda a, b: a + b, terms)
         if axis.mode != "tf_crop_and_resize":
             return value
+        place = axis.coordinate(i[at].astype("float64"))
         there = te.all(place >= tir.const(0.0, "float64"), place <= tir.const(axis.source - 1.0, "float64"))
         return te.if_then_else(there, value, tir.const(extrapolation, x.dtype))
 
-    return te.compute(shape, element, name="resize", tag="injective,resize")
+    return te.compute(shape, element, name="resize", tag=STAGED)
 
 
-def _blend(axis: AxisResize, place: Any, read: Any, inside: Any, dtype: str) -> Any:
-    base = te.floor(place)
-    weights = [w.astype(dtype) for w in axis.weights(place - base, te.min, te.max)]
-    indices = [base.astype("int32") + (axis.first_tap() + k) for k in range(len(weights))]
-    if axis.exclude_outside:
-        zero = tir.const(0, dtype)
-        weights = [
-            te.if_then_else(te.all(i >= 0, i < axis.source), w, zero) for i, w in zip(indices, weights, strict=True)
-        ]
-    total = reduce(lambda a, b: a + b, [w * read(inside(i)) for i, w in zip(indices, weights, strict=True)])
+def _taps(axis: AxisResize, dtype: str) -> list[tuple[Any, Any]]:
+    """Return for each element of the target, as vectors, the elements that it is made of and their weights."""
+
+    def place(i: Any) -> Any:
+        return axis.coordinate(i.astype("float64"))
+
+    def vector(element: Callable[[Any], Any], name: str) -> Any:
+        return te.compute((axis.target,), element, name=name, tag=STAGED)
+
+    if axis.method == "nearest_neighbor":
+        return [(vector(lambda i: axis.nearest(place(i), te.floor, te.ceil).astype("int32"), "tap"), None)]
+    first = axis.first_tap()
+    bases = vector(lambda i: te.floor(place(i)).astype("int32"), "base")
+
+    def weight(k: int) -> Callable[[Any], Any]:
+        def element(i: Any) -> Any:
+            found = axis.weights(place(i) - te.floor(place(i)), te.min, te.max)[k]
+            if not axis.exclude_outside:
+                return found
+            tap = bases(i) + (first + k)
+            return te.if_then_else(te.all(tap >= 0, tap < axis.source), found, tir.const(0.0, "float64"))
+
+        return element
+
+    raw = [vector(weight(k), "weight") for k in range(2 - 2 * first)]
+    total = None
     if axis.exclude_outside or axis.antialias:
-        return total / reduce(lambda a, b: a + b, weights)
-    return total
+        total = vector(lambda i: reduce(lambda a, b: a + b, [w(i) for w in raw]), "total")
+
+    def share(k: int) -> Callable[[Any], Any]:
+        return lambda i: (raw[k](i) if total is None else raw[k](i) / total(i)).astype(dtype)
+
+    def index(k: int) -> Callable[[Any], Any]:
+        return lambda i: bases(i) + (first + k)
+
+    return [(vector(index(k), "tap"), vector(share(k), "share")) for k in range(len(raw))]

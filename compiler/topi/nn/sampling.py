@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.resize import AxisResize
+from compiler.topi.nn.resize import STAGED, AxisResize
 from compiler.topi.util import dims
 
 
@@ -17,20 +16,34 @@ def grid_sample(data: Any, grid: Any, method: str, padding_mode: str, align_corn
     """Return ``data`` ``(N, C, spatial…)`` at the places of ``grid`` ``(N, rank, out…)``.
 
     A place has its last spatial coordinate first, each from -1 to 1: between the centres of the outermost elements if
-    ``align_corners``, else between their outer edges.
+    ``align_corners``, else between their outer edges.  Which elements count there, and how much, is the same for all
+    channels and computed once.
     """
     batch, channels, *extents = dims(data)
     _, rank, *out = dims(grid)
+    names = [f"i{d}" for d in range(len(out))]
+
+    def place(d: int) -> Any:
+        def element(n: Any, *at: Any) -> Any:
+            found = _unnormalized(grid(n, rank - 1 - d, *at), extents[d], align_corners)
+            return found if method == "bicubic" else _kept(found, extents[d], padding_mode, align_corners)
+
+        return te.compute((batch, *out), element, name="place", tag=STAGED, varargs_names=names)
+
+    axes = [_taps(place(d), extents[d], method, padding_mode, align_corners) for d in range(rank)]
 
     def element(n: Any, c: Any, *at: Any) -> Any:
-        places = []
-        for d, extent in enumerate(extents):
-            place = _unnormalized(grid(n, rank - 1 - d, *at), extent, align_corners)
-            places.append(_kept(place, extent, padding_mode, align_corners) if method != "bicubic" else place)
-        axes = [_taps(place, method) for place in places]
-        return _combined(axes, extents, lambda index: data(n, c, *index), padding_mode, align_corners, data.dtype)
+        terms = []
+        for taps in product(*axes):
+            indices = [index(n, *at) for index, _ in taps]
+            value = data(n, c, *[te.max(te.min(i, e - 1), 0) for i, e in zip(indices, extents, strict=True)])
+            for _, weight in taps:
+                value = value if weight is None else value * weight(n, *at).astype(data.dtype)
+            if padding_mode == "zeros":
+                value = te.if_then_else(te.all(*[i >= 0 for i in indices]), value, tir.const(0, data.dtype))
+            terms.append(value)
+        return reduce(lambda a, b: a + b, terms)
 
-    names = [f"i{d}" for d in range(len(out))]
     return te.compute((batch, channels, *out), element, name="grid_sample", tag="injective", varargs_names=names)
 
 
@@ -61,38 +74,38 @@ def _reflected(x: Any, extent: int, align_corners: bool) -> Any:
     return tir.Select(odd, high - rest, rest + low)
 
 
-def _taps(place: Any, method: str) -> list[tuple[Any, Any]]:
-    """Return the elements of one axis that count, with their weights; one without weight where it is the nearest."""
-    if method == "nearest":
-        return [(te.nearbyint(place).astype("int32"), None)]
-    base = te.floor(place)
-    spline = AxisResize(1, 1, "linear" if method == "bilinear" else "cubic", "asymmetric", cubic_alpha=-0.75)
-    weights = spline.weights(place - base, te.min, te.max)
-    return [(base.astype("int32") + (spline.first_tap() + k), w) for k, w in enumerate(weights)]
+def _taps(place: Any, extent: int, method: str, mode: str, align: bool) -> list[tuple[Any, Any]]:
+    """Return tensors of the elements of one axis that count, -1 where it is none, and of their weights.
 
+    The nearest element has no weight.
+    """
 
-def _combined(
-    axes: Sequence[list[tuple[Any, Any]]], extents: Sequence[int], read: Any, mode: str, align: bool, dtype: str
-) -> Any:
-    """Return the sum over all combinations of taps of the product of their weights times the element."""
-    terms: list[Any] = []
-
-    def extend(d: int, index: list[Any], weight: Any, inside: list[Any]) -> None:
-        if d == len(axes):
-            value = read(index)
-            value = te.if_then_else(te.all(*inside), value, tir.const(0, dtype)) if inside else value
-            terms.append(value if weight is None else value * weight.astype(dtype))
-            return
-        extent = extents[d]
-        for tap, w in axes[d]:
-            there = [tap >= 0, tap < extent] if mode == "zeros" else []
+    def indexed(value: Any) -> Any:
+        def element(*at: Any) -> Any:
+            tap = value(place(*at))
+            if mode == "zeros":
+                return te.if_then_else(te.all(tap >= 0, tap < extent), tap, -1)
             if mode == "reflection":
                 tap = _kept(tap.astype("float32"), extent, mode, align).astype("int32")
-            kept = te.max(te.min(tap, extent - 1), 0)
-            extend(d + 1, [*index, kept], w if weight is None else weight if w is None else weight * w, inside + there)
+            return te.max(te.min(tap, extent - 1), 0)
 
-    extend(0, [], None, [])
-    return reduce(lambda a, b: a + b, terms)
+        return te.compute(place.shape, element, name="tap", tag=STAGED)
+
+    if method == "nearest":
+        return [(indexed(lambda x: te.nearbyint(x).astype("int32")), None)]
+    spline = AxisResize(1, 1, "linear" if method == "bilinear" else "cubic", "asymmetric", cubic_alpha=-0.75)
+
+    def weight(k: int) -> Any:
+        def element(*at: Any) -> Any:
+            x = place(*at)
+            return spline.weights(x - te.floor(x), te.min, te.max)[k]
+
+        return te.compute(place.shape, element, name="weight", tag=STAGED)
+
+    first = spline.first_tap()
+    return [
+        (indexed(lambda x, k=k: te.floor(x).astype("int32") + (first + k)), weight(k)) for k in range(2 - 2 * first)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
