@@ -45,11 +45,23 @@ def _simple(name: str, reducer: Reducer, doc: str) -> Reducer:
     return build
 
 
+def lowest(dtype: str) -> Any:
+    """Return the smallest value of a data type: minus infinity where there is one."""
+    return -te.infinity(dtype) if dt.is_float(dtype) else te.min_value(dtype)
+
+
+def highest(dtype: str) -> Any:
+    """Return the largest value of a data type: infinity where there is one."""
+    return te.infinity(dtype) if dt.is_float(dtype) else te.max_value(dtype)
+
+
 _all = te.comm_reducer(lambda x, y: tir.And(x, y), lambda t: tir.const(True, t), name="all")
 _any = te.comm_reducer(lambda x, y: tir.Or(x, y), lambda t: tir.const(False, t), name="any")
 
-max = _simple("max", te.max, "the largest element")
-min = _simple("min", te.min, "the smallest element")
+_largest = te.comm_reducer(lambda x, y: tir.Max(x, y), lowest, name="max")
+_smallest = te.comm_reducer(lambda x, y: tir.Min(x, y), highest, name="min")
+max = _simple("max", _largest, "the largest element")
+min = _simple("min", _smallest, "the smallest element")
 prod = _simple("prod", te.prod, "the product")
 all = _simple("all", _all, "whether all hold")
 any = _simple("any", _any, "whether at least one holds")
@@ -72,16 +84,6 @@ def _arg_reducer(name: str, last: bool, before: Callable[[Any, Any], Any], worst
         return Select(left, lhs[0], rhs[0]), Select(left, lhs[1], rhs[1])
 
     return te.comm_reducer(combine, lambda i, t: (tir.const(-1, i), worst(t)), name=name)  # type: ignore[no-any-return]
-
-
-def lowest(dtype: str) -> Any:
-    """Return the smallest value of a data type: minus infinity where there is one."""
-    return -te.infinity(dtype) if dt.is_float(dtype) else te.min_value(dtype)
-
-
-def highest(dtype: str) -> Any:
-    """Return the largest value of a data type: infinity where there is one."""
-    return te.infinity(dtype) if dt.is_float(dtype) else te.max_value(dtype)
 
 
 _ARG = {
