@@ -7,10 +7,14 @@ import onnx
 import onnxruntime
 import pytest
 
+from compiler.driver import relay_build
+from compiler.ir.origin import OriginTable, recording
 from compiler.relay.analysis import post_order_visit
 from compiler.relay.expr import Call
 from compiler.relay.frontend import from_onnx
 from compiler.relay.interpreter import Interpreter
+from compiler.runtime.device import cpu
+from compiler.runtime.graph_executor import GraphModule
 from tests.models import MODELS, build, inputs_of
 
 
@@ -66,3 +70,27 @@ def test_a_symbolic_batch_stays_symbolic():
     assert str(fixed["main"].ret_type) == "Tensor[(3, 10), float32]"
     named, _ = from_onnx(model, shape={"batch": 4})
     assert str(named["main"].ret_type) == "Tensor[(4, 10), float32]"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_small_models_match_onnxruntime_compiled(name):
+    model = build(name, small=True, **({"batch": 2} if name == "lenet" else {}))
+    feeds = inputs_of(model)
+    mod, _ = from_onnx(model)
+    module = GraphModule(relay_build.build(mod, "llvm")["default"](cpu()))
+    module.run(**feeds)
+    np.testing.assert_allclose(module.get_output(0).numpy(), _expected(model, feeds)[0], rtol=1e-3, atol=1e-4)
+
+
+def test_expressions_know_their_node():
+    with recording(OriginTable()) as table:
+        mod, _ = from_onnx(build("lenet"))
+    labels = set()
+    post_order_visit(mod["main"].body, lambda e: labels.update(_labels(table, e)) if isinstance(e, Call) else None)
+    assert {"Conv conv_0", "MaxPool maxpool_2", "Gemm gemm_15", "Softmax softmax_16"} <= labels
+    lines = [row.location for row in table.rows if row.location is not None]
+    assert {line.file for line in lines} == {__file__}
+
+
+def _labels(table, expr):
+    return [table.rows[i].label for i in expr.span]
