@@ -2,6 +2,7 @@
 
 from compiler.relay.frontend.onnx.converters import (
     control_flow,
+    creation,
     elementwise,
     images,
     indexing,
@@ -18,6 +19,7 @@ from compiler.relay.frontend.onnx.converters import (
 
 __all__ = [
     "control_flow",
+    "creation",
     "elementwise",
     "images",
     "indexing",

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from compiler.relay.frontend.onnx.errors import ConversionError
-from compiler.relay.frontend.onnx.folding import FOLD_LIMIT, constant, dims_of, dtype_of, known, ops, rank_of, scalar
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.partial import partial_of, remember
-from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
 
 
@@ -347,60 +346,3 @@ def _space_to_depth(node: Node) -> Any:
     apart = ops.reshape(x, (n, c, h // block, block, w // block, block))
     order = (0, 1, 3, 5, 2, 4) if node.attr("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
     return ops.reshape(ops.transpose(apart, axes=order), (n, c * block * block, h // block, w // block))
-
-
-@converter("Constant")
-def _constant(node: Node) -> Any:
-    attrs = node.attributes
-    if "value" in attrs:
-        return constant(attrs["value"])
-    for name, dtype in _CONSTANTS.items():
-        if name in attrs:
-            return constant(np.array(attrs[name], dtype))
-    raise ConversionError(f"a constant of {', '.join(attrs) or 'nothing'} is not supported")
-
-
-_CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
-
-
-@converter("ConstantOfShape")
-def _constant_of_shape(node: Node) -> Any:
-    fill = node.attr("value", np.zeros(1, np.float32)).reshape(-1)
-    wanted = partial_of(node.inputs[0])
-    plain = wanted is not None and all(isinstance(w, int) for w in wanted)
-    return ops.full(constant(fill[0]), wanted if plain else node.inputs[0], dtype=str(fill.dtype))
-
-
-@converter("Range")
-def _range(node: Node) -> Any:
-    start, limit, delta = (known(x) for x in node.inputs)
-    if start is None or limit is None or delta is None:
-        first, stop, step = (reshape(x, []) for x in node.inputs)
-        return ops.arange(first, stop, step, dtype=dtype_of(first))
-    count = max(math.ceil((limit.item() - start.item()) / delta.item()), 0)
-    if count * start.itemsize > FOLD_LIMIT:
-        raise ConversionError(f"a range of {count:,} numbers is too long")
-    return constant((start + np.arange(count).astype(start.dtype) * delta).astype(start.dtype).reshape(-1))
-
-
-@converter("EyeLike")
-def _eye_like(node: Node) -> Any:
-    rows, columns = static_dims(node.inputs[0], "the input")
-    bounded(rows, columns)
-    dtype = dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else None
-    return constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype or dtype_of(node.inputs[0])))
-
-
-@converter("Trilu")
-def _trilu(node: Node) -> Any:
-    x = node.inputs[0]
-    k = constant(0, "int64") if node.input(1) is None else reshape(node.inputs[1], [])
-    rows, columns = static_dims(x, "the input")[-2:]
-    if 0 in static_dims(x, "the input"):
-        return x
-    bounded(rows, columns)
-    diagonals = constant(np.arange(columns) - np.arange(rows)[:, None])
-    kept = ops.greater_equal(diagonals, k) if node.attr("upper", 1) else ops.less_equal(diagonals, k)
-    if dtype_of(x) == "bool":
-        return ops.logical_and(x, kept)
-    return ops.where(kept, x, scalar(0, x))

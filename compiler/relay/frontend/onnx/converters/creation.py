@@ -1,0 +1,73 @@
+"""Operators that make tensors: constants, ranges, diagonals and what they mask."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.shape import reshape
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import FOLD_LIMIT, constant, dtype_of, known, ops, scalar
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.onnx.partial import partial_of
+from compiler.relay.frontend.onnx.reader import dtype_name
+from compiler.relay.frontend.onnx.registry import converter
+
+
+@converter("Constant")
+def _constant(node: Node) -> Any:
+    attrs = node.attributes
+    if "value" in attrs:
+        return constant(attrs["value"])
+    for name, dtype in _CONSTANTS.items():
+        if name in attrs:
+            return constant(np.array(attrs[name], dtype))
+    raise ConversionError(f"a constant of {', '.join(attrs) or 'nothing'} is not supported")
+
+
+_CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+
+
+@converter("ConstantOfShape")
+def _constant_of_shape(node: Node) -> Any:
+    fill = node.attr("value", np.zeros(1, np.float32)).reshape(-1)
+    wanted = partial_of(node.inputs[0])
+    plain = wanted is not None and all(isinstance(w, int) for w in wanted)
+    return ops.full(constant(fill[0]), wanted if plain else node.inputs[0], dtype=str(fill.dtype))
+
+
+@converter("Range")
+def _range(node: Node) -> Any:
+    start, limit, delta = (known(x) for x in node.inputs)
+    if start is None or limit is None or delta is None:
+        first, stop, step = (reshape(x, []) for x in node.inputs)
+        return ops.arange(first, stop, step, dtype=dtype_of(first))
+    count = max(math.ceil((limit.item() - start.item()) / delta.item()), 0)
+    if count * start.itemsize > FOLD_LIMIT:
+        raise ConversionError(f"a range of {count:,} numbers is too long")
+    return constant((start + np.arange(count).astype(start.dtype) * delta).astype(start.dtype).reshape(-1))
+
+
+@converter("EyeLike")
+def _eye_like(node: Node) -> Any:
+    rows, columns = static_dims(node.inputs[0], "the input")
+    bounded(rows, columns)
+    dtype = dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else None
+    return constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype or dtype_of(node.inputs[0])))
+
+
+@converter("Trilu")
+def _trilu(node: Node) -> Any:
+    x = node.inputs[0]
+    k = constant(0, "int64") if node.input(1) is None else reshape(node.inputs[1], [])
+    rows, columns = static_dims(x, "the input")[-2:]
+    if 0 in static_dims(x, "the input"):
+        return x
+    bounded(rows, columns)
+    diagonals = constant(np.arange(columns) - np.arange(rows)[:, None])
+    kept = ops.greater_equal(diagonals, k) if node.attr("upper", 1) else ops.less_equal(diagonals, k)
+    if dtype_of(x) == "bool":
+        return ops.logical_and(x, kept)
+    return ops.where(kept, x, scalar(0, x))
