@@ -83,9 +83,9 @@ class Text:
     def _graph_facts(self) -> list[str]:
         if self.stop is None or not self.stop.step.facts:
             return []
-        known = {name: fact(name, value) for name, value in self.stop.step.facts.items()}
-        moved = sum(value for name, value in self.stop.step.facts.items() if name.startswith("bytes"))
-        counts = [f"{known[name]} {name}" for name in ("operators", "kernels") if name in known]
+        facts = self.stop.step.facts
+        moved = sum(value for name, value in facts.items() if name.startswith("bytes"))
+        counts = [_count(int(facts[f"{noun}s"]), noun) for noun in ("operator", "kernel") if f"{noun}s" in facts]
         return [*counts, f"{fact('bytes', moved)} moved"]
 
     @property

@@ -86,7 +86,7 @@ class _Walk:
             case Let():
                 self._values[expr.var] = self.value(expr.value, group)
                 return self.value(expr.body, group)
-            case Call(op=Function() as func) if "Primitive" in func.attrs:
+            case Call(op=Function() as func) if _is_fused(func):
                 return self._fused(expr, func)
             case Call():
                 return [self._call(expr, group)]
@@ -166,15 +166,26 @@ def _data_parameters(body: Any) -> set[Var]:
         if expr in seen:
             continue
         seen.add(expr)
-        if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
-            weights = [a for a in expr.args[1:] if isinstance(a, Var)] if expr.args else []
-            data.update(a for a in expr.args if isinstance(a, Var) and a not in weights)
-            todo += [a for a in expr.args if a not in weights]
+        if isinstance(expr, Call) and (isinstance(expr.op, RelayOp) or _is_fused(expr.op)):
+            weights = _weights(expr)
+            todo += [arg for arg in expr.args if arg not in weights]
         elif isinstance(expr, Var):
             data.add(expr)
         else:
             todo += operands(expr)
     return data
+
+
+def _is_fused(op: Any) -> bool:
+    return isinstance(op, Function) and "Primitive" in op.attrs
+
+
+def _weights(call: Call) -> list[Any]:
+    """Return the parameters among the arguments of an operator, or of a fused function, that are weights to it."""
+    if isinstance(call.op, Function):
+        inside = _data_parameters(call.op.body)
+        return [a for p, a in zip(call.op.params, call.args, strict=True) if isinstance(a, Var) and p not in inside]
+    return [arg for arg in call.args[1:] if isinstance(arg, Var) and arg is not call.args[0]]
 
 
 def _known_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:

@@ -17,8 +17,11 @@ from typing import Any
 
 from app.artifacts import Console, Problem
 from app.recorder.suggestions import suggestion
+from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 
 SCRIPT_NAME = "script.py"
+DIAGNOSTICS_MOST = 20
+"""Things that do not fit which are told one by one."""
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
 
@@ -145,6 +148,9 @@ class Script:
                 self.transcript.note(f"the script exited with {exc.code!r}")
         except SyntaxError as exc:
             self._syntax(exc)
+        except TypeInferenceError as exc:
+            for found in exc.diagnostics[:DIAGNOSTICS_MOST]:
+                self._diagnosed(found, exc)
         except RecursionError as exc:
             self._add(
                 "RecursionError", "the script's calls are nested too deeply", deepest_line(exc.__traceback__), exc
@@ -193,6 +199,24 @@ class Script:
         end = exc.end_offset - 1 if exc.end_offset and exc.end_lineno == exc.lineno else None
         self.problems.append(
             Problem(kind="SyntaxError", message=exc.msg, line=exc.lineno, column=column, end_column=end)
+        )
+
+    def _diagnosed(self, found: Diagnostic, exc: TypeInferenceError) -> None:
+        """Tell what does not fit at the line that made it, not at that of the pass which found it."""
+        where = found.location
+        if where is None or where.file != SCRIPT_NAME:
+            self._add(type(exc).__name__, found.message, deepest_line(exc.__traceback__), exc)
+            return
+        one_line = where.end_line == where.line
+        self.problems.append(
+            Problem(
+                kind=type(exc).__name__,
+                message=clean(found.message),
+                line=where.line,
+                column=where.column if one_line else None,
+                end_column=where.end_column if one_line else None,
+                trace=user_trace(exc.__traceback__),
+            )
         )
 
     def _add(self, kind: str, message: str, line: int | None, exc: BaseException) -> None:

@@ -6,10 +6,13 @@ import { on, readJson, state } from "./state.js";
 import { setOption } from "./steps.js";
 
 let known = false; // whether the last answer had a graph
+let picked = null; // the node of the drawing that was chosen last
 
 export function startLevels() {
   document.addEventListener("click", ({ target }) => {
     const level = target.closest("[data-level]:not(#right)");
+    const node = target.closest("#graph .node");
+    if (node) picked = node;
     if (level) choose(level.dataset.level);
     const chip = target.closest("#strip .chip");
     if (chip) show(chip.dataset.group === "graph" ? "graph" : "code");
@@ -34,9 +37,16 @@ function arrived() {
 
 /** Go to a level: with a node pinned, to the kernel that it became. */
 function choose(level) {
-  const pinned = $$("#pane-kernels tr.related");
-  if (level === "code" && pinned.length && !pinned.some((row) => row.classList.contains("current"))) showKernel(pinned[0].dataset.kernel);
+  const pinned = pinnedKernels();
+  if (level === "code" && pinned.length && !pinned.includes($("#pane-kernels tr.current")?.dataset.kernel)) showKernel(pinned[0]);
   else show(level);
+}
+
+/** Names of the kernels that what is pinned became, the most expensive first. */
+function pinnedKernels() {
+  const group = picked?.isConnected && picked.matches(".related") && groups().find(({ nodes }) => nodes.includes(picked));
+  if (group) return of(kernels(), group.operators, group.origins).map(({ name }) => name);
+  return $$("#pane-kernels tr.related").map(({ dataset }) => dataset.kernel);
 }
 
 function show(level) {

@@ -10,8 +10,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 def model(nodes: Sequence[NodeProto], weights: Sequence[TensorProto] = ()) -> ModelProto:
     """Return a model from ``x`` to ``y``, four numbers each."""
-    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4])] for name in "xy"]
-    graph = helper.make_graph(list(nodes), "graph", *ends, initializer=list(weights))
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy")
+    graph = helper.make_graph(list(nodes), "graph", [x], [y], list(weights))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
@@ -28,11 +28,11 @@ def two_layers() -> bytes:
         helper.make_node("Relu", ["a"], ["b"], name="bend"),
         helper.make_node("MatMul", ["b", "w2"], ["y"], name="second"),
     ]
-    return model(nodes, weights).SerializeToString()
+    return bytes(model(nodes, weights).SerializeToString())
 
 
 def _with_weight(weight: TensorProto) -> bytes:
-    return model([helper.make_node("Add", ["x", "w"], ["y"])], [weight]).SerializeToString()
+    return bytes(model([helper.make_node("Add", ["x", "w"], ["y"])], [weight]).SerializeToString())
 
 
 def _external() -> bytes:
@@ -43,12 +43,14 @@ def _external() -> bytes:
 
 def _unknown() -> bytes:
     first = helper.make_node("Frobnicate", ["x"], ["a"], name="first", domain="acme")
-    return model([first, helper.make_node("Twist", ["a"], ["y"], name="second", domain="acme")]).SerializeToString()
+    return bytes(
+        model([first, helper.make_node("Twist", ["a"], ["y"], name="second", domain="acme")]).SerializeToString()
+    )
 
 
 def _cyclic() -> bytes:
     forth = helper.make_node("Add", ["x", "b"], ["a"], name="forth")
-    return model([forth, helper.make_node("Relu", ["a"], ["b"], name="back")]).SerializeToString()
+    return bytes(model([forth, helper.make_node("Relu", ["a"], ["b"], name="back")]).SerializeToString())
 
 
 HOSTILE: dict[str, tuple[bytes, int, tuple[str, ...]]] = {

@@ -1,0 +1,229 @@
+"""Someone with a model: drop it, step through its passes, find the expensive kernel, see its code, share it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.app.recorder.models import HOSTILE, two_layers
+from tests.e2e.steps import lines, settled, violations
+
+NETWORK = """\
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(1, 8, 16, 16))
+w = relay.var("w", shape=(8, 8, 3, 3))
+y = relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1)))
+y = relay.nn.softmax(relay.nn.batch_flatten(y + x))
+mod = tvm.IRModule.from_expr(relay.Function([x, w], y))
+with tvm.transform.PassContext(opt_level=1):
+    lib = relay.build(mod, target="llvm")
+"""
+
+
+@pytest.fixture
+def network(explorer: str, open_page: Callable[..., Page]) -> Page:
+    asked = json.dumps({"workspace": {"script": NETWORK}}).encode()
+    headers = {"Content-Type": "application/json"}
+    with urlopen(Request(f"{explorer}/api/links", asked, headers)) as answer:
+        link = json.load(answer)["id"]
+    page = open_page(f"{explorer}/z/{link}", 1680, 980)
+    settled(page)
+    expect(page.locator("#graph .node").first).to_be_visible()
+    return page
+
+
+def nodes(page: Page) -> list[str]:
+    return [label or "" for label in page.locator("#graph .node").evaluate_all("all => all.map(n => n.dataset.label)")]
+
+
+def attach(page: Page, name: str, content: bytes) -> None:
+    page.set_input_files("#attach", {"name": name, "mimeType": "application/octet-stream", "buffer": content})
+    expect(page.locator(".file")).to_contain_text(name)
+    settled(page)
+
+
+def test_a_graph_is_shown_as_text_drawing_and_kernels(network: Page) -> None:
+    page = network
+    expect(page.locator("#pane-graph .facts")).to_contain_text("operators")
+    assert any("nn.conv2d" in line for line in lines(page, "graph"))
+    assert sorted(nodes(page)) == ["add", "nn.batch_flatten", "nn.conv2d", "nn.relu", "nn.softmax", "x"]
+    expect(page.locator("#graph .frames path").first).to_be_visible()
+    expect(page.locator("#graph .edges text", has_text="(1, 8, 16, 16)").first).to_be_visible()
+    expect(page.locator(".kernels tbody tr").first).to_contain_text("conv2d")
+    expect(page.locator("#pane-loops")).to_be_hidden()
+    assert violations(page) == []
+
+
+def test_passes_are_stepped_through_and_compared_and_nodes_stay(network: Page) -> None:
+    page = network
+    page.click("#strip .graph .chip >> text=FuseOps")
+    settled(page)
+    place = "n => n.getAttribute('transform')"
+    conv = page.locator('#graph .node[data-label="nn.conv2d"]')
+    fused = conv.evaluate(place)
+    assert page.locator("#graph .frames path").count() >= 2
+    page.locator("#body-graph").focus()
+    page.keyboard.press("[")
+    settled(page)
+    expect(page.locator("#graph .frames path")).to_have_count(0)
+    assert conv.evaluate(place) == fused
+    page.keyboard.press("]")
+    page.keyboard.press("d")
+    settled(page)
+    expect(page.locator("#body-graph .l.added").first).to_be_visible()
+    expect(page.locator("#facts-graph")).to_contain_text("+")
+    page.select_option("#against-graph", "")
+    settled(page)
+    expect(page.locator("#body-graph .l.added")).to_have_count(0)
+
+
+def test_the_drawing_moves_zooms_folds_and_finds(network: Page) -> None:
+    page = network
+    box = "g => g.getAttribute('viewBox')"
+    graph = page.locator("#graph")
+    seen = [graph.evaluate(box)]
+
+    def moved() -> None:
+        now = graph.evaluate(box)
+        assert now != seen[-1]
+        seen.append(now)
+
+    page.click("[data-zoom=in]")
+    moved()
+    page.locator("#body-drawing").focus()
+    page.keyboard.press("-")
+    moved()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#graph .node.cursor")).to_have_attribute("data-label", "x")
+    moved()
+    page.mouse.move(1300, 300)
+    page.mouse.wheel(0, 120)
+    moved()
+    page.mouse.down()
+    page.mouse.move(1250, 350)
+    page.mouse.up()
+    moved()
+    page.mouse.move(700, 20)
+    expect(page.locator(".related")).to_have_count(0)  # who drags does not choose
+    page.keyboard.press("0")
+    page.fill("#graph-search", "conv")
+    expect(page.locator("#graph-found")).to_have_text("1 found")
+    page.keyboard.press("Enter")
+    expect(page.locator("#graph .node.cursor")).to_have_attribute("data-label", "nn.conv2d")
+    page.select_option("#fold", "groups")
+    expect(page.locator('#graph .node[data-label^="conv2d"]')).to_have_count(1)
+    assert len(nodes(page)) < 6
+
+
+def test_one_node_lights_up_down_to_the_instructions(network: Page) -> None:
+    page = network
+    page.locator('#graph .node[data-label="nn.conv2d"]').click()
+    expect(page.locator('#graph .node.related[data-label="nn.conv2d"]')).to_have_count(1)
+    expect(page.locator('#graph .node.related[data-label="nn.softmax"]')).to_have_count(0)
+    expect(page.locator("#body-graph .l.related", has_text="nn.conv2d")).to_have_count(1)
+    expect(page.locator(".kernels tr.related")).to_contain_text("conv2d")
+    page.click(".levels [data-level=code]")
+    settled(page)
+    for pane in ("loops", "llvm", "asm"):
+        expect(page.locator(f"#body-{pane} .l.related").first).to_be_attached()
+    expect(page.locator("#pane-graph")).to_be_hidden()
+
+
+def test_a_pinned_node_leads_to_its_own_kernel(network: Page) -> None:
+    page = network
+    page.locator('#graph .node[data-label="nn.softmax"]').click()
+    page.click(".levels [data-level=code]")
+    settled(page)
+    expect(page.locator("#body-loops")).to_contain_text("softmax")
+    expect(page.locator("#pane-schedule .facts")).to_contain_text("softmax")
+
+
+def test_a_kernel_opens_down_to_its_assembly_and_as_a_script(network: Page) -> None:
+    page = network
+    page.click(".kernels tr:last-child [data-show-kernel]")
+    settled(page)
+    expect(page.locator("#body-asm .l").first).to_be_visible()
+    expect(page.locator(".levels [data-level=code]")).to_have_attribute("aria-pressed", "true")
+    assert violations(page) == []
+    page.click(".levels [data-level=graph]")
+    page.click(".kernels tr:first-child [data-open-kernel]")
+    settled(page)
+    expect(page.locator(".cm-content")).to_contain_text("one kernel of a model")
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator(".kernels tbody tr")).to_have_count(1)
+
+
+def test_run_measures_the_kernels_and_colours_the_drawing(network: Page) -> None:
+    page = network
+    expect(page.locator("#pane-kernels .facts")).to_contain_text("Run measures each")
+    page.click("#run-button")
+    expect(page.locator("#state")).to_contain_text("ran in")
+    expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s")
+    shares = page.locator(".kernels .share span").all_inner_texts()
+    assert sum(float(share.split()[0]) for share in shares) == pytest.approx(100, abs=1)
+    assert page.locator('#graph .node[class*="heat-"]').count() >= 1
+    assert violations(page) == []
+
+
+def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1680, 980)
+    attach(page, "model.onnx", two_layers())
+    expect(page.locator(".cm-content")).to_contain_text('onnx.load("model.onnx")')
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    assert "nn.relu" in nodes(page)
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    opened = open_page(page.url, 1680, 980)
+    settled(opened)
+    expect(opened.locator("#state")).to_contain_text("compiled in")
+    expect(opened.locator(".file")).to_contain_text("model.onnx")
+    assert nodes(opened) == nodes(page)
+
+
+@pytest.mark.parametrize("name", ["truncated", "unknown operators"])
+def test_a_broken_model_is_told_at_the_scripts_line(explorer: str, open_page: Callable[..., Page], name: str) -> None:
+    content, _, words = HOSTILE[name]
+    page = open_page(explorer, 1680, 980)
+    attach(page, "broken.onnx", content)
+    expect(page.locator("#state")).to_contain_text("at line")
+    for word in words:
+        expect(page.locator("#pane-console .problem")).to_contain_text(word)
+    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
+
+
+def test_graph_panes_close_and_come_back(network: Page) -> None:
+    page = network
+    page.hover("#pane-graph .pane-head")
+    page.click("#pane-graph [data-close=graph]")
+    expect(page.locator("#pane-graph")).to_be_hidden()
+    page.click("#panes-menu summary")
+    page.check("#panes-form [name=graph]")
+    expect(page.locator("#pane-graph")).to_be_visible()
+
+
+def test_a_graph_on_a_phone_in_the_dark(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=residual-block", 390, 800, color_scheme="dark", has_touch=True)
+    settled(page)
+    page.locator("#tabs button", has_text=re.compile("^Graph$")).click()
+    expect(page.locator("#graph .node").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(page) == []
+    page.click("#tabs button >> text=Kernels")
+    expect(page.locator(".kernels tbody tr").first).to_be_visible()
+    page.click("#tabs button >> text=Assembly")
+    expect(page.locator("#body-asm .l").first).to_be_visible()
+
+
+def test_a_lesson_imports_builds_and_checks_a_model(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=model-from-onnx", 1680, 980)
+    settled(page)
+    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#pane-console")).to_contain_text("agrees with the interpreter")
+    assert page.locator("#strip .graph .chip").count() > 4
