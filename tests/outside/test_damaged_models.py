@@ -11,7 +11,7 @@ from compiler.ir.error import TVMError
 from compiler.relay.frontend import from_onnx
 from tests.outside.onnx_backend.cases import freeze, load
 
-ROUNDS = 1500
+ROUNDS = 600
 
 
 def _change_attribute(pick, graph):

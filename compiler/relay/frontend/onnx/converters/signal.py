@@ -117,7 +117,7 @@ def _window(row: tuple[float, float, float]) -> Any:
     def convert(node: Node) -> Any:
         size = (node.ints(0, "size") or [0])[0]
         bounded(size)
-        angle = 2 * math.pi * np.arange(size) / (size if node.attr("periodic", 1) else size - 1)
+        angle = 2 * math.pi * np.arange(size) / max(size if node.attr("periodic", 1) else size - 1, 1)
         a, b, c = row
         values = a - b * np.cos(angle) + c * np.cos(2 * angle)
         return constant(values.astype(dtype_name(node.attr("output_datatype", 1), "attribute 'output_datatype'")))
