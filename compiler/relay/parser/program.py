@@ -85,6 +85,8 @@ class Program(ExpressionParser):
 
     def _skip(self) -> None:
         """Go on behind a definition that was read before."""
+        self.cursor.expect("type")
+        self.cursor.expect_kind("name", "the name of a type")
         while not self.cursor.accept("}"):
             self.cursor.take()
 

@@ -198,6 +198,8 @@ def test_a_module_is_made_of_an_expression_and_extended() -> None:
         ("1 2", 1, 3, "expected the end of the text, got '2'"),
         ("def @main() { 1 } 3", 1, 19, "expected 'def' or 'type', got '3'"),
         ("300u8", 1, 1, "300"),
+        ("type", 1, 5, "expected the name of a type, got the end of the text"),
+        ("type A {", 1, 9, "got the end of the text"),
         ("ref_write(1)", 1, 1, "ref_write takes 2 arguments, got 1"),
     ],
 )
