@@ -48,14 +48,13 @@ def from_onnx(
     opset : int, optional
         The version of the standard's operators, when the model states the wrong one.
     freeze_params : bool
-        Whether the model's weights become constants of the module.  Otherwise they are parameters of ``main``, and
-        their values are returned.
+        Whether the model's weights become constants of the module.  Otherwise they are parameters of ``main``.
 
     Returns
     -------
     mod : IRModule
     params : dict of str to NDArray
-        Empty if they are frozen.
+        The model's weights by name, frozen or not; ``relay.build`` takes those that ``main`` has as parameters.
 
     Raises
     ------
@@ -77,7 +76,9 @@ def from_onnx(
         kept = {} if freeze_params else {w: name for name, w in weights.items() if _is_weight(w)}
         with keeping(frozenset(kept)), remembering():
             outputs = importer.graph(proto.graph, {**weights, **inputs})
-        return _module(list(inputs.values()), outputs, kept)
+        mod, params = _module(list(inputs.values()), outputs, kept)
+        frozen = {name: w.data for name, w in weights.items() if _is_weight(w)} if freeze_params else {}
+        return mod, {**frozen, **params}
 
 
 def _checked_opset(opset: Any) -> int | None:

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from onnx import numpy_helper
 
 from compiler.driver import relay_build
 from compiler.ir.origin import OriginTable, recording
@@ -32,7 +33,10 @@ def test_small_models_match_onnxruntime(name):
     onnx.checker.check_model(model, full_check=True)
     feeds = inputs_of(model)
     mod, params = from_onnx(model.SerializeToString())
-    assert params == {}
+    weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    assert params
+    assert all((value.numpy() == weights[key]).all() for key, value in params.items())
+    assert len(mod["main"].params) == len(feeds)
     np.testing.assert_allclose(_run(mod, feeds), _expected(model, feeds)[0], rtol=1e-3, atol=1e-4)
 
 
