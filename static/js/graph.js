@@ -62,7 +62,8 @@ function place() {
   const graph = svg();
   const body = $("#body-drawing");
   if (!graph || !body.clientWidth) return;
-  graph.setAttribute("viewBox", `${view.x} ${view.y} ${body.clientWidth / view.scale} ${body.clientHeight / view.scale}`);
+  // Not by the view box: browsers lay out the whole drawing again when that changes.
+  $("#scene").setAttribute("transform", `scale(${view.scale}) translate(${-view.x} ${-view.y})`);
   graph.classList.toggle("far", view.scale < 0.45);
   // A large graph moves smoothly when only what is in sight is drawn.
   const bottom = view.y + body.clientHeight / view.scale;

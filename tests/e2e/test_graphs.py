@@ -86,12 +86,12 @@ def test_passes_are_stepped_through_and_compared_and_nodes_stay(network: Page) -
 
 def test_the_drawing_moves_zooms_folds_and_finds(network: Page) -> None:
     page = network
-    box = "g => g.getAttribute('viewBox')"
-    graph = page.locator("#graph")
-    seen = [graph.evaluate(box)]
+    transform = "scene => scene.getAttribute('transform')"
+    scene = page.locator("#scene")
+    seen = [scene.evaluate(transform)]
 
     def moved() -> None:
-        now = graph.evaluate(box)
+        now = scene.evaluate(transform)
         assert now != seen[-1]
         seen.append(now)
 
