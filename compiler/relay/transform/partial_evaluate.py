@@ -51,8 +51,8 @@ from compiler.relay.transform.partial_values import (
 )
 from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
 
-_DEEPEST = 500
-"""Calls of one function inside of each other that are evaluated; beyond, they are left to the running program."""
+_DEEPEST = 120
+"""Calls inside of each other that are evaluated; beyond, they are left to the running program."""
 _MOST_CALLS = 20_000
 """Calls that are evaluated in one function of the module."""
 
@@ -93,6 +93,7 @@ class _Evaluator:
         self._undecided = 0
         """How many undecided branches, and functions that only the running program calls, are around."""
         self._calls = 0
+        self._depth = 0
         self._type_params: set[TypeVar] = set()
 
     def module_function(self, var: GlobalVar, func: Function) -> Function:
@@ -181,19 +182,22 @@ class _Evaluator:
     def _may_evaluate(self, func: KnownFunction) -> bool:
         """Return whether to evaluate a call.
 
-        A function that calls itself is followed as long as nothing undecided lies between the two calls.
+        A function that calls itself is followed as long as nothing undecided lies between the two calls.  Closures that
+        make each other anew are no end of functions, so that depth alone ends some programs.
         """
-        if self._calls >= _MOST_CALLS:
+        if self._calls >= _MOST_CALLS or self._depth >= _DEEPEST:
             return False
-        return not func.running or (func.running[-1] == self._undecided and len(func.running) < _DEEPEST)
+        return not func.running or func.running[-1] == self._undecided
 
     def _evaluate(self, func: KnownFunction, args: Sequence[Value], block: Block) -> Value:
         self._calls += 1
+        self._depth += 1
         func.running.append(self._undecided)
         try:
             return func.apply(args, block)
         finally:
             func.running.pop()
+            self._depth -= 1
 
     def _reference(self, e: Any, scope: Environment, block: Block, name: str) -> Value:
         if isinstance(e, RefCreate):
