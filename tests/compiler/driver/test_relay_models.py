@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import compiler as tvm
@@ -15,8 +16,6 @@ from compiler.driver.relay_vm import VirtualMachine
 from compiler.ir.transform import PassContext
 from compiler.relay.frontend import from_onnx
 from tests.models import build, inputs_of
-
-onnxruntime = pytest.importorskip("onnxruntime")
 
 
 def expected(model: Any, inputs: dict[str, Any]) -> Any:
