@@ -325,7 +325,7 @@ def text_pane(pane: PaneName, choices: list[Stop], wanted: str, answer: Answer, 
 def duration(seconds: float) -> str:
     """Return a time with three digits and the unit that fits: ``842 µs``, ``12.3 ms``."""
     for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
-        if seconds < limit:
+        if seconds < limit * (1 - 5e-4):  # what would be written as 1000 of a unit is 1 of the next
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds:.3g} s"
 

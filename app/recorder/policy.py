@@ -104,7 +104,9 @@ class CallPolicy(Observer):
                     seconds = time.perf_counter() - started
             self._timed[id(built), name] = seconds
         self._transcript.note(
-            "while you type, a measurement is answered from one call of the kernel; Run measures in full"
+            "while you type, a model that does not run to its end has no time; Run measures it"
+            if math.isnan(seconds)
+            else "while you type, a measurement is answered from one call of the kernel; Run measures in full"
         )
         return [seconds] * repeat
 

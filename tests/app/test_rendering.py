@@ -127,7 +127,8 @@ def test_data_for_the_scripts_is_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(3.2e-8, "32 ns"), (4.567e-6, "4.57 µs"), (0.0123, "12.3 ms"), (2.5, "2.5 s")]
+    ("seconds", "text"),
+    [(3.2e-8, "32 ns"), (4.567e-6, "4.57 µs"), (9.996e-4, "1 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s")],
 )
 def test_durations_have_three_digits(seconds: float, text: str) -> None:
     assert duration(seconds) == text
