@@ -32,7 +32,7 @@ def in_onnxruntime(operator: str, arrays: dict[str, Array], output: int = Tensor
 METHODS = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
 
 
-@pytest.mark.parametrize(("method", "mode"), product(METHODS, ("zeros", "border", "reflection")))
+@pytest.mark.parametrize(("method", "mode"), list(product(METHODS, ("zeros", "border", "reflection"))))
 def test_places_of_a_grid(method: str, mode: str) -> None:
     x, grid = random(2, 3, 5, 6), random(2, 4, 3, 2) * 0.9
     for align in (True, False) if mode == "reflection" else (mode == "border",):
@@ -50,7 +50,7 @@ def test_places_in_space() -> None:
     check(lambda d, g: relay.image.grid_sample(d, g, layout="NCDHW"), [x, moved], wanted, 1e-4)
 
 
-@pytest.mark.parametrize(("mode", "aligned", "ratio"), product(("avg", "max"), (False, True), (2, 0)))
+@pytest.mark.parametrize(("mode", "aligned", "ratio"), list(product(("avg", "max"), (False, True), (2, 0))))
 def test_regions(mode: str, aligned: bool, ratio: int) -> None:
     x = random(2, 3, 10, 12)
     corners = np.array([[1, 2, 17, 15], [0, 0, 5, 19], [8, 8, 9, 8.5]], "float32")
