@@ -178,7 +178,7 @@ class Step(Struct, frozen=True, kw_only=True):
     changed: bool = True
     """Decided on the IR, not on the text."""
     applied: bool = True
-    """False for a schedule primitive that ``Options.prefix`` leaves out."""
+    """False for a schedule primitive that ``Options.prefix`` leaves out, and for a pass that its context leaves out."""
     milliseconds: float | None = None
     delta: dict[str, int] = {}
     """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""

@@ -29,6 +29,8 @@ class Stop:
         """Name, what changed and how long it took: ``VectorizeLoop  −2 lines, 0.31 ms``."""
         noun, lines = self._counted
         noun = noun if abs(lines) == 1 else f"{noun}s"
+        if not self.step.applied:
+            return f"{self.name}\u2003off: {self.step.detail}" if self.step.group == "graph" else self.name
         change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
         took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
         mark = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}[self.step.checked]
@@ -180,9 +182,12 @@ def _single_chips(steps: list[Stop]) -> list[Chip]:
 def _graph_chips(steps: list[Stop]) -> list[Chip]:
     """Return a chip for each pass that changed the graph; runs of those that did not are folded."""
     chips = []
-    for changed, run in groupby(steps, lambda stop: stop.step.changed):
+    for (changed, applied), run in groupby(steps, lambda stop: (stop.step.changed, stop.step.applied)):
         members = list(run)
-        if changed or len(members) == 1:
+        if not applied:
+            label = members[0].name if len(members) == 1 else f"{len(members)} passes"
+            chips.append(Chip(label, members[-1], "off", dim=True, members=members))
+        elif changed or len(members) == 1:
             chips += [Chip(stop.name, stop, stop.size, dim=not changed) for stop in members]
         else:
             chips.append(Chip(f"{len(members)} passes", members[-1], "=", dim=True, members=members))

@@ -60,13 +60,14 @@ class GraphAnswers:
             return Step(
                 group="graph",
                 name=item.name,
-                detail=pass_words(item.name),
+                detail=item.left_out or pass_words(item.name),
+                applied=not item.left_out,
                 line=item.line,
                 listing=before.listing,
                 drawing=before.drawing,
                 facts=before.facts,
                 changed=False,
-                milliseconds=round(item.milliseconds, 3),
+                milliseconds=None if item.left_out else round(item.milliseconds, 3),
             )
         listing, drawing = self._printed(item.module)
         facts = self._facts_of(item.module)

@@ -30,6 +30,8 @@ class GraphPass:
     same: bool | None = None
     """Whether it computes the same as before, where that was tried."""
     error: float | None = None
+    left_out: str = ""
+    """Why it did not run; empty for one that did."""
 
 
 @dataclass(slots=True)
@@ -132,6 +134,16 @@ class GraphWatcher(Observer, PassInstrument):
             self._building, self._unasked = None, False
 
     # passes
+
+    def pass_left_out(self, mod: IRModule, info: PassInfo, why: str) -> None:
+        if self._unasked or not is_graph(mod):
+            return
+        item = GraphPass(info.name, mod, 0.0, False, current_line(), left_out=why)
+        record = self._running[0].record if self._running else self._record_of(mod)
+        if self._running:
+            self._running[-1].inner.append(item)
+        elif record is not None:
+            record.passes.append(item)
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         record = self._record_of(mod) if is_graph(mod) and not self._running else None

@@ -46,6 +46,9 @@ class PassInstrument:
         """Return False to skip the pass."""
         return True
 
+    def pass_left_out(self, mod: IRModule, info: PassInfo, why: str) -> None:
+        """The context does not let the pass run on ``mod``: it is disabled, or above the context's level."""
+
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         """The pass is about to run on ``mod``."""
 
@@ -163,6 +166,12 @@ class PassContext:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
+    def why_not(self, info: PassInfo) -> str:
+        """Return why a pass does not run in this context, in words."""
+        if info.name in self.disabled_pass:
+            return "disabled by the context"
+        return f"needs opt_level {info.opt_level}, the context has {self.opt_level}"
+
 
 _DEFAULT = PassContext()
 
@@ -185,6 +194,8 @@ class Pass:
         if not isinstance(mod, IRModule):
             raise ArgumentError(f"pass {self.info.name}: expected an IRModule, got {type(mod).__name__}")
         if not ctx.enabled(self.info):
+            for watcher in watchers:
+                watcher.pass_left_out(mod, self.info, ctx.why_not(self.info))
             return mod
         instruments = [*ctx.instruments, *watchers] if watchers else ctx.instruments
         # Every instrument is asked, even after one said no, as in TVM.

@@ -32,6 +32,14 @@ def test_passes_that_changed_nothing_are_folded() -> None:
     ]
 
 
+def test_passes_that_the_context_leaves_out_are_off() -> None:
+    step = Step(group="graph", name="FoldConstant", detail="disabled by the context", changed=False, applied=False)
+    unit = Unit(name="main", kind="graph", steps=[Step(group="graph", name="Graph"), step])
+    [row] = timeline(stops(unit))
+    assert [(chip.label, chip.small, chip.dim) for chip in row.chips][1] == ("FoldConstant", "off", True)
+    assert stops(unit)[1].story == "FoldConstant\u2003off: disabled by the context"
+
+
 def test_a_step_compares_the_graph_before_and_after_it() -> None:
     last = stops(graph())[-1]
     assert last.story == "FuseOps\u2003−5 kernels"

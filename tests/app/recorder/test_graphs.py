@@ -72,6 +72,15 @@ def test_every_pass_is_a_step_with_its_text_drawing_and_facts(answer: Answer) ->
     assert fused.line == BUILD_LINE
 
 
+def test_passes_that_do_not_run_say_why(sandbox: Sandbox) -> None:
+    script = NETWORK.replace("opt_level=1", 'opt_level=2, disabled_pass=["FuseOps"]')
+    [graph] = [unit for unit in record(sandbox, script).units if unit.kind == "graph"]
+    why = {step.name: step.detail for step in graph.steps if not step.applied}
+    assert why["FuseOps"] == "disabled by the context"
+    assert why["AlterOpLayout"] == "needs opt_level 3, the context has 2"
+    assert "InferType" not in why
+
+
 def test_passes_are_checked_by_computing(answer: Answer) -> None:
     changed = [step for step in answer.units[0].steps[1:] if step.changed]
     assert {step.checked for step in changed} == {"ok"}
