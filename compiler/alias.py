@@ -106,5 +106,5 @@ def _explain(fullname: str) -> str:
         if str(exc).startswith(ALIAS):
             return str(exc)
     except ModuleNotFoundError:
-        pass
+        return f"there is no module {parent!r}"
     return f"{parent} has no module or attribute {name!r}"

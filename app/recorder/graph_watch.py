@@ -35,16 +35,6 @@ class GraphPass:
 
 
 @dataclass(slots=True)
-class KernelRecord:
-    """A fused function that was lowered: its name, the group of operators, and its loops."""
-
-    name: str
-    function: Any
-    outputs: Any
-    prim_func: Any
-
-
-@dataclass(slots=True)
 class GraphRecord:
     """One graph from its first form to its kernels."""
 
@@ -53,7 +43,6 @@ class GraphRecord:
     first: IRModule
     passes: list[GraphPass] = field(default_factory=list)
     target: Any = None
-    kernels: list[KernelRecord] = field(default_factory=list)
     built: Any = None
     seconds: dict[str, float] = field(default_factory=dict)
     """Of each kernel that was measured, all of its calls in one run."""
@@ -99,10 +88,6 @@ class GraphWatcher(Observer, PassInstrument):
         self._building = record
         if record is not None:
             record.target = target
-
-    def kernel_lowered(self, name: str, function: Any, outputs: Any, prim_func: Any) -> None:
-        if self._building is not None:
-            self._building.kernels.append(KernelRecord(name, function, outputs, prim_func))
 
     def graph_build_end(self, built: Any) -> None:
         if self._building is not None:

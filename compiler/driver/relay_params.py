@@ -9,10 +9,8 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
+from compiler.relay.binding import bind
 from compiler.relay.expr import Constant, Function, Var
-from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray, array
 
@@ -34,24 +32,8 @@ def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
         If a value does not have the type of its parameter.
     """
     given = {v: _constant(v, params[v.name_hint]) for v in func.params if v.name_hint in params}
-    if not given:
-        return func
-    with derived_from(func.span):
-        bound: Function = _Bind(given).visit(func)
-        return bound
-
-
-class _Bind(ExprMutator):
-    def __init__(self, values: Mapping[Var, Constant]) -> None:
-        super().__init__()
-        self._values = values
-
-    def visit_var(self, var: Var) -> Any:
-        return self._values.get(var, var)
-
-    def visit_function(self, fn: Function) -> Any:
-        params = tuple(p for p in fn.params if p not in self._values)
-        return rebuild(fn, {"params": params, "body": self.visit(fn.body)})
+    bound: Function = bind(func, given)
+    return bound
 
 
 def _constant(var: Var, value: Any) -> Constant:

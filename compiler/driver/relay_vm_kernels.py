@@ -18,8 +18,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
-from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.device import cpu
@@ -106,20 +106,11 @@ class _DynamicKernel:
 def _for_types(function: Function, types: Sequence[Any]) -> Function:
     """Return a group of operators for arguments of certain types."""
     params = [Var(p.name_hint, t) for p, t in zip(function.params, types, strict=True)]
-    body = _Replace(dict(zip(function.params, params, strict=True))).visit(function.body)
+    body = bind(function.body, dict(zip(function.params, params, strict=True)))
     made = Function(tuple(params), body, None, (), function.attrs)
     found = infer_module(IRModule({"main": made}))["main"]
     assert isinstance(found, Function)
     return found
-
-
-class _Replace(ExprMutator):
-    def __init__(self, replacements: dict[Var, Var]) -> None:
-        super().__init__()
-        self._replacements = replacements
-
-    def visit_var(self, var: Var) -> Var:
-        return self._replacements.get(var, var)
 
 
 def _type_of(value: Any) -> Type:

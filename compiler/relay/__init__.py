@@ -22,6 +22,7 @@ from compiler.relay.adt import (
     PatternWildcard,
     TypeData,
 )
+from compiler.relay.binding import bind
 from compiler.relay.expr import (
     Call,
     Constant,
@@ -36,7 +37,6 @@ from compiler.relay.expr import (
     TupleGetItem,
     TupleWrapper,
     Var,
-    bind,
     const,
     var,
 )

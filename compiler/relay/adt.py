@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from compiler.ir.node import Node, node
 from compiler.ir.types import Type, TypeVar
-from compiler.relay.expr import Call, Expr, as_expr, bind
+from compiler.relay.expr import Call, Expr, as_expr, make_call
 from compiler.relay.ty import GlobalTypeVar
 
 
@@ -36,7 +36,7 @@ class Constructor(Expr):
         object.__setattr__(self, "inputs", tuple(self.inputs))
 
     def __call__(self, *args: Any) -> Call:
-        return bind(self, args)
+        return make_call(self, args)
 
 
 @node

@@ -443,10 +443,10 @@ def const(value: Any, dtype: str | None = None) -> Constant:
         return Constant(array(found.astype(numpy_dtype(dtype)) if dtype else found))
 
 
-def bind(func: Any, args: Sequence[Any]) -> Call:
+def make_call(func: Any, args: Sequence[Any]) -> Call:
     """Return the call of a function."""
     with derived_from(mint_here(str(getattr(func, "name_hint", "call")))):
         return Call(func, tuple(args))
 
 
-Op.call_maker = staticmethod(bind)
+Op.call_maker = staticmethod(make_call)

@@ -44,7 +44,8 @@ class GraphExecutor:
         self._values = _allocate(self.graph, device)
         self._input_values = {self.graph.nodes[n].name: self.graph.node_row_ptr[n] for n in self.graph.arg_nodes}
         self._params = set(params or ())
-        self._thunks: list[tuple[str, Thunk]] = []
+        self._thunks: list[tuple[str, Thunk]] | None = None
+        self._prepared: dict[int, Thunk | None] = {}
         self._threads = 0
         for name, value in (params or {}).items():
             self.set_input(name, value)
@@ -101,6 +102,7 @@ class GraphExecutor:
 
     def _run_watched(self) -> None:
         """Run the graph as far as whoever watches lets it; kernels are compiled as they are reached."""
+        self._follow_threads()
         for index, _ in self.calls():
             if events.ask("leave_graph", self):
                 return
@@ -110,15 +112,21 @@ class GraphExecutor:
 
     def thunks(self) -> list[tuple[str, Thunk]]:
         """Return each call of a kernel: its name and what makes it."""
-        threads = num_threads()
-        if threads != self._threads:  # the number of threads is an argument like any other
-            self._threads = threads
+        self._follow_threads()
+        if self._thunks is None:
             self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self._thunk(i)) is not None]
         return self._thunks
 
+    def _follow_threads(self) -> None:
+        """Forget what was prepared for another number of threads: it is an argument like any other."""
+        threads = num_threads()
+        if threads != self._threads:
+            self._threads, self._thunks = threads, None
+            self._prepared.clear()
+
     def thunks_to(self, node: int) -> list[Thunk]:
         """Return the calls up to a node, the node's included."""
-        self.thunks()
+        self._follow_threads()
         made = [self._thunk(index) for index, _ in self.calls() if index <= node]
         return [thunk for thunk in made if thunk is not None]
 
@@ -131,6 +139,12 @@ class GraphExecutor:
         return [(i, node.attrs["func_name"]) for i, node in enumerate(self.graph.nodes) if node.op == "tvm_op"]
 
     def _thunk(self, index: int) -> Thunk | None:
+        """Return what makes a call, prepared once; None where nothing is to be done."""
+        if index not in self._prepared:
+            self._prepared[index] = self._prepare(index)
+        return self._prepared[index]
+
+    def _prepare(self, index: int) -> Thunk | None:
         graph, node = self.graph, self.graph.nodes[index]
         inputs = [self._values[graph.value(e)] for e in node.inputs]
         outputs = self._values[graph.node_row_ptr[index] : graph.node_row_ptr[index + 1]]
