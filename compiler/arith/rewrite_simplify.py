@@ -304,7 +304,7 @@ class RewriteSimplifier(Prover):
         args = self._visit_tuple(n.args)
         if name == "tir.likely" and isinstance(args[0], IntImm):
             return args[0]
-        e = n if args is n.args else rebuild(n, {"args": args})
+        e = rebuild(n, args=args)
         known = self.known_truth(e) if n.dtype == "bool" and self.known.truths else None
         return e if known is None else known
 

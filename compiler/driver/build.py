@@ -8,7 +8,6 @@ from typing import Any
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError, TargetError, show
 from compiler.ir.events import notify
-from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IterVar
 from compiler.runtime.module import Module
@@ -18,6 +17,7 @@ from compiler.te.schedule import Schedule
 from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For
+from compiler.tir.stmt_functor import StmtVisitor
 
 
 def build(
@@ -99,7 +99,7 @@ def thread_tags(func: PrimFunc) -> list[str]:
     return list(visitor.found)
 
 
-class _ThreadTags(Visitor):
+class _ThreadTags(StmtVisitor):
     def __init__(self) -> None:
         self.found: dict[str, None] = {}
 
@@ -112,6 +112,3 @@ class _ThreadTags(Visitor):
         if n.thread_binding is not None:
             self.found[n.thread_binding.thread_tag] = None
         self.visit_Node(n)
-
-    def visit_PrimExpr(self, n: Any) -> None:
-        """No thread axis is bound in an expression."""

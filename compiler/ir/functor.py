@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from compiler.ir.node import Node, rebuild
+from compiler.ir.node import Node, duplicate, same_items
 from compiler.ir.origin import ambient
 
 # A sum that a script spells out nests as deeply as it has terms, and a rule takes several frames for each.
@@ -88,8 +88,8 @@ class Mutator(Functor):
                 changes[name] = new
         if changes is None:
             return n
-        return rebuild(n, changes)
+        return duplicate(n, changes)
 
     def _visit_tuple(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         new = tuple([self.visit(item) for item in items])
-        return items if all(a is b for a, b in zip(new, items, strict=True)) else new
+        return items if same_items(new, items) else new

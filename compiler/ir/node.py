@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -61,11 +63,46 @@ def structure(cls: type) -> tuple[tuple[str, ...], Any]:
     return found
 
 
-def rebuild(n: N, changes: dict[str, Any]) -> N:
-    """Return a copy of ``n`` with some fields changed.
+def rebuild(n: N, /, **changes: Any) -> N:
+    """Return ``n`` with some of its fields changed; ``n`` itself where nothing changes.
 
-    Its span is the ambient one; what is nominal, such as a buffer, is another view of the same thing and keeps its own.
+    Parameters
+    ----------
+    n : Node
+        A node of any level.
+    **changes
+        New values of fields, by name.  A value is no change if it is the very object that the field holds, or a tuple
+        of the very same objects.
+
+    Returns
+    -------
+    same class as ``n``
+        Its span is the ambient one; what is compared by identity, such as a buffer, is another view of the same thing
+        and keeps its own.
+
+    Raises
+    ------
+    TypeError
+        If a change names no field that the constructor takes.
+
+    Examples
+    --------
+    >>> loop = rebuild(loop, body=mutator.visit(loop.body))
     """
+    for name, new in changes.items():
+        old = getattr(n, name)
+        if new is not old and not (type(new) is tuple and same_items(new, old)):
+            return duplicate(n, changes)
+    return n
+
+
+def same_items(new: Sequence[Any], old: Sequence[Any]) -> bool:
+    """Return whether two sequences hold the very same objects."""
+    return len(new) == len(old) and all(map(operator.is_, new, old))
+
+
+def duplicate(n: N, changes: dict[str, Any]) -> N:
+    """Return another node like ``n`` with some fields changed, as :func:`rebuild` does, even where nothing changes."""
     if n.nominal:
         with derived_from(n.span):
             return _copy(n, changes)
@@ -74,4 +111,7 @@ def rebuild(n: N, changes: dict[str, Any]) -> N:
 
 def _copy(n: N, changes: dict[str, Any]) -> N:
     names, make = structure(type(n))
-    return make(*[changes[f] if f in changes else getattr(n, f) for f in names])  # type: ignore[no-any-return]
+    values = [changes.pop(name) if name in changes else getattr(n, name) for name in names]
+    if changes:
+        raise TypeError(f"rebuild: {type(n).__name__} is made from {', '.join(names)}, got {', '.join(changes)}")
+    return make(*values)  # type: ignore[no-any-return]

@@ -69,7 +69,7 @@ class _Substitution(Mutator):
                 changes[name] = new
         if defined:
             del self._bound[-len(defined) :]
-        return rebuild(n, changes) if changes else n
+        return rebuild(n, **changes)
 
     def _thing(self, n: Node) -> Node:
         """Replace a buffer once for all of its uses; tensors stay what they are."""
@@ -83,7 +83,7 @@ class _Substitution(Mutator):
                 new = self.apply(old)
                 if new is not old and (name != "data" or isinstance(new, Var)):
                     changes[name] = new
-            found = self._things[n] = rebuild(n, changes) if changes else n
+            found = self._things[n] = rebuild(n, **changes)
         return found
 
 

@@ -39,11 +39,11 @@ def bind(expr: Any, binds: Mapping[Var, Any]) -> Any:
         return _Bind(values).visit(expr)
     with derived_from(expr.span):
         params = tuple(param for param in expr.params if param not in values)
-        bound = rebuild(expr, {"params": params, "body": _Bind(values).visit(expr.body)})
+        bound = rebuild(expr, params=params, body=_Bind(values).visit(expr.body))
         more = [var for value in values.values() for var in free_vars(value)]
         used = set(free_vars(bound))
         new = dict.fromkeys(var for var in more if var in used)
-        return rebuild(bound, {"params": (*params, *new)}) if new else bound
+        return rebuild(bound, params=(*params, *new)) if new else bound
 
 
 class _Bind(ExprMutator):

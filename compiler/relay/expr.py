@@ -349,12 +349,12 @@ class Function(BaseFunc, Expr):
         """Return this function with one more attribute, or several from a mapping."""
         more = {key: value} if isinstance(key, str) else dict(key)
         with derived_from(self.span):
-            return rebuild(self, {"attrs": Attrs({**self.attrs, **more})})
+            return rebuild(self, attrs=Attrs({**self.attrs, **more}))
 
     def without_attr(self, key: str) -> Function:
         """Return this function without an attribute."""
         with derived_from(self.span):
-            return rebuild(self, {"attrs": Attrs({k: v for k, v in self.attrs.items() if k != key})})
+            return rebuild(self, attrs=Attrs({k: v for k, v in self.attrs.items() if k != key}))
 
 
 class TupleWrapper:

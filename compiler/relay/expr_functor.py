@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compiler.ir.module import GlobalVar
-from compiler.ir.node import rebuild
+from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
 from compiler.ir.origin import ambient
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar
@@ -172,16 +172,16 @@ class ExprMutator(ExprFunctor):
 
     def visit_call(self, call: Call) -> Any:
         op, args = self.visit(call.op), self._all(call.args)
-        return call if op is call.op and args is call.args else rebuild(call, {"op": op, "args": args})
+        return rebuild(call, op=op, args=args)
 
     def visit_function(self, fn: Function) -> Any:
-        return self._fields(fn, params=self._all(fn.params), body=self.visit(fn.body))
+        return rebuild(fn, params=self._all(fn.params), body=self.visit(fn.body))
 
     def visit_let(self, let: Let) -> Any:
-        return self._fields(let, var=self.visit(let.var), value=self.visit(let.value), body=self.visit(let.body))
+        return rebuild(let, var=self.visit(let.var), value=self.visit(let.value), body=self.visit(let.body))
 
     def visit_if(self, i: If) -> Any:
-        return self._fields(
+        return rebuild(
             i,
             cond=self.visit(i.cond),
             true_branch=self.visit(i.true_branch),
@@ -189,32 +189,31 @@ class ExprMutator(ExprFunctor):
         )
 
     def visit_tuple(self, tup: Tuple) -> Any:
-        return self._fields(tup, fields=self._all(tup.fields))
+        return rebuild(tup, fields=self._all(tup.fields))
 
     def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
         value = self.visit(op.tuple_value)
         if value is op.tuple_value:
             return op
         # An element of a tuple that is spelt out is that element.
-        return value.fields[op.index] if isinstance(value, Tuple) else rebuild(op, {"tuple_value": value})
+        return value.fields[op.index] if isinstance(value, Tuple) else rebuild(op, tuple_value=value)
 
     def visit_ref_create(self, r: RefCreate) -> Any:
-        return self._fields(r, value=self.visit(r.value))
+        return rebuild(r, value=self.visit(r.value))
 
     def visit_ref_read(self, r: RefRead) -> Any:
-        return self._fields(r, ref=self.visit(r.ref))
+        return rebuild(r, ref=self.visit(r.ref))
 
     def visit_ref_write(self, r: RefWrite) -> Any:
-        return self._fields(r, ref=self.visit(r.ref), value=self.visit(r.value))
+        return rebuild(r, ref=self.visit(r.ref), value=self.visit(r.value))
 
     def visit_match(self, m: Match) -> Any:
         clauses = tuple([self._clause(c) for c in m.clauses])
-        same = all(a is b for a, b in zip(clauses, m.clauses, strict=True))
-        return self._fields(m, data=self.visit(m.data), clauses=m.clauses if same else clauses)
+        return rebuild(m, data=self.visit(m.data), clauses=clauses)
 
     def _clause(self, clause: Clause) -> Clause:
         lhs, rhs = self.visit_pattern(clause.lhs), self.visit(clause.rhs)
-        return clause if lhs is clause.lhs and rhs is clause.rhs else rebuild(clause, {"lhs": lhs, "rhs": rhs})
+        return rebuild(clause, lhs=lhs, rhs=rhs)
 
     def visit_pattern(self, pattern: Any) -> Any:
         """Return a pattern with its variables visited."""
@@ -222,18 +221,12 @@ class ExprMutator(ExprFunctor):
             var = self.visit(pattern.var)
             return pattern if var is pattern.var else PatternVar(var)
         if isinstance(pattern, (PatternConstructor, PatternTuple)):
-            parts = tuple([self.visit_pattern(p) for p in pattern.patterns])
-            same = all(a is b for a, b in zip(parts, pattern.patterns, strict=True))
-            return pattern if same else rebuild(pattern, {"patterns": parts})
+            return rebuild(pattern, patterns=tuple([self.visit_pattern(p) for p in pattern.patterns]))
         return pattern
 
     def _all(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         new = tuple([self.visit(item) for item in items])
-        return items if all(a is b for a, b in zip(new, items, strict=True)) else new
-
-    def _fields(self, expr: Any, **values: Any) -> Any:
-        changes = {name: value for name, value in values.items() if value is not getattr(expr, name)}
-        return rebuild(expr, changes) if changes else expr
+        return items if same_items(new, items) else new
 
 
 def bound_in_pattern(pattern: Any) -> list[Var]:

@@ -254,7 +254,7 @@ class ComputeNest:
 
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span | thread.span):
-                owner = thread if thread.dom is not None else rebuild(thread, {"dom": dom})
+                owner = thread if thread.dom is not None else rebuild(thread, dom=dom)
                 return AttrStmt(owner, key, dom.extent, inside(axis, body))
 
         return wrap, thread.var.astype(axis.var.dtype) + dom.min

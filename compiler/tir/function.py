@@ -53,7 +53,7 @@ class PrimFunc(BaseFunc):
 
     def _changed(self, field_name: str, value: Any) -> PrimFunc:
         with derived_from(self.span):
-            return rebuild(self, {field_name: value})
+            return rebuild(self, **{field_name: value})
 
     def script(self) -> str:
         """Return the function as TVMScript."""

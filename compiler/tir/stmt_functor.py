@@ -17,14 +17,38 @@ from compiler.ir.substitute import post_order_visit as _post_order_visit
 from compiler.ir.substitute import substitute as _substitute
 from compiler.tir.stmt import Stmt
 
-__all__ = ["StmtMutator", "StmtVisitor", "ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
+__all__ = [
+    "StmtExprMutator",
+    "StmtExprVisitor",
+    "StmtMutator",
+    "StmtVisitor",
+    "ir_transform",
+    "post_order_visit",
+    "pre_order_visit",
+    "substitute",
+]
 
 
 class StmtVisitor(Visitor):
+    """Walks statements; override ``visit_<Class>``.  Does not enter expressions."""
+
+    def visit_PrimExpr(self, n: PrimExpr) -> None:
+        """Stop: an expression holds no statements."""
+
+
+class StmtExprVisitor(Visitor):
     """Walks statements and the expressions in them; override ``visit_<Class>``."""
 
 
 class StmtMutator(Mutator):
+    """Rebuilds statements; override ``visit_<Class>``.  Does not enter expressions, which stay as they are."""
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        """Return the expression as it is."""
+        return n
+
+
+class StmtExprMutator(Mutator):
     """Rebuilds statements and the expressions in them; override ``visit_<Class>``."""
 
 

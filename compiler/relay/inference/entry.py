@@ -159,7 +159,7 @@ def _annotated(func: Any) -> Any:
     if func.ret_type is not None:
         return func
     with derived_from(func.span):
-        return rebuild(func, {"ret_type": found.ret_type})
+        return rebuild(func, ret_type=found.ret_type)
 
 
 class _Annotate(ExprMutator):

@@ -160,12 +160,12 @@ class _Folder(GraphMutator):
             weights = weights_of(call, True)
             assert weights is not None
             data, weight = new.args
-            return rebuild(new, {"args": (data, weights.scaled(weight, self._scales(plan.weights[call])))})
+            return rebuild(new, args=(data, weights.scaled(weight, self._scales(plan.weights[call]))))
         sides = {at: plan.sides[call, at] for at in range(len(call.args)) if (call, at) in plan.sides}
         if not sides:
             return new
         args = [self._side(call, at, arg, sides[at]) if at in sides else arg for at, arg in enumerate(new.args)]
-        return rebuild(new, {"args": tuple(args)})
+        return rebuild(new, args=tuple(args))
 
     def _side(self, call: Call, at: int, arg: Any, scales: list[Any]) -> Any:
         """Return the vector beside a scaled value, scaled as well."""

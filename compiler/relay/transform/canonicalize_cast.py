@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir import dtype as dt
-from compiler.ir.node import rebuild
+from compiler.ir.node import duplicate, rebuild
 from compiler.ir.transform import PassInfo, register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.operator import OpPattern
@@ -39,12 +39,12 @@ class _Canonicalizer(GraphMutator):
         if op is None or op.pattern > OpPattern.BROADCAST:
             return new
         args = tuple([self._own(old, arg) for old, arg in zip(call.args, new.args, strict=True)])
-        return new if all(a is b for a, b in zip(args, new.args, strict=True)) else rebuild(new, {"args": args})
+        return rebuild(new, args=args)
 
     def _own(self, old: Any, arg: Any) -> Any:
         if self._users[old] < 2 or op_name(old) != "cast" or op_name(arg) != "cast" or not _widens(old):
             return arg
-        return typed(rebuild(arg, {}), old.checked_type_)
+        return typed(duplicate(arg, {}), old.checked_type_)
 
 
 def _widens(cast: Call) -> bool:

@@ -178,7 +178,7 @@ class _Combiner(GraphMutator):
         weights = call_op("concatenate", Tuple(tuple(self.visit(c.args[1]) for c in group)), axis=branch.weight_axis)
         changes = {name: None for name in ("channels", "kernel_size", "units") if name in first.attrs}
         args = (self.visit(first.args[0]), weights)
-        wide = rebuild(first, {"args": args, "attrs": first.attrs.with_values(**changes)})
+        wide = rebuild(first, args=args, attrs=first.attrs.with_values(**changes))
         ends = [0]
         for call in group:
             ends.append(ends[-1] + (_extents(call.args[1]) or ())[branch.weight_axis])

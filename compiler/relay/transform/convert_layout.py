@@ -66,7 +66,7 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Any]) -> Call |
         weight = names[1] if len(names) > 1 and names[1] != _DEFAULT else _weight_layout(call, data, types)
         changes = {"data_layout": data, "kernel_layout": weight, "out_layout": names[2] if len(names) > 2 else ""}
     made = call.attrs.with_values(**changes)
-    return None if made == call.attrs else rebuild(call, {"attrs": made})
+    return None if made == call.attrs else rebuild(call, attrs=made)
 
 
 def _weight_layout(call: Call, data: str, types: Sequence[Any]) -> str:

@@ -46,7 +46,7 @@ class _Copy(ExprMutator):
     def visit_function(self, fn: Function) -> Any:
         copy: Any = super().visit_function(fn)
         if copy.ret_type is not None and self._annotation(copy.ret_type) is None:
-            return rebuild(copy, {"ret_type": None})
+            return rebuild(copy, ret_type=None)
         return copy
 
     def _define(self, variables: Sequence[Var]) -> None:

@@ -100,7 +100,7 @@ def _rebuilt(func: Function, uses: _Uses, once: dict[Var, Any]) -> Function:
             with derived_from(part.span):
                 new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])
     body = new[func.body]
-    return func if body is func.body else rebuild(func, {"body": body})
+    return rebuild(func, body=body)
 
 
 def _let(let: Let, new: dict[Any, Any], uses: _Uses, once: dict[Var, Any]) -> Any:
@@ -110,7 +110,7 @@ def _let(let: Let, new: dict[Any, Any], uses: _Uses, once: dict[Var, Any]) -> An
     if value is let.value and body is let.body:
         return let
     with derived_from(let.span):
-        return rebuild(let, {"value": value, "body": body})
+        return rebuild(let, value=value, body=body)
 
 
 register_named_pass("DeadCodeElimination", DeadCodeElimination)

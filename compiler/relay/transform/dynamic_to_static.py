@@ -52,7 +52,7 @@ class _Static:
             with derived_from(part.span):
                 self._new[part] = self._replacement(part)
         body = self._new[func.body]
-        return func if body is func.body else rebuild(func, {"body": body, "ret_type": None})
+        return func if body is func.body else rebuild(func, body=body, ret_type=None)
 
     def _replacement(self, part: Any) -> Any:
         if isinstance(part, Let):
@@ -73,10 +73,7 @@ class _Static:
         return replaced(e, STATIC_FORMS[e.op.name](e, [found.value for found in deciding]))
 
     def _let(self, let: Let) -> Any:
-        changes = {"var": self._new.get(let.var, let.var), "value": self._new[let.value], "body": self._new[let.body]}
-        if all(new is getattr(let, name) for name, new in changes.items()):
-            return let
-        return rebuild(let, changes)
+        return rebuild(let, var=self._new.get(let.var, let.var), value=self._new[let.value], body=self._new[let.body])
 
     def _variable(self, var: Var) -> Var:
         """Return a let's variable, a new one where its value's type says more than it did."""

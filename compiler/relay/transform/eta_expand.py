@@ -51,7 +51,7 @@ class _Expand(ExprMutator):
         if not isinstance(call.op, self._kinds):
             return super().visit_call(call)
         args = self._all(call.args)  # what is called is no value
-        return call if args is call.args else rebuild(call, {"args": args})
+        return rebuild(call, args=args)
 
     def visit_constructor(self, con: Constructor) -> Any:
         return _wrapped(con) if isinstance(con, self._kinds) else con

@@ -29,7 +29,7 @@ class _Replacer(GraphMutator):
         new = super().visit_call(call)
         fast: Any = registered_ops().get(_FAST.get(op_name(new), ""))
         found = tensor_type(call) if fast is not None else None
-        return rebuild(new, {"op": fast}) if found is not None and found.dtype == "float32" else new
+        return rebuild(new, op=fast) if found is not None and found.dtype == "float32" else new
 
 
 register_named_pass("FastMath", FastMath)

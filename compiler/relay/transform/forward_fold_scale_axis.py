@@ -111,7 +111,7 @@ class _Folder(GraphMutator):
             self._missing[call] = missing
             return new
         data, weight = new.args
-        return rebuild(new, {"args": (data, weights.scaled(weight, missing))})
+        return rebuild(new, args=(data, weights.scaled(weight, missing)))
 
 
 register_named_pass("ForwardFoldScaleAxis", ForwardFoldScaleAxis)

@@ -118,7 +118,7 @@ class _Fuser(GraphMutator):
 
     def _inside(self, expr: Any, inside: dict[Any, Any]) -> Any:
         if isinstance(expr, Call):
-            new: Any = rebuild(expr, {"args": tuple([inside[a] for a in expr.args])})
+            new: Any = rebuild(expr, args=tuple([inside[a] for a in expr.args]))
         elif isinstance(expr, Tuple):
             new = Tuple(tuple([inside[f] for f in expr.fields]))
         else:

@@ -56,7 +56,7 @@ class _Lifter(ExprMutator):
             if isinstance(part, Let) and isinstance(part.value, Function):
                 self._own_names.setdefault(part.value, part.var)
         with derived_from(func.span):
-            return self._fields(func, body=bottom_up(self, func.body))  # type: ignore[no-any-return]
+            return rebuild(func, body=bottom_up(self, func.body))
 
     def visit_function(self, fn: Function) -> Any:
         return fn if is_kernel(fn) else self._lift(fn, self._own_names.get(fn))
@@ -69,13 +69,13 @@ class _Lifter(ExprMutator):
         body = self.visit(fn.body)
         itself = Call(gvar, tuple(inside.values())) if captured else gvar
         body = bottom_up(_Rename({**inside, **({name: itself} if name is not None else {})}), body)
-        lifted = rebuild(fn, {"body": body})
+        lifted = rebuild(fn, body=body)
         if captured:
             lifted = Function(tuple(inside.values()), lifted, None, (), Attrs(Closure=1))
         # It stands on its own now, and is generic in what the function around it was generic in.
         outer_types = tuple(free_type_vars(lifted))
         if outer_types:
-            lifted = rebuild(lifted, {"type_params": (*lifted.type_params, *outer_types)})
+            lifted = rebuild(lifted, type_params=(*lifted.type_params, *outer_types))
         self.lifted[gvar] = lifted
         return Call(gvar, captured) if captured else gvar
 

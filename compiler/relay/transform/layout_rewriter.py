@@ -86,7 +86,7 @@ class LayoutRewriter(GraphMutator):
             forms = [self._form(*each) for each in zip(operands, wish.base, wish.now, _ranks(wish), strict=True)]
         except ArgumentError:
             return None  # blocks do not fit into an extent, so that everything stays in its base layout
-        call = rebuild(wish.call, {"args": _like_operands(expr, forms)})
+        call = rebuild(wish.call, args=_like_operands(expr, forms))
         type_of(call)
         if wish.base_out != wish.now_out:
             return Placed(call, wish.base_out, wish.now_out)
@@ -107,7 +107,7 @@ class LayoutRewriter(GraphMutator):
         after = _layouts(altered or call, now, ranked)
         if before is None or after is None:
             return _join(call, types, placed)
-        made = rebuild(altered or call, {"attrs": after[2]})
+        made = rebuild(altered or call, attrs=after[2])
         return _Wish(made, before[0], after[0], before[1][0], after[1][0])
 
     def _form(self, operand: Any, base: str, now: str, rank: int) -> Any:
@@ -181,6 +181,6 @@ def _join(call: Call, types: Sequence[Any], placed: Sequence[Placed | None]) -> 
     if layout(first.base).ndim != len(layout(first.base).letters):
         return None
     axis = next(at for at, a in enumerate(layout(first.now).axes) if a.letter == letter and not a.factor)
-    made = rebuild(call, {"attrs": call.attrs.with_values(axis=axis)})
+    made = rebuild(call, attrs=call.attrs.with_values(axis=axis))
     count = len(types)
     return _Wish(made, [first.base] * count, [first.now] * count, first.base, first.now)

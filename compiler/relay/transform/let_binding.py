@@ -118,23 +118,23 @@ def _rebuilt(expr: Any, new: Sequence[Any]) -> Any:
     match expr:
         case Call():
             op, args = (expr.op, new) if len(new) == len(expr.args) else (new[0], new[1:])
-            return rebuild(expr, {"op": op, "args": tuple(args)})
+            return rebuild(expr, op=op, args=tuple(args))
         case Function():
-            return rebuild(expr, {"body": new[0]})
+            return rebuild(expr, body=new[0])
         case If():
-            return rebuild(expr, {"cond": new[0], "true_branch": new[1], "false_branch": new[2]})
+            return rebuild(expr, cond=new[0], true_branch=new[1], false_branch=new[2])
         case Tuple():
-            return rebuild(expr, {"fields": tuple(new)})
+            return rebuild(expr, fields=tuple(new))
         case TupleGetItem():
-            return rebuild(expr, {"tuple_value": new[0]})
+            return rebuild(expr, tuple_value=new[0])
         case RefCreate():
-            return rebuild(expr, {"value": new[0]})
+            return rebuild(expr, value=new[0])
         case RefRead():
-            return rebuild(expr, {"ref": new[0]})
+            return rebuild(expr, ref=new[0])
         case RefWrite():
-            return rebuild(expr, {"ref": new[0], "value": new[1]})
+            return rebuild(expr, ref=new[0], value=new[1])
         case Match():
-            clauses = [rebuild(c, {"rhs": rhs}) for c, rhs in zip(expr.clauses, new[1:], strict=True)]
-            return rebuild(expr, {"data": new[0], "clauses": tuple(clauses)})
+            clauses = [rebuild(c, rhs=rhs) for c, rhs in zip(expr.clauses, new[1:], strict=True)]
+            return rebuild(expr, data=new[0], clauses=tuple(clauses))
         case _:
             raise TypeError(f"{type(expr).__name__} has no operands")

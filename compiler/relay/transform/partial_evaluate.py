@@ -104,7 +104,7 @@ class _Evaluator:
         block, scope = Block(), Environment(None, [(p, Value(None, p)) for p in func.params])
         known.running.append(self._undecided)
         body = block.around(self._value(self._body(func), scope, block).code)
-        new = rebuild(func, {"body": body})
+        new = rebuild(func, body=body)
         return func if structural_equal(func, new) else new
 
     def _body(self, func: Function) -> Any:
@@ -367,7 +367,7 @@ def _fresh_pattern(pattern: Pattern, scope: Environment) -> Pattern:
             return PatternVar(fresh)
         case PatternConstructor() | PatternTuple():
             parts = tuple(_fresh_pattern(p, scope) for p in pattern.patterns)
-            return rebuild(pattern, {"patterns": parts})
+            return rebuild(pattern, patterns=parts)
         case _:
             return pattern
 

@@ -30,7 +30,7 @@ class ToANormalForm(FunctionPass):
 def to_a_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
     """Return a function whose body is in A-normal form."""
     body = ToANormalFormExpr(func.body)
-    return func if body is func.body else rebuild(func, {"body": body})
+    return rebuild(func, body=body)
 
 
 def ToANormalFormExpr(expr: Any) -> Any:

@@ -35,7 +35,7 @@ def to_basic_block_normal_form(func: Function, mod: IRModule, ctx: PassContext) 
         return part in scopes.shared or effects.of(part)
 
     body = LetBinding(must_name).apply(func.body)
-    return func if body is func.body else rebuild(func, {"body": body})
+    return rebuild(func, body=body)
 
 
 register_named_pass("ToBasicBlockNormalForm", ToBasicBlockNormalForm)

@@ -31,7 +31,7 @@ class ToGraphNormalForm(FunctionPass):
 def to_graph_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
     """Return a function whose body is a graph."""
     body = graph_normal_form(func.body, mod)
-    return func if body is func.body else rebuild(func, {"body": body})
+    return rebuild(func, body=body)
 
 
 def graph_normal_form(expr: Any, mod: IRModule | None = None) -> Any:
@@ -46,10 +46,8 @@ def graph_normal_form(expr: Any, mod: IRModule | None = None) -> Any:
         elif part in values:
             new[part] = new[values[part]]
         elif isinstance(part, Let):
-            changes = {"value": new[part.value], "body": new[part.body]}
-            same = changes["value"] is part.value and changes["body"] is part.body
             with derived_from(part.span):
-                new[part] = part if same else rebuild(part, changes)
+                new[part] = rebuild(part, value=new[part.value], body=new[part.body])
         else:
             with derived_from(part.span):
                 new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])

@@ -11,6 +11,7 @@ from compiler.ir.primexpr import IntImm
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, Stmt
+from compiler.tir.stmt_functor import StmtVisitor
 
 
 def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:
@@ -54,7 +55,7 @@ def _allocated(body: Stmt) -> dict[str, int]:
     return visitor.by_scope
 
 
-class _Allocations(Visitor):
+class _Allocations(StmtVisitor):
     def __init__(self) -> None:
         self.by_scope: dict[str, int] = {}
 
@@ -62,9 +63,6 @@ class _Allocations(Visitor):
         scope = _scope(n)
         self.by_scope[scope] = self.by_scope.get(scope, 0) + allocation_bytes(n)
         self.visit(n.body)
-
-    def visit_PrimExpr(self, n: Any) -> None:
-        """Nothing is allocated in an expression."""
 
 
 def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1) -> int:

@@ -15,6 +15,7 @@ from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.value_numbering import Numbering, prefix_text
 
@@ -161,7 +162,7 @@ def _shared(parts: list[_Table]) -> _Table:
     return together
 
 
-class _Eliminator(Mutator):
+class _Eliminator(StmtMutator):
     """Goes through the regions from the outside in."""
 
     def __init__(self, numbering: Numbering, known: list[Var]) -> None:
@@ -227,35 +228,26 @@ class _Eliminator(Mutator):
     def _is_known(self, e: PrimExpr) -> bool:
         return not self._numbering.facts(e).vars & ~self._known
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         self._define(n.var)
         body = self.region(n.body)
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.expression(n.min), self.expression(n.extent)
         self._define(n.loop_var)
         body = self.region(n.body)
-        if body is n.body and low is n.min and extent is n.extent:
-            return n
-        return rebuild(n, {"min": low, "extent": extent, "body": body})
+        return rebuild(n, min=low, extent=extent, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         condition = self.expression(n.condition)
         then = self.region(n.then_case)
         other = None if n.else_case is None else self.region(n.else_case)
-        if condition is n.condition and then is n.then_case and other is n.else_case:
-            return n
-        return rebuild(n, {"condition": condition, "then_case": then, "else_case": other})
+        return rebuild(n, condition=condition, then_case=then, else_case=other)
 
     def visit_While(self, n: While) -> Stmt:
         condition, body = self.expression(n.condition), self.region(n.body)
-        if condition is n.condition and body is n.body:
-            return n
-        return rebuild(n, {"condition": condition, "body": body})
+        return rebuild(n, condition=condition, body=body)
 
 
 class _Replacement(Mutator):

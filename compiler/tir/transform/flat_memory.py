@@ -65,7 +65,7 @@ def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | 
     dtype = storage_dtype(buffer.dtype)
     if len(dims) == 1 and dims is buffer.shape and not steps and dtype == buffer.dtype:
         return buffer
-    return rebuild(buffer, {"dtype": dtype, "shape": (size,), "strides": ()})
+    return rebuild(buffer, dtype=dtype, shape=(size,), strides=())
 
 
 ALLOCATION_ALIGNMENT = 64
@@ -116,13 +116,11 @@ class FlatMemory:
         size: PrimExpr = self.simplify(strides[0] * shape[0]) if shape else const(1)
         flat = rebuild(
             buffer,
-            {
-                "dtype": storage_dtype(buffer.dtype),
-                "shape": (size,),
-                "strides": (),
-                "elem_offset": const(0, size.dtype),
-                "data_alignment": _alignment(size, storage_dtype(buffer.dtype)),
-            },
+            dtype=storage_dtype(buffer.dtype),
+            shape=(size,),
+            strides=(),
+            elem_offset=const(0, size.dtype),
+            data_alignment=_alignment(size, storage_dtype(buffer.dtype)),
         )
         self._views[buffer] = _View(flat, begin, strides, None)
         return flat

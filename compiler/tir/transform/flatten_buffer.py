@@ -41,7 +41,7 @@ class _Flatten(Mutator):
         size: PrimExpr = n.extents[0]
         for extent in n.extents[1:]:
             size = size * extent
-        return rebuild(n, {"dtype": dtype, "extents": (self._memory.simplify(size),), "body": body})
+        return rebuild(n, dtype=dtype, extents=(self._memory.simplify(size),), body=body)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         return self.visit(n.body)  # type: ignore[no-any-return]

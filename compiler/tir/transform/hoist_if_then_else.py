@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr, Var
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import Sequential
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, For, ForKind, IfThenElse, Stmt
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import RemoveNoOp
@@ -62,13 +62,10 @@ def _hoist(func: PrimFunc) -> PrimFunc:
     return func.with_body(_Hoist().visit(func.body))
 
 
-class _Hoist(Mutator):
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
+class _Hoist(StmtMutator):
     def visit_For(self, n: For) -> Stmt:
         body = self.visit(n.body)
-        loop = n if body is n.body else rebuild(n, {"body": body})
+        loop = rebuild(n, body=body)
         if n.kind == ForKind.THREAD_BINDING:
             return loop
         around: list[IfThenElse | Allocate] = []
@@ -100,8 +97,8 @@ class _Hoist(Mutator):
 def _loop(n: For, around: list[IfThenElse | Allocate], body: Stmt) -> Stmt:
     """Return the loop with what stays inside of it."""
     for stmt in reversed(around):
-        body = rebuild(stmt, {"then_case" if isinstance(stmt, IfThenElse) else "body": body})
-    return rebuild(n, {"body": body})
+        body = rebuild(stmt, **{"then_case" if isinstance(stmt, IfThenElse) else "body": body})
+    return rebuild(n, body=body)
 
 
 def _may_move(e: PrimExpr, var: Var) -> bool:

@@ -13,6 +13,7 @@ from compiler.ir.transform import PassContext, PassInfo, register_config_option
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
+from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
@@ -62,28 +63,25 @@ class _Doubled:
         """Return the view of both halves."""
         found = self._wide.get(buffer)
         if found is None:
-            found = self._wide[buffer] = rebuild(buffer, {"shape": (self.size * 2,)})
+            found = self._wide[buffer] = rebuild(buffer, shape=(self.size * 2,))
         return found
 
 
-class _Inject(Mutator):
+class _Inject(StmtMutator):
     def __init__(self, split: int) -> None:
         self._split = split
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if n.attr_key == "double_buffer_scope":
             return body  # type: ignore[no-any-return]
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_For(self, n: For) -> Stmt:
         found = _find(n) if n.kind == ForKind.SERIAL else []
         if not found:
             body = self.visit(n.body)
-            return n if body is n.body else rebuild(n, {"body": body})
+            return rebuild(n, body=body)
         step = n.loop_var - n.min
         ahead = _Ahead(n, found)
         body = self.visit(ahead.visit(n.body))
@@ -91,7 +89,7 @@ class _Inject(Mutator):
             body = _Halves(doubled, step % 2).visit(body)
         loop = seq([*self._before(n, found), self._loop(n, body)])
         for doubled in reversed(found):
-            loop = rebuild(doubled.alloc, {"extents": (doubled.size * 2,), "body": loop})
+            loop = rebuild(doubled.alloc, extents=(doubled.size * 2,), body=loop)
         return loop
 
     def _before(self, n: For, found: list[_Doubled]) -> list[Stmt]:
@@ -109,13 +107,13 @@ class _Inject(Mutator):
         """Leave out the last iterations, which have nothing to fill, and let one turn hold several iterations."""
         split = self._split
         if split <= 0:
-            return rebuild(n, {"body": body})
+            return rebuild(n, body=body)
         outer = Var(n.loop_var.name + ".outer", n.loop_var.dtype)
         turns = binary(FloorDiv, n.extent - 1, split)
         if not isinstance(turns, IntImm):
             turns = Max(turns, const(0, turns.dtype))
         turn = [substitute(body, {n.loop_var: n.min + (outer * split + k)}) for k in range(split)]
-        main = rebuild(n, {"loop_var": outer, "min": const(0, outer.dtype), "extent": turns, "body": seq(turn)})
+        main = rebuild(n, loop_var=outer, min=const(0, outer.dtype), extent=turns, body=seq(turn))
         rest: list[Stmt] = []
         for k in range(split):
             last = turns * split + k
@@ -132,16 +130,13 @@ def _find(n: For) -> list[_Doubled]:
     return [c for c in candidates if not _depends_on_iteration(n, c)]
 
 
-class _Finder(Visitor):
+class _Finder(StmtVisitor):
     """Collects allocations and markers of a loop body, those of inner loops left out."""
 
     def __init__(self) -> None:
         self.allocs: dict[Any, Allocate] = {}
         self.fills: dict[Any, AttrStmt] = {}
         self._depth = 0
-
-    def visit_PrimExpr(self, n: PrimExpr) -> None:
-        """Expressions hold no statements."""
 
     def visit_For(self, n: For) -> None:
         self._depth += 1
@@ -182,15 +177,12 @@ class _Accesses(Visitor):
         self.visit_Node(n)
 
 
-class _Ahead(Mutator):
+class _Ahead(StmtMutator):
     """Takes the allocations out of the body and makes each filling one for the next iteration."""
 
     def __init__(self, loop: For, found: list[_Doubled]) -> None:
         self._loop = loop
         self._found = found
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if any(n is d.alloc for d in self._found):

@@ -6,13 +6,14 @@ from typing import Any
 
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Range, Var
+from compiler.ir.primexpr import Range, Var
 from compiler.ir.substitute import substitute
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, Prefetch, Stmt, seq
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.scan import features
 
@@ -37,23 +38,20 @@ def _inject(func: PrimFunc) -> PrimFunc:
     return func.with_body(_Inject().visit(func.body))
 
 
-class _Inject(Mutator):
+class _Inject(StmtMutator):
     def __init__(self) -> None:
         self._loops: list[Var] = []
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_For(self, n: For) -> Stmt:
         self._loops.append(n.loop_var)
         body = self.visit(n.body)
         self._loops.pop()
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if n.attr_key != "prefetch_scope":
-            return n if body is n.body else rebuild(n, {"body": body})
+            return rebuild(n, body=body)
         reads = _Reads(n.node)
         reads.visit(n.body)
         if not reads.boxes or not self._loops:

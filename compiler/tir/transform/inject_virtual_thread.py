@@ -26,6 +26,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.scan import features
 
@@ -54,14 +55,11 @@ def _inject(func: PrimFunc) -> PrimFunc:
     return func.with_body(_FindThreads().visit(func.body))
 
 
-class _FindThreads(Mutator):
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
+class _FindThreads(StmtMutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if n.attr_key != "virtual_thread":
-            return n if body is n.body else rebuild(n, {"body": body})
+            return rebuild(n, body=body)
         if not isinstance(n.value, IntImm):
             raise LoweringError(f"InjectVirtualThread: the number of threads must be constant, got {show(n.value)}")
         if not isinstance(n.node, IterVar):
@@ -192,7 +190,7 @@ class _Inject(Mutator):
         size = self._sizes[buffer.data]
         found = self._buffers.get(buffer)
         if found is None:
-            found = self._buffers[buffer] = rebuild(buffer, {"shape": (size * self._count,)})
+            found = self._buffers[buffer] = rebuild(buffer, shape=(size * self._count,))
         return found, (self._var * size + indices[0],)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
@@ -243,4 +241,4 @@ class _Inject(Mutator):
             return self.visit_Node(n)  # type: ignore[no-any-return]
         self._sizes[n.buffer_var] = size
         body = self.visit(n.body)
-        return rebuild(n, {"extents": (size * self._count,), "body": body})
+        return rebuild(n, extents=(size * self._count,), body=body)

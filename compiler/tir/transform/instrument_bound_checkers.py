@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.same import same_exprs
 
@@ -31,7 +31,7 @@ def InstrumentBoundCheckers() -> PrimFuncPass:
     return simple_pass("tir.InstrumentBoundCheckers", lambda func: func.with_body(_Instrument(func).visit(func.body)))
 
 
-class _Instrument(Mutator):
+class _Instrument(StmtMutator):
     def __init__(self, func: PrimFunc) -> None:
         self._analyzer = Analyzer()
         for buffer in func.buffer_map.values():
@@ -42,9 +42,6 @@ class _Instrument(Mutator):
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
         return self.visit_Node(n)  # type: ignore[no-any-return]
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         checks = [*_inside(n.buffer, n.indices), *_checks(n.value)]
@@ -62,7 +59,7 @@ class _Instrument(Mutator):
         if n.else_case is not None:
             with self._analyzer.constraint(Not(n.condition)):
                 other = self.visit(n.else_case)
-        return self._asserted(_checks(n.condition), rebuild(n, {"then_case": then, "else_case": other}))
+        return self._asserted(_checks(n.condition), rebuild(n, then_case=then, else_case=other))
 
     def _asserted(self, checks: list[PrimExpr], stmt: Stmt) -> Stmt:
         """Return the statement behind an assertion of what cannot be proved."""

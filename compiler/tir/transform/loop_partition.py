@@ -29,6 +29,7 @@ from compiler.ir.transform import PassContext, PassInfo, register_config_option
 from compiler.tir.builtin import IF_THEN_ELSE, LIKELY
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.purity import is_pure
@@ -140,7 +141,7 @@ class _Limit:
         return {g.call: False for g in self.guards} if exact else {}
 
 
-class _Partition(Mutator):
+class _Partition(StmtMutator):
     def __init__(self, func: PrimFunc, options: dict[str, Any]) -> None:
         self._constant_loops: bool = options["partition_const_loop"]
         self._keep_single: bool = options["no_unroll_loop_with_extent_one"]
@@ -152,15 +153,12 @@ class _Partition(Mutator):
                 if isinstance(dim, Var):
                     self._analyzer.mark_global_non_neg(dim)
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key == HINT:
             self._hinted = True
             return self.visit(n.body)  # type: ignore[no-any-return]
         body = self.visit(n.body)
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_For(self, n: For) -> Stmt:
         hinted, self._hinted = self._hinted, False
@@ -178,7 +176,7 @@ class _Partition(Mutator):
         self._analyzer.bind(n.loop_var, domain)
         body = self.visit(n.body)
         del self._outer[n.loop_var]
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def _pieces(self, n: For) -> list[_Piece]:
         """Decide where to cut a loop; no pieces where there is nothing to gain."""
@@ -231,7 +229,7 @@ class _Partition(Mutator):
         value = piece.begin if single else _shifted(piece.begin, var)
         with inheriting(n.span):
             body = substitute(body, {n.loop_var: value})
-        loop: Stmt = rebuild(n, {"loop_var": var, "min": const(0, var.dtype), "extent": piece.extent, "body": body})
+        loop: Stmt = rebuild(n, loop_var=var, min=const(0, var.dtype), extent=piece.extent, body=body)
         if not piece.free:
             loop = without_no_ops(_Prune(self._analyzer).visit(loop))
         if not isinstance(loop, For):

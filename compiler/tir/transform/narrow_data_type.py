@@ -147,8 +147,7 @@ class _Narrow(Mutator):
         if var is None:
             return self.visit_Node(n)  # type: ignore[no-any-return]
         low, extent = cast(var.dtype, self.visit(n.min)), cast(var.dtype, self.visit(n.extent))
-        changes = {"loop_var": var, "min": low, "extent": extent, "body": self.visit(n.body)}
-        return rebuild(n, changes)
+        return rebuild(n, loop_var=var, min=low, extent=extent, body=self.visit(n.body))
 
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)

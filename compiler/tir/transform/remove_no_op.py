@@ -52,13 +52,13 @@ class _RemoveNoOp(Mutator):
         body = self.visit(n.body)
         if is_no_op(body) or not uses_var(body, n.var):
             return body if not has_effect(n.value) else seq([Evaluate(n.value), body])
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if is_no_op(body):
             return _keep_effects(n.value)
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         if isinstance(n.condition, IntImm):
@@ -70,9 +70,7 @@ class _RemoveNoOp(Mutator):
             other = None
         if is_no_op(then) and other is None:
             return _keep_effects(n.condition)
-        if then is n.then_case and other is n.else_case:
-            return n
-        return rebuild(n, {"then_case": then, "else_case": other})
+        return rebuild(n, then_case=then, else_case=other)
 
     def visit_For(self, n: For) -> Stmt:
         if isinstance(n.extent, IntImm) and n.extent.value <= 0:
@@ -80,17 +78,17 @@ class _RemoveNoOp(Mutator):
         body = self.visit(n.body)
         if is_no_op(body):
             return seq([_keep_effects(n.min), _keep_effects(n.extent)])
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)
         if is_no_op(body):
             return seq([_keep_effects(e) for e in n.extents])
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         body = self.visit(n.body)
-        return body if body is n.body or is_no_op(body) else rebuild(n, {"body": body})
+        return body if body is n.body or is_no_op(body) else rebuild(n, body=body)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value = n.value

@@ -62,9 +62,7 @@ class _Simplifier(Mutator):
         low, extent = self.visit(n.min), self.visit(n.extent)
         self._analyzer.bind(n.loop_var, Range.from_min_extent(low, extent))
         body = self.visit(n.body)
-        if low is n.min and extent is n.extent and body is n.body:
-            return n
-        return rebuild(n, {"min": low, "extent": extent, "body": body})
+        return rebuild(n, min=low, extent=extent, body=body)
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         value = self.visit(n.value)
@@ -72,18 +70,14 @@ class _Simplifier(Mutator):
             self._analyzer.bind(n.var, value)
             return self.visit(n.body)  # type: ignore[no-any-return]
         body = self.visit(n.body)
-        if value is n.value and body is n.body:
-            return n
-        return rebuild(n, {"value": value, "body": body})
+        return rebuild(n, value=value, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         value = self.visit(n.value)
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
             self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(value.dtype, 0), value))
         body = self.visit(n.body)
-        if value is n.value and body is n.body:
-            return n
-        return rebuild(n, {"value": value, "body": body})
+        return rebuild(n, value=value, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         condition = self.visit(n.condition)
@@ -97,9 +91,7 @@ class _Simplifier(Mutator):
         if other is not None:
             with self._analyzer.constraint(self._analyzer.simplify(Not(plain))):
                 other = self.visit(other)
-        if condition is n.condition and then is n.then_case and other is n.else_case:
-            return n
-        return rebuild(n, {"condition": condition, "then_case": then, "else_case": other})
+        return rebuild(n, condition=condition, then_case=then, else_case=other)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         condition = self.visit(n.condition)
@@ -107,9 +99,7 @@ class _Simplifier(Mutator):
             body = self.visit(n.body)
         if isinstance(condition, IntImm) and condition.value:
             return body  # type: ignore[no-any-return]
-        if condition is n.condition and body is n.body:
-            return n
-        return rebuild(n, {"condition": condition, "body": body})
+        return rebuild(n, condition=condition, body=body)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         value = self.visit(n.value)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
-from compiler.ir.primexpr import PrimExpr
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, Stmt
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
 from compiler.tir.transform.scan import features
 
@@ -25,9 +24,6 @@ def _skip(func: PrimFunc) -> PrimFunc:
     return func.with_body(_Skip().visit(func.body)) if AssertStmt in features(func).nodes else func
 
 
-class _Skip(Mutator):
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
+class _Skip(StmtMutator):
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         return self.visit(n.body)  # type: ignore[no-any-return]

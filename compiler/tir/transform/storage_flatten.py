@@ -101,9 +101,7 @@ class _StorageFlattener(Mutator):
             return self.visit(n.body)  # type: ignore[no-any-return]
         body, value = self.visit(n.body), self.visit(n.value)
         subject = n.node.data if isinstance(n.node, Buffer) else n.node
-        if body is n.body and value is n.value and subject is n.node:
-            return n
-        return rebuild(n, {"node": subject, "value": value, "body": body})
+        return rebuild(n, node=subject, value=value, body=body)
 
     def _note_alignment(self, n: AttrStmt) -> None:
         args = n.value.args if isinstance(n.value, Call) else ()

@@ -14,6 +14,7 @@ from compiler.ir.transform import PassContext, PassInfo
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 from compiler.tir.transform.storage_lifetime import Lifetimes
@@ -59,20 +60,17 @@ def rewrite_storage(body: Stmt) -> Stmt:
     return rewrite.allocated(None, rewrite.visit(body))
 
 
-class _OneVariableEach(Mutator):
+class _OneVariableEach(StmtMutator):
     """Gives every allocation a variable of its own: a loop that was cut in pieces allocates the same ones in each."""
 
     def __init__(self) -> None:
         self._seen: set[Var] = set()
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
     def visit_Allocate(self, n: Allocate) -> Stmt:
         var = n.buffer_var
         if var in self._seen:
             fresh = Var(var.name, var.dtype, var.type_annotation, span=var.span)
-            n = rebuild(n, {"buffer_var": fresh, "body": substitute(n.body, {var: fresh})})
+            n = rebuild(n, buffer_var=fresh, body=substitute(n.body, {var: fresh}))
         self._seen.add(n.buffer_var)
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
@@ -93,27 +91,23 @@ class _Rewrite(Mutator):
         for storage in reversed(self._at.get(region, ())):
             first = storage.members[0].alloc
             with derived_from(NO_SPAN.union(*[x.alloc.span for x in storage.members])):
-                body = rebuild(first, {"extents": storage.extents, "body": body})
+                body = rebuild(first, extents=storage.extents, body=body)
         return body
 
     def visit_For(self, n: For) -> Stmt:
         low, extent, body = self.visit(n.min), self.visit(n.extent), self.allocated(n, self.visit(n.body))
-        if low is n.min and extent is n.extent and body is n.body:
-            return n
-        return rebuild(n, {"min": low, "extent": extent, "body": body})
+        return rebuild(n, min=low, extent=extent, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         value, body = self.visit(n.value), self.allocated(n, self.visit(n.body))
         subject = self._var.get(n.node, n.node) if isinstance(n.node, Var) else n.node
-        if value is n.value and body is n.body and subject is n.node:
-            return n
-        return rebuild(n, {"node": subject, "value": value, "body": body})
+        return rebuild(n, node=subject, value=value, body=body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)
         if n in self._taken:
             return body  # type: ignore[no-any-return]
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._var.get(n, n)
@@ -124,7 +118,7 @@ class _Rewrite(Mutator):
             return buffer
         found = self._buffers.get(buffer)
         if found is None:
-            found = self._buffers[buffer] = rebuild(buffer, {"data": data, "name": data.name})
+            found = self._buffers[buffer] = rebuild(buffer, data=data, name=data.name)
         return found
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
@@ -14,6 +13,7 @@ from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, PassInfo, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, SeqStmt, Stmt, seq
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
@@ -60,7 +60,7 @@ def UnrollLoop() -> PrimFuncPass:
 _PRAGMAS = {"pragma_auto_unroll_max_step", "pragma_unroll_explicit"}
 
 
-class _Unroll(Mutator):
+class _Unroll(StmtMutator):
     """Unrolls from the innermost loop outwards.
 
     ``steps`` counts the stores and calls that the statement visited last leaves behind, repetitions included;
@@ -88,7 +88,7 @@ class _Unroll(Mutator):
             self.explicit = explicit
             return body  # type: ignore[no-any-return]
         body = self.visit(n.body)
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self.steps += 1
@@ -96,9 +96,6 @@ class _Unroll(Mutator):
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         self.steps += 1
-        return n
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return n
 
     def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
@@ -115,7 +112,7 @@ class _Unroll(Mutator):
         outer_steps, self.steps, self.depth = self.steps, 0, 0
         outer_left, self.loops_left = self.loops_left, False
         body = self.visit(n.body)
-        loop = n if body is n.body else rebuild(n, {"body": body})
+        loop = rebuild(n, body=body)
         extent = n.extent.value if isinstance(n.extent, IntImm) else -1
         if n.kind == ForKind.UNROLLED and extent < 0:
             raise LoweringError(
@@ -141,7 +138,7 @@ class _Unroll(Mutator):
         if n.kind == ForKind.UNROLLED and not self.explicit and extent > 0:
             return n
         if automatic and not self.explicit:
-            return rebuild(n, {"kind": ForKind.UNROLLED})
+            return rebuild(n, kind=ForKind.UNROLLED)
         self.depth += 1
         return write_out(n, extent)
 

@@ -40,7 +40,7 @@ class _Interleave(Mutator):
     def _buffer(self, buffer: Buffer) -> Buffer:
         found = self._wide.get(buffer)
         if found is None:
-            found = self._wide[buffer] = rebuild(buffer, {"shape": (self._size,)})
+            found = self._wide[buffer] = rebuild(buffer, shape=(self._size,))
         return found
 
     def _index(self, index: PrimExpr) -> PrimExpr:

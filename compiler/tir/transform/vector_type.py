@@ -84,10 +84,10 @@ class _Retype(Mutator):
         body = self.visit(n.body)
         count = self._lanes.get(n.buffer_var)
         if count is None:
-            return n if body is n.body else rebuild(n, {"body": body})
+            return rebuild(n, body=body)
         extent: Any = n.extents[0]
         extents = (const(extent.value // count, extent.dtype),)
-        return rebuild(n, {"dtype": dt.with_lanes(n.dtype, count), "extents": extents, "body": body})
+        return rebuild(n, dtype=dt.with_lanes(n.dtype, count), extents=extents, body=body)
 
     def _element(self, buffer: Buffer, indices: tuple[PrimExpr, ...], count: int) -> Any:
         found = self._buffers.get(buffer)
@@ -96,8 +96,7 @@ class _Retype(Mutator):
                 FloorDiv(d, const(count, d.dtype)) if not isinstance(d, IntImm) else const(d.value // count, d.dtype)
                 for d in buffer.shape
             )
-            changes = {"dtype": dt.with_lanes(buffer.dtype, count), "shape": shape}
-            found = self._buffers[buffer] = rebuild(buffer, changes)
+            found = self._buffers[buffer] = rebuild(buffer, dtype=dt.with_lanes(buffer.dtype, count), shape=shape)
         ramp: Any = indices[0]
         return found, (FloorDiv(ramp.base, const(count, ramp.base.dtype)),)
 

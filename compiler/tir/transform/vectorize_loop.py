@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import (
     IntImm,
-    PrimExpr,
 )
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, PassInfo
@@ -19,6 +17,7 @@ from compiler.tir.stmt import (
     ForKind,
     Stmt,
 )
+from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 from compiler.tir.transform.vectorizer import Vectorizer
@@ -57,29 +56,23 @@ def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     return PrimFuncPass(transform, PassInfo(0, "tir.VectorizeLoop"))
 
 
-class _MakeSerial(Mutator):
+class _MakeSerial(StmtMutator):
     """Turns vectorized loops into serial ones."""
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_For(self, n: For) -> Stmt:
         body = self.visit(n.body)
         if n.kind == ForKind.VECTORIZED:
-            return rebuild(n, {"kind": ForKind.SERIAL, "body": body})
-        return n if body is n.body else rebuild(n, {"body": body})
+            return rebuild(n, kind=ForKind.SERIAL, body=body)
+        return rebuild(n, body=body)
 
 
-class _VectorizeLoops(Mutator):
+class _VectorizeLoops(StmtMutator):
     """Finds the vectorized loops."""
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_For(self, n: For) -> Stmt:
         if n.kind != ForKind.VECTORIZED:
             body = self.visit(n.body)
-            return n if body is n.body else rebuild(n, {"body": body})
+            return rebuild(n, body=body)
         if not isinstance(n.extent, IntImm) or n.extent.value < 1:
             raise LoweringError(
                 f"VectorizeLoop: the extent of a vectorized loop must be a positive constant, got {show(n.extent)} "

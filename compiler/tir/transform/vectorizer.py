@@ -255,7 +255,7 @@ class Vectorizer(Mutator):
         if low is not n.min or extent is not n.extent:
             raise NoVectorForm
         body = self.visit(n.body)
-        return n if body is n.body else rebuild(n, {"body": body})
+        return rebuild(n, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         condition = self._uniform(n.condition)
@@ -282,15 +282,11 @@ class Vectorizer(Mutator):
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         value, body = self._uniform(n.value), self.visit(n.body)
-        if value is n.value and body is n.body:
-            return n
-        return rebuild(n, {"value": value, "body": body})
+        return rebuild(n, value=value, body=body)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         condition, body = self._uniform(n.condition), self.visit(n.body)
-        if condition is n.condition and body is n.body:
-            return n
-        return rebuild(n, {"condition": condition, "body": body})
+        return rebuild(n, condition=condition, body=body)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         value = self.visit(n.value)
@@ -312,7 +308,7 @@ class Vectorizer(Mutator):
         if any(self.visit(e) is not e for e in (*n.extents, n.condition)):
             raise NoVectorForm
         body, size = widen_allocation(n, self._var, self._low, self._lanes)
-        return rebuild(n, {"extents": (size,), "body": self.visit(body)})
+        return rebuild(n, extents=(size,), body=self.visit(body))
 
 
 def _elementwise(n: Call) -> bool:

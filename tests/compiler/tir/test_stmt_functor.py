@@ -101,3 +101,55 @@ def test_what_is_put_in_place_comes_from_the_transformation_too() -> None:
         result = stmt_functor.ir_transform(loop, None, lambda n: tir.For(j, 0, 4, 1, n.body), ["tir.For"])
     assert [table.rows[o].label for o in sorted(result.span)] == ["the loop", "ir_transform"]
     assert [table.rows[o].label for o in sorted(result.body.span)] == ["the loop"]
+
+
+def _indexed() -> tir.Stmt:
+    i = tir.Var("i", "int32")
+    buffer = tir.decl_buffer((8,), name="A")
+    return tir.For(i, 0, 8, 0, tir.SeqStmt([tir.BufferStore(buffer, 1.0, [i + 7]), tir.Evaluate(7)]))
+
+
+class _Sevens(tir.stmt_functor.StmtMutator):
+    def visit_IntImm(self, n: tir.IntImm) -> tir.PrimExpr:
+        return tir.IntImm(n.dtype, 8) if n.value == 7 else n
+
+    def visit_Evaluate(self, n: tir.Evaluate) -> tir.Stmt:
+        return tir.Evaluate(9)
+
+
+class _AllSevens(tir.stmt_functor.StmtExprMutator):
+    visit_IntImm = _Sevens.visit_IntImm
+
+
+def test_a_statement_mutator_does_not_enter_expressions() -> None:
+    stmt = _indexed()
+    after = _Sevens().visit(stmt)
+    assert after.body.seq[0] is stmt.body.seq[0]
+    assert after.body.seq[1].value.value == 9
+
+
+def test_a_statement_and_expression_mutator_does() -> None:
+    after = _AllSevens().visit(_indexed())
+    assert after.body.seq[0].indices[0].b.value == 8
+    assert after.body.seq[1].value.value == 8
+
+
+def test_statement_visitors() -> None:
+    seen: list[str] = []
+
+    class Statements(tir.stmt_functor.StmtVisitor):
+        def visit_Var(self, n: tir.Var) -> None:
+            seen.append(n.name)
+
+        def visit_Node(self, n: tir.Stmt) -> None:
+            seen.append(type(n).__name__)
+            super().visit_Node(n)
+
+    class Expressions(tir.stmt_functor.StmtExprVisitor):
+        visit_Var = Statements.visit_Var
+
+    Statements().visit(_indexed())
+    assert seen == ["For", "SeqStmt", "BufferStore", "Evaluate"]
+    seen.clear()
+    Expressions().visit(_indexed())
+    assert seen == ["i"]

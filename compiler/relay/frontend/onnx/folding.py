@@ -52,21 +52,15 @@ def settle(expr: Any) -> Any:
     if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
         return _settle_call(expr)
     if isinstance(expr, Tuple):
-        return _typed(_with(expr, "fields", tuple(settle(field) for field in expr.fields)))
+        return _typed(rebuild(expr, fields=tuple(settle(field) for field in expr.fields)))
     if isinstance(expr, TupleGetItem):
         whole = settle(expr.tuple_value)
-        return whole.fields[expr.index] if isinstance(whole, Tuple) else _typed(_with(expr, "tuple_value", whole))
+        return whole.fields[expr.index] if isinstance(whole, Tuple) else _typed(rebuild(expr, tuple_value=whole))
     return _typed(expr)
 
 
 def _items(whole: Any, count: int) -> Sequence[Any]:
     return whole.fields if isinstance(whole, Tuple) else [TupleGetItem(whole, i) for i in range(count)]
-
-
-def _with(expr: Any, field: str, value: Any) -> Any:
-    old = getattr(expr, field)
-    same = old is value or (isinstance(value, tuple) and all(a is b for a, b in zip(old, value, strict=True)))
-    return expr if same else rebuild(expr, {field: value})
 
 
 def _typed(expr: Any) -> Any:
@@ -75,7 +69,7 @@ def _typed(expr: Any) -> Any:
 
 
 def _settle_call(call: Call) -> Any:
-    call = _typed(_with(call, "args", tuple(settle(arg) for arg in call.args)))
+    call = _typed(rebuild(call, args=tuple(settle(arg) for arg in call.args)))
     if call.op.stateful or call.op.reference is None or not all(_foldable(arg) for arg in call.args):
         return call
     if _size(call.checked_type_) > max(FOLD_LIMIT, 2 * sum(_size(arg.checked_type_) for arg in call.args)):
