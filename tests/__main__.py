@@ -1,6 +1,6 @@
 """Runs everything that has to hold: style, types, the floors of the house, and all tests, browser included.
 
-    python -m tests [pytest arguments]
+python -m tests [pytest arguments]
 """
 
 from __future__ import annotations

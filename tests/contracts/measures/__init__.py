@@ -1,0 +1,1 @@
+"""What can be counted about the code: types, documentation, sizes, names; ``__main__`` prints it."""

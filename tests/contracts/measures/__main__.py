@@ -1,0 +1,76 @@
+"""Prints what is counted about the code.
+
+python -m tests.contracts.measures                  the table
+python -m tests.contracts.measures any ROOM         the functions of a room with a parameter of type Any
+python -m tests.contracts.measures docs [PREFIX]    what public callables leave undocumented, e.g. docs tvm.te
+python -m tests.contracts.measures names|sizes      where they are
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.contracts.measures.documentation import Documented, documented
+from tests.contracts.measures.names import empty_names, odd_limits
+from tests.contracts.measures.sizes import long_files, long_functions
+from tests.contracts.measures.types import any_shares, places
+
+WINGS = ("compiler", "app")
+
+
+def main(arguments: list[str]) -> int:
+    """Print one of the listings, or the table."""
+    match arguments:
+        case ["any", room]:
+            print("\n".join(places(room)))
+        case ["docs", *prefix]:
+            _print_undocumented(prefix[0] if prefix else "tvm")
+        case ["names"]:
+            print("\n".join([*empty_names(*WINGS), *odd_limits(*WINGS)]))
+        case ["sizes"]:
+            print("\n".join([*long_functions(*WINGS), *long_files(*WINGS)]))
+        case []:
+            _print_table()
+        case _:
+            print(__doc__)
+            return 2
+    return 0
+
+
+def _print_table() -> None:
+    print(f"{'room':24} {'parameters':>10} {'Any':>6} {'share':>7}")
+    for room, share in any_shares(*WINGS).items():
+        print(f"{room:24} {share.total:10} {share.part:6} {share.percent:6.1f}%")
+    _print_documentation("public callables", documented())
+    _print_documentation("methods of public classes", documented(methods=True))
+    print(f"functions above 60 lines  {len(long_functions(*WINGS))}")
+    print(f"files above 600 lines     {len(long_files(*WINGS))}")
+    print(f"variables that say nothing {len(empty_names(*WINGS))}, limits not called MAX_X {len(odd_limits(*WINGS))}")
+
+
+def _print_documentation(title: str, rows: list[Documented]) -> None:
+    with_parameters = [row for row in rows if row.parameters]
+    complete = sum(not row.lacking for row in with_parameters)
+    described = sum(len(row.parameters) - len(row.lacking) for row in with_parameters)
+    total = sum(len(row.parameters) for row in with_parameters)
+    print(f"\n{title}: {len(rows)}")
+    print(f"  all parameters described  {_of(complete, len(with_parameters))}")
+    print(f"  parameters described      {_of(described, total)}")
+    for fault in ("docstring", "Returns", "Raises"):
+        print(f"  without {fault:18} {sum(fault in row.faults for row in rows)}")
+
+
+def _of(part: int, total: int) -> str:
+    return f"{part} of {total} ({100 * part / total:.0f}%)"
+
+
+def _print_undocumented(prefix: str) -> None:
+    for row in [*documented(), *documented(methods=True)]:
+        if row.name.startswith(prefix) and (row.lacking or row.faults):
+            lacking = f" parameters: {', '.join(row.lacking)}" if row.lacking else ""
+            faults = f" no {', '.join(row.faults)}" if row.faults else ""
+            print(f"{row.name} ({row.place}){lacking}{faults}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

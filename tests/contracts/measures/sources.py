@@ -1,0 +1,53 @@
+"""The project's Python files, parsed once, by room."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed file."""
+
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        """The folder under a wing that the file is in, such as ``compiler/te``; the wing for its own files."""
+        parts = self.path.parts
+        return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
+
+    @property
+    def lines(self) -> int:
+        return self.text.count("\n")
+
+    def functions(self) -> Iterator[Function]:
+        """Yield every function and method, nested ones included."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, Function):
+                yield node
+
+    def at(self, node: ast.stmt | ast.expr) -> str:
+        return f"{self.path}:{node.lineno}"
+
+
+@cache
+def sources(*wings: str) -> tuple[Source, ...]:
+    """Return the files under the folders ``wings``, without the gallery's programs, which are users' code."""
+    files = sorted(path for wing in wings for path in (ROOT / wing).rglob("*.py"))
+    return tuple(_parse(path) for path in files if not path.name[:2].isdigit())
+
+
+def _parse(path: Path) -> Source:
+    text = path.read_text()
+    return Source(path.relative_to(ROOT), text, ast.parse(text))
