@@ -16,6 +16,7 @@ from compiler.driver.relay_lower import group_calls
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN
 from compiler.relay.analysis import count_ops, memory_traffic
+from compiler.relay.operator import operator_of
 from compiler.relay.printer import astext, relay_text
 
 
@@ -116,7 +117,7 @@ class GraphAnswers:
         return [
             Kernel(
                 name=name,
-                operators=[call.op.name for call in group_calls(kernel.function)],
+                operators=[operator_of(call).name for call in group_calls(kernel.function)],
                 calls=calls[name],
                 flops=kernel.flops,
                 bytes=kernel.bytes,

@@ -109,9 +109,9 @@ class _Walk:
 
     def _call(self, call: Call, group: str) -> int:
         op = call.op
-        operator = isinstance(op, RelayOp)
-        label = op.name if operator else getattr(op, "name_hint", "call")
-        node = self._add(call, label, "operator" if operator else "function", group, _attributes(call))
+        kind = "operator" if isinstance(op, RelayOp) else "function"
+        label = op.name if isinstance(op, RelayOp) else getattr(op, "name_hint", "call")
+        node = self._add(call, label, kind, group, _attributes(call))
         for arg in call.args:
             for source in dict.fromkeys(self._values[arg]):
                 self.edges.append(GraphEdge(source, node, _type_text(arg)))

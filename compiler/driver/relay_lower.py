@@ -17,7 +17,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import lowering_to
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.ndarray import NDArray
 from compiler.target.target import Target
@@ -142,7 +142,7 @@ class _Group:
                 raise ArgumentError(f"relay.build: {what}")
 
     def _call(self, call: Call) -> list[Any]:
-        op = call.op
+        op = operator_of(call)
         if op.compute is None:
             raise ArgumentError(f"relay.build: {op.name} has no definition as tensor expressions")
         inputs = [t for arg in call.args for t in self._values[arg]]
@@ -216,7 +216,7 @@ def _has_code(dtype: str) -> bool:
 
 def kernel_name(function: Function) -> str:
     """Return TVM's name for the kernel of a fused function, such as ``tvmgen_default_fused_nn_conv2d_nn_relu``."""
-    names = [re.sub(r"\W", "_", call.op.name) for call in group_calls(function)]
+    names = [re.sub(r"\W", "_", operator_of(call).name) for call in group_calls(function)]
     name = "tvmgen_default_fused_" + "_".join(names or ["copy"])
     return name[:_LONGEST_NAME].rstrip("_")
 
@@ -240,7 +240,7 @@ def _node_key(expr: Any, number: dict[Any, int]) -> tuple[Any, ...]:
     match expr:
         case Call():
             attrs = tuple(sorted((k, repr(v)) for k, v in expr.attrs.items()))
-            return (expr.op.name, attrs, tuple(number[a] for a in expr.args), str(expr.checked_type))
+            return (operator_of(expr).name, attrs, tuple(number[a] for a in expr.args), str(expr.checked_type))
         case Constant():
             return ("constant", expr.data.dtype, expr.data.shape, expr.value.tobytes())
         case TupleGetItem():

@@ -15,12 +15,14 @@ from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKer
 from compiler.driver.relay_lower import can_lower
 from compiler.ir import events
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_module
+from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, aligned_empty, array
@@ -92,14 +94,14 @@ class _DynamicKernel:
             return _StaticKernel(KernelModule([named], self._target), named, function)
 
     def _by_numpy(self, args: Sequence[Any]) -> Any:
-        values = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
+        values: dict[RelayExpr, Any] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
         for expr in self._order:
             if expr not in values:
                 values[expr] = _reference(expr, values)
         return _machine(values[self._function.body])
 
     def __str__(self) -> str:
-        names = [e.op.name for e in self._order if isinstance(e, Call)]
+        names = [operator_of(e).name for e in self._order if isinstance(e, Call)]
         return f"NumPy: {', '.join(names)}"
 
 
@@ -122,9 +124,10 @@ def _type_of(value: Any) -> Type:
 def _reference(expr: Any, values: dict[Any, Any]) -> Any:
     match expr:
         case Call():
-            if expr.op.reference is None:
-                raise ArgumentError(f"{expr.op.name}: this operator can be neither compiled nor computed by NumPy")
-            return expr.op.reference(expr.attrs, *(values[a] for a in expr.args))
+            op = operator_of(expr)
+            if op.reference is None:
+                raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
+            return op.reference(expr.attrs, *(values[a] for a in expr.args))
         case Constant():
             return expr.value
         case Tuple():

@@ -12,6 +12,8 @@ from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.error import TVMError
+from compiler.ir.origin import NO_SPAN, Span
+from compiler.ir.types import Type
 
 
 class CallEffect(Enum):
@@ -47,6 +49,10 @@ class Op:
     doc: str = ""
     prints_dtype: bool = False
 
+    span: ClassVar[Span] = NO_SPAN
+    """An operator comes from nowhere; visitors ask every expression."""
+    checked_type_: ClassVar[Type | None] = None
+    """Only its calls have a type."""
     call_maker: ClassVar[Callable[[Any, tuple[Any, ...]], Any]]
     """Makes the call of a global function; graphs, which have such calls, stand on a higher floor."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import Node, node
 from compiler.ir.types import Type, TypeVar
-from compiler.relay.expr import Call, Expr, as_expr, make_call
+from compiler.relay.expr import Call, Expr, Var, as_expr, make_call
 from compiler.relay.ty import GlobalTypeVar
 
 
@@ -75,7 +76,7 @@ class PatternVar(Pattern):
 
     defines: ClassVar[tuple[str, ...]] = ("var",)
 
-    var: Any
+    var: Var
 
 
 @node
@@ -110,7 +111,7 @@ class Clause(Node):
     children: ClassVar[tuple[str, ...]] = ("lhs", "rhs")
 
     lhs: Pattern
-    rhs: Any
+    rhs: RelayExpr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rhs", as_expr(self.rhs))
@@ -128,7 +129,7 @@ class Match(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("data", "clauses")
 
-    data: Any
+    data: RelayExpr
     clauses: tuple[Clause, ...]
     complete: bool = True
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from compiler.ir.origin import Span, derived_from, mint_use
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+
+GraphExpr: TypeAlias = RelayExpr | Op
+"""What a graph is made of: expressions, and the operators that calls name."""
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "adt.py", "op" + os.sep))
@@ -202,8 +205,8 @@ class Call(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("op", "args")
 
-    op: Any
-    args: tuple[Any, ...]
+    op: GraphExpr
+    args: tuple[RelayExpr, ...]
     attrs: Attrs = NO_ATTRS
     type_args: tuple[Type, ...] = ()
 
@@ -224,8 +227,8 @@ class Let(Expr):
     defines: ClassVar[tuple[str, ...]] = ("var",)
 
     var: Var
-    value: Any
-    body: Any
+    value: RelayExpr
+    body: RelayExpr
 
     def __post_init__(self) -> None:
         value, body = _exprs("Let", (self.value, self.body))
@@ -239,9 +242,9 @@ class If(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("cond", "true_branch", "false_branch")
 
-    cond: Any
-    true_branch: Any
-    false_branch: Any
+    cond: RelayExpr
+    true_branch: RelayExpr
+    false_branch: RelayExpr
 
     def __post_init__(self) -> None:
         names = ("cond", "true_branch", "false_branch")
@@ -255,7 +258,7 @@ class Tuple(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("fields",)
 
-    fields: tuple[Any, ...]
+    fields: tuple[RelayExpr, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", _exprs("Tuple", self.fields))
@@ -273,7 +276,7 @@ class TupleGetItem(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("tuple_value",)
 
-    tuple_value: Any
+    tuple_value: RelayExpr
     index: int
 
     def __post_init__(self) -> None:
@@ -286,7 +289,7 @@ class RefCreate(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 
-    value: Any
+    value: RelayExpr
 
 
 @node
@@ -295,7 +298,7 @@ class RefRead(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("ref",)
 
-    ref: Any
+    ref: RelayExpr
 
 
 @node
@@ -304,8 +307,8 @@ class RefWrite(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("ref", "value")
 
-    ref: Any
-    value: Any
+    ref: RelayExpr
+    value: RelayExpr
 
 
 @node
@@ -326,7 +329,7 @@ class Function(BaseFunc, Expr):
     defines: ClassVar[tuple[str, ...]] = ("type_params", "params")
 
     params: tuple[Var, ...]
-    body: Any
+    body: RelayExpr
     ret_type: Type | None = None
     type_params: tuple[TypeVar, ...] = ()
     attrs: Attrs = NO_ATTRS

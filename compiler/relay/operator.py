@@ -15,7 +15,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op, add_op, registered_ops
-from compiler.ir.origin import NO_SPAN, Span, derived_from
+from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
 
@@ -109,10 +109,6 @@ class RelayOp(Op):
     spelt_out: tuple[str, ...] = ()
     waived: Mapping[str, str] = field(default_factory=dict)
 
-    span: Span = NO_SPAN
-    """An operator comes from nowhere; visitors ask every expression."""
-    checked_type_: Type | None = None
-
     def __call__(self, *args: Any, **attrs: Any) -> Call:
         """Return the call of this operator.
 
@@ -184,6 +180,27 @@ def register(
     return add_op(
         RelayOp(name, doc=doc, inputs=tuple(inputs), relation=relation, attributes=dict(attributes or {}), **facts)
     )
+
+
+def operator_of(call: Call) -> RelayOp:
+    """Return the operator that a call applies.
+
+    Parameters
+    ----------
+    call : Call
+
+    Returns
+    -------
+    RelayOp
+
+    Raises
+    ------
+    ArgumentError
+        If the call applies a function or a constructor.
+    """
+    if isinstance(call.op, RelayOp):
+        return call.op
+    raise ArgumentError(f"expected the call of an operator, got the call of a {type(call.op).__name__}")
 
 
 def relay_ops() -> dict[str, RelayOp]:

@@ -51,8 +51,8 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
 
 def count_ops(module: IRModule) -> dict[str, int]:
     """Return how often each operator is called in a module's functions, fused ones included, the commonest first."""
-    calls = (e for e in _all(module, into_kernels=True) if isinstance(e, Call) and isinstance(e.op, RelayOp))
-    return dict(Counter(call.op.name for call in calls).most_common())
+    calls = (e for e in _all(module, into_kernels=True) if isinstance(e, Call))
+    return dict(Counter(call.op.name for call in calls if isinstance(call.op, RelayOp)).most_common())
 
 
 def _is_kernel(op: Any) -> bool:

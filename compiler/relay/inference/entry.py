@@ -14,6 +14,7 @@ from compiler.relay.expr import Call, Function, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference.engine import Inference
 from compiler.relay.inference.errors import TypeInferenceError
+from compiler.relay.operator import operator_of
 from compiler.relay.ty import IncompleteType
 
 
@@ -132,9 +133,9 @@ def _write(expr: Any, t: Type) -> None:
 def _complain_about_unknowns(run: Inference) -> None:
     for expr, args in run.operators.unsolved():
         if isinstance(expr, Call):
-            names = getattr(expr.op, "inputs", ())
-            unknown = [str(n) for n, t in zip(names, args, strict=False) if run.solver.unknown_in(t) is not None]
-            run.error(f"{expr.op.name}: the type of {', '.join(unknown)} is unknown; annotate its variable", expr)
+            op = operator_of(expr)
+            unknown = [n for n, t in zip(op.inputs, args, strict=False) if run.solver.unknown_in(t) is not None]
+            run.error(f"{op.name}: the type of {', '.join(unknown)} is unknown; annotate its variable", expr)
         elif isinstance(expr, TupleGetItem):
             run.error(f"element {expr.index} of something whose type is unknown; annotate its variable", expr)
     if run.errors:

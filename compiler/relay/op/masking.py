@@ -103,7 +103,7 @@ def _trilu_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
 
 
 def _trilu_gradient(call: Call, grad: Expr) -> list[Expr]:
-    return [trilu(grad, call.args[1], call.attrs.upper), call_op("zeros_like", call.args[1])]
+    return [_TRILU(grad, call.args[1], upper=call.attrs.upper), call_op("zeros_like", call.args[1])]
 
 
 _TRILU = register(

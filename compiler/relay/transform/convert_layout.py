@@ -10,7 +10,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.relay.expr import Call, Function
-from compiler.relay.operator import relay_ops
+from compiler.relay.operator import operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter
 from compiler.relay.transform.rewriter import op_name
@@ -76,7 +76,7 @@ def _weight_layout(call: Call, data: str, types: Sequence[Any]) -> str:
     if plain.ndim != len(plain.letters) or layout(data).ndim != len(layout(data).letters):
         return kept
     spatial = "".join(letter for letter in plain.letters if letter not in "OI")
-    inner, outer = ("I", "O") if "transpose" not in call.op.name else ("O", "I")
+    inner, outer = ("I", "O") if "transpose" not in operator_of(call).name else ("O", "I")
     if data.endswith("C"):
         extents = plain.extents(types[1].dims)
         depthwise = call.attrs.groups > 1 and extents["I"] == 1

@@ -51,7 +51,7 @@ class _Inliner(ExprMutator):
         self._effects = effects
 
     def visit_call(self, call: Call) -> Any:
-        func = self._bodies.get(call.op)
+        func = self._bodies.get(call.op) if isinstance(call.op, GlobalVar) else None
         if func is None:
             return super().visit_call(call)
         return inlined(func, [self.visit(arg) for arg in call.args], any(self._effects.of(arg) for arg in call.args))

@@ -16,8 +16,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Tuple
-from compiler.relay.operator import OpPattern
-from compiler.relay.transform.rewriter import GraphMutator, call_op, outside_kernels, relay_op, type_of
+from compiler.relay.operator import OpPattern, operator_of
+from compiler.relay.transform.rewriter import GraphMutator, call_op, op_name, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 
@@ -141,13 +141,13 @@ def _transformed(expr: Any, source: str, target: str) -> Any:
 
 
 def _layouts(call: Call, names: Sequence[str], types: Sequence[Any]) -> Any:
-    rule = call.op.layout
+    rule = operator_of(call).layout
     return None if rule is None or isinstance(call.args[0], Tuple) else rule(call, names, types)
 
 
 def _same_rank(call: Call, types: Sequence[Any]) -> list[Any]:
     """Return operand types with axes in front of those that are broadcast; scalars stay as they are."""
-    if call.op.pattern is not OpPattern.BROADCAST:
+    if operator_of(call).pattern is not OpPattern.BROADCAST:
         return list(types)
     rank = max(len(t.dims) for t in types)
     return [TensorType((1,) * (rank - len(t.dims)) + t.dims, t.dtype) if t.dims else t for t in types]
@@ -175,7 +175,7 @@ def _like_operands(call: Call, forms: Sequence[Any]) -> tuple[Any, ...]:
 def _join(call: Call, types: Sequence[Any], placed: Sequence[Placed | None]) -> _Wish | None:
     """Return how tensors of other layouts are concatenated: all in the layout of the first that has one."""
     first = next((p for p in placed if p is not None), None)
-    if call.op.name != "concatenate" or first is None or any(p and p.base != first.base for p in placed):
+    if op_name(call) != "concatenate" or first is None or any(p and p.base != first.base for p in placed):
         return None
     letter = layout(first.base).letters[call.attrs.axis % len(types[0].dims)]
     if layout(first.base).ndim != len(layout(first.base).letters):

@@ -37,7 +37,7 @@ from compiler.relay.expr import (
     Var,
 )
 from compiler.relay.inference import infer_module
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.partial_values import (
     Block,
@@ -170,7 +170,7 @@ class _Evaluator:
 
     def _operator(self, call: Call, args: Sequence[Value], block: Block, name: str) -> Value:
         constants = [_constant(arg) for arg in args]
-        if not call.op.stateful and all(c is not None for c in constants):
+        if not operator_of(call).stateful and all(c is not None for c in constants):
             folded = _known(FoldConstantExpr(Call(call.op, tuple(constants), call.attrs), self._mod), block)
             if folded is not None:
                 return folded

@@ -12,7 +12,7 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, const
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
@@ -66,6 +66,11 @@ def mutator_pass(make: Callable[[], GraphMutator], opt_level: int, name: str, *r
 def op_name(expr: Any) -> str:
     """Return the name of the operator that an expression calls; empty if it is none."""
     return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else ""
+
+
+def call_of(expr: GraphExpr, *names: str) -> Call | None:
+    """Return an expression if it is the call of an operator of one of these names, else None."""
+    return expr if isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name in names else None
 
 
 def call_op(name: str, *args: Any, **attrs: Any) -> Call:

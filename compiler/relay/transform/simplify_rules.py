@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.relay.expr import Call, Constant, const
-from compiler.relay.transform.rewriter import call_op, const_like, op_name, scalar_value, tensor_type, type_of
+from compiler.relay.transform.rewriter import call_of, call_op, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 
@@ -238,9 +238,8 @@ def _clip_of_clip(call: Call) -> Any:
 
 
 def _divide_by_root(call: Call) -> Any:
-    root = call.args[1]
-    found = scalar_value(call.args[0])
-    if op_name(root) != "sqrt" or found is None or found != 1:
+    root, numerator = call_of(call.args[1], "sqrt"), scalar_value(call.args[0])
+    if root is None or numerator is None or numerator != 1:
         return None
     return _same_type(call, call_op("rsqrt", root.args[0]))
 
@@ -295,10 +294,9 @@ def _with_full(name: str) -> Callable[[Call], Any]:
 
     def apply(call: Call) -> Any:
         for side in (0, 1):
-            filled, other = call.args[side], call.args[1 - side]
-            if op_name(filled) == "full" and isinstance(filled.args[0], Constant):
-                t = tensor_type(filled)
-                assert t is not None
+            filled, other = call_of(call.args[side], "full"), call.args[1 - side]
+            t = None if filled is None else tensor_type(filled)
+            if filled is not None and t is not None and isinstance(filled.args[0], Constant):
                 value = const(np.asarray(filled.args[0].value.astype(t.dtype)))
                 pair = (value, other) if side == 0 else (other, value)
                 return _same_type(call, call_op(name, *pair))

@@ -21,7 +21,7 @@ from compiler.relay import op as _operators
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleGetItem, TupleWrapper, const
 from compiler.relay.inference import infer_expr
 from compiler.relay.interpreter import apply_operator
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import Dim, TensorType, TupleType
 
 FOLD_LIMIT = 1 << 26
@@ -70,12 +70,13 @@ def _typed(expr: Any) -> Any:
 
 def _settle_call(call: Call) -> Any:
     call = _typed(rebuild(call, args=tuple(settle(arg) for arg in call.args)))
-    if call.op.stateful or call.op.reference is None or not all(_foldable(arg) for arg in call.args):
+    op = operator_of(call)
+    if op.stateful or op.reference is None or not all(_foldable(arg) for arg in call.args):
         return call
     if _size(call.checked_type_) > max(FOLD_LIMIT, 2 * sum(_size(arg.checked_type_) for arg in call.args)):
         return call
     values = [_value(arg) for arg in call.args]
-    return _constant(apply_operator(call.op, call.attrs, values), call.checked_type_)
+    return _constant(apply_operator(op, call.attrs, values), call.checked_type_)
 
 
 def _foldable(arg: Any) -> bool:

@@ -14,7 +14,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import agree, call_op, symbolic
 from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.operator import OpPattern, RelationError, operator_of, register
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import Layout, layout
 from compiler.topi.nn import conv as topi
@@ -142,7 +142,7 @@ def conv_gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     rank = len(attrs.strides)
     plain = _LAYOUTS[rank]
     if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != plain:
-        raise ArgumentError(f"gradient of {call.op.name}: groups must be 1 and the layouts {plain}")
+        raise ArgumentError(f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {plain}")
     x, w = data.checked_type.concrete_shape, weight.checked_type.concrete_shape
     y = call.checked_type.concrete_shape
     before, after = attrs.padding[:rank], attrs.padding[rank:]
@@ -163,7 +163,7 @@ def conv_gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     )
     swapped = (1, 0, *range(2, 2 + rank))
     wide = call_op(
-        call.op.name,
+        operator_of(call).name,
         call_op("transpose", data, axes=swapped),
         call_op("transpose", grad, axes=swapped),
         strides=attrs.dilation,

@@ -15,7 +15,7 @@ from compiler.relay.op.common import agree, call_op, symbolic, unknown
 from compiler.relay.op.nn.common import ints
 from compiler.relay.op.nn.conv import conv_attrs, extents, out_layout, spec_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.operator import OpPattern, RelationError, operator_of, register
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import conv_transpose as topi
@@ -100,7 +100,7 @@ def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     attrs, (data, weight) = call.attrs, call.args
     rank = len(attrs.strides)
     if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != _LAYOUTS[rank]:
-        raise ArgumentError(f"gradient of {call.op.name}: groups must be 1 and the layouts {_LAYOUTS[rank]}")
+        raise ArgumentError(f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {_LAYOUTS[rank]}")
     # As the kernel of a convolution, I is what comes out and O what goes in: its first axis is the output's.
     to_data = call_op(
         f"nn.conv{rank}d", grad, weight, strides=attrs.strides, padding=attrs.padding, dilation=attrs.dilation

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.op.common import agree, call_op
@@ -179,7 +180,7 @@ def product_gradient(call: Call, grad: Expr, name: str) -> list[Expr]:
     a, b = call.args
     ta, tb = call.attrs.transpose_a, call.attrs.transpose_b
 
-    def product(x: Expr, y: Expr, tx: bool, ty: bool) -> Expr:
+    def product(x: RelayExpr, y: RelayExpr, tx: bool, ty: bool) -> Expr:
         return call_op(name, x, y, transpose_a=tx, transpose_b=ty)
 
     to_a = product(b, grad, tb, True) if ta else product(grad, b, False, not tb)

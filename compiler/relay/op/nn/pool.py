@@ -14,7 +14,7 @@ from compiler.relay.op.common import call_op
 from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, register
+from compiler.relay.operator import OpPattern, operator_of, register
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool as topi
@@ -119,7 +119,7 @@ def pool_layout(call: Call, inputs: Sequence[str], types: Sequence[Any]) -> Any:
 
 
 def _gradient(call: Call, grad: Expr) -> list[Expr]:
-    return [call_op(call.op.name + "_grad", grad, call.args[0], **call.attrs)]
+    return [call_op(operator_of(call).name + "_grad", grad, call.args[0], **call.attrs)]
 
 
 def _register(kind: str, rank: int) -> Any:
