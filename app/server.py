@@ -12,10 +12,11 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import errors, security, services
+from app import services
 from app.config import MIB, Config, ConfigurationError
 from app.sandbox import Runner, SandboxError, UnsafeLocal
 from app.views import BLUEPRINTS
+from app.web import error_responses, security
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
@@ -59,7 +60,7 @@ def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner 
         runner = start_runner(config)
         atexit.register(runner.close)
     services.install(app, services.build_services(config, runner))
-    errors.install(app)
+    error_responses.install(app)
     security.install(app, config.rate_limit)
     app.add_template_global(lambda: runner.tier.safe_for_public, "sandboxed")
     for blueprint in BLUEPRINTS:

@@ -9,18 +9,19 @@ from flask import Flask, current_app
 from limits import RateLimitItemPerDay
 
 import compiler
-from app.cache import AnswerCache
-from app.compile_service import Compiler, Starter
 from app.config import Config
-from app.cores import Cores
 from app.gallery import Gallery, load_gallery
-from app.ladders import Ladders
-from app.queue import Turns
-from app.rates import Rate
+from app.jobs.cache import AnswerCache
+from app.jobs.compile_service import Compiler
+from app.jobs.cores import Cores
+from app.jobs.fair_queue import FairQueue
+from app.jobs.ladders import Ladders
+from app.jobs.launcher import Launcher
 from app.recorder.environment import CPU
 from app.sandbox import Runner
-from app.uploads import Uploads
-from app.workspaces import Links
+from app.store.links import Links
+from app.store.uploads import Uploads
+from app.web.rates import Rate
 
 EXTENSION = "strata"
 
@@ -38,22 +39,22 @@ class Services:
     storing: Rate
     """Bytes that go into links and uploads."""
     gallery: Gallery
-    compiling: Turns
-    measuring: Turns
+    compiling: FairQueue
+    measuring: FairQueue
 
 
 def build_services(config: Config, runner: Runner) -> Services:
     """Build the rooms behind the pages over a runner of scripts."""
     queue = {"waiting": config.waiting, "waiting_per_client": config.waiting_per_client}
-    compiling = Turns(config.compiling, **queue)
-    measuring = Turns(1, **queue, typical_seconds=15.0)
+    compiling = FairQueue(config.compiling, **queue)
+    measuring = FairQueue(1, **queue, typical_seconds=15.0)
     uploads = Uploads(config.data_dir / "uploads", config.upload_bytes)
-    starter = Starter(runner, config, Cores(measuring), uploads)
+    launcher = Launcher(runner, config, Cores(measuring), uploads)
     return Services(
         config=config,
         runner=runner,
-        compiler=Compiler(starter, AnswerCache(config.cache_bytes), compiling, measuring),
-        ladders=Ladders(starter, measuring),
+        compiler=Compiler(launcher, AnswerCache(config.cache_bytes), compiling, measuring),
+        ladders=Ladders(launcher, measuring),
         uploads=uploads,
         links=Links(config.database, compiler.__version__, CPU),
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
@@ -68,7 +69,7 @@ def install(app: Flask, services: Services) -> None:
     app.extensions[EXTENSION] = services
 
 
-def present_services() -> Services:
+def current_services() -> Services:
     """Return the services of the application that answers the present request."""
     services: Services = current_app.extensions[EXTENSION]
     return services

@@ -11,13 +11,12 @@ from msgspec import Meta
 
 import compiler
 from app.artifacts import Answer, Workspace
-from app.clients import present_client
 from app.errors import InvalidBody
-from app.ladders import Ladder, LadderEvent
-from app.openapi import Content, describe, json_of, operation
-from app.services import present_services
-from app.uploads import Upload
-from app.views.requests import read_body
+from app.jobs.ladders import Ladder, LadderEvent
+from app.services import current_services
+from app.store.uploads import Upload
+from app.web.openapi import Content, describe, json_of, operation
+from app.web.requests import current_client, read_body
 
 bp = Blueprint("api", __name__, url_prefix="/api")
 
@@ -37,7 +36,7 @@ class CompileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):
-    """A ladder that waits for its turn, or runs."""
+    """A ladder that is queued or runs."""
 
     id: str
     events: str
@@ -45,7 +44,7 @@ class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the client's requests stand that wait for their turn; 1 is next."""
+    """Places of the client's requests in the queues; 1 is next."""
 
     compiling: list[int]
     measuring: list[int]
@@ -67,7 +66,7 @@ def compile_() -> Response:
     says what is wrong with the request.
     """
     asked = read_body(CompileRequest)
-    return answer_json(present_services().compiler.compile(asked.workspace, present_client(asked.tab), asked.seq))
+    return answer_json(current_services().compiler.compile(asked.workspace, current_client(asked.tab), asked.seq))
 
 
 @bp.post("/run")
@@ -75,7 +74,7 @@ def compile_() -> Response:
 def run() -> Response:
     """Run a script in full, measurements included, when no other measurement runs on these cores."""
     asked = read_body(CompileRequest)
-    return answer_json(present_services().compiler.run(asked.workspace, present_client(asked.tab), asked.seq))
+    return answer_json(current_services().compiler.run(asked.workspace, current_client(asked.tab), asked.seq))
 
 
 @bp.post("/uploads")
@@ -85,8 +84,8 @@ def upload() -> Response:
     file = request.files.get("file")
     if file is None:
         raise InvalidBody("there is no file in the form", field="$.file", expected="a form field `file` with a file")
-    services = present_services()
-    services.storing.charge(present_client().address, request.content_length or 0)
+    services = current_services()
+    services.storing.charge(current_client().address, request.content_length or 0)
     return answer_json(services.uploads.put(file.stream), 201)
 
 
@@ -94,7 +93,7 @@ def upload() -> Response:
 @operation(answers={200: json_of(Queue)}, query={"tab": "Name of a page, to hear of its requests alone."})
 def queue() -> Response:
     """Say at which places this client's requests wait; one measurement runs at a time."""
-    services, client = present_services(), present_client(request.args.get("tab", ""))
+    services, client = current_services(), current_client(request.args.get("tab", ""))
     compiling, measuring = services.compiling.places_of(*client), services.measuring.places_of(*client)
     return answer_json(Queue(compiling=compiling, measuring=measuring))
 
@@ -103,7 +102,7 @@ def queue() -> Response:
 @operation(body=Workspace, answers={202: json_of(LadderStarted)})
 def start_ladder() -> Response:
     """Measure every prefix of the script's last schedule."""
-    ladder = present_services().ladders.start(read_body(Workspace), present_client())
+    ladder = current_services().ladders.start(read_body(Workspace), current_client())
     started = LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id))
     return answer_json(started, 202)
 
@@ -116,7 +115,7 @@ def start_ladder() -> Response:
 def ladder_events(ladder: str) -> Response:
     """Follow a ladder: its place in the queue, its progress, each rung as it is measured, its end."""
     last = request.headers.get("Last-Event-ID", "")
-    followed = present_services().ladders.get(ladder)
+    followed = current_services().ladders.get(ladder)
     followed.admit()
     stream = _event_stream(followed, int(last) if last.isdecimal() and len(last) < 10 else 0)
     response = Response(stream, mimetype="text/event-stream")
@@ -140,7 +139,7 @@ def _event_stream(ladder: Ladder, after: int) -> Iterator[bytes]:
 @operation(answers={204: None})
 def stop_ladder(ladder: str) -> Response:
     """Stop a ladder; what was measured until then stays."""
-    present_services().ladders.get(ladder).stop()
+    current_services().ladders.get(ladder).stop()
     return Response(status=204)
 
 

@@ -14,19 +14,30 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Answer, Listing, Measurement, Workspace
-from app.charts import ROOM, chart, number
-from app.clients import Client, present_client
-from app.completions import completions
-from app.differences import diff
-from app.drawing import CHUNK_LINES, Listings, draw_chunk
+from app.editor.completions import completions
 from app.errors import InvalidBody, NotFound, RequestError
-from app.openapi import Content, json_of, operation
-from app.rendering import MEASUREMENTS_MOST, PaneName, Text, View, conditions, duration, how_measured, operations, page
-from app.security import allow_embedding
-from app.services import present_services
-from app.timeline import describe, size
+from app.jobs.clients import Client
+from app.panes.charts import ROOM, chart, number
+from app.panes.differences import diff
+from app.panes.listings import CHUNK_LINES, Listings, draw_chunk
+from app.panes.rendering import (
+    MEASUREMENTS_MOST,
+    PaneName,
+    Text,
+    View,
+    conditions,
+    duration,
+    how_measured,
+    operations,
+    page,
+)
+from app.panes.timeline import describe, size
+from app.services import current_services
+from app.store.links import OpenedLink
 from app.views import graphs
-from app.workspaces import OpenedLink
+from app.web.openapi import Content, json_of, operation
+from app.web.requests import current_client
+from app.web.security import allow_embedding
 from compiler.target.assembly_targets import assembly_targets
 
 bp = Blueprint("explorer", __name__)
@@ -74,7 +85,7 @@ def _listing(key: str) -> Listing:
 @bp.get("/")
 def index() -> str:
     """The page with an example, compiled already."""
-    gallery = present_services().gallery
+    gallery = current_services().gallery
     example = gallery.find(request.args.get("example", "")) or gallery.first
     workspace = Workspace(script=example.script)
     return render_page(workspace, compiled=_compiled(workspace), title=example.title)
@@ -88,7 +99,7 @@ def index() -> str:
 def open_link(link: str) -> str:
     """The page with what a permalink holds; it compiles when it has loaded, in a frame of another site too."""
     allow_embedding()
-    opened = present_services().links.open(link)
+    opened = current_services().links.open(link)
     return render_page(
         opened.state.workspace, compiled=None, title=title_of(opened.state.workspace.script), link=opened
     )
@@ -98,7 +109,7 @@ def open_link(link: str) -> str:
 @operation(answers={200: Content("text/plain")})
 def open_code(link: str) -> Response:
     """A permalink's script alone."""
-    script = present_services().links.open(link).state.workspace.script
+    script = current_services().links.open(link).state.workspace.script
     return Response(script, mimetype="text/plain")
 
 
@@ -124,7 +135,7 @@ def _modules() -> list[str]:
 def _compiled(workspace: Workspace) -> Answer | None:
     """Return the workspace's answer, or None where the page must ask for it again by itself."""
     try:
-        answer = present_services().compiler.compile(workspace, present_client())
+        answer = current_services().compiler.compile(workspace, current_client())
     except RequestError:
         return None
     _remember(answer)
@@ -157,7 +168,7 @@ def render_page(
         "explorer.html",
         workspace=workspace,
         made=link,
-        here=present_services().links.made_with,
+        here=current_services().links.made_with,
         reading=reading if link and reading in READING else "",
         modules=_modules(),
         title=title,
@@ -165,7 +176,7 @@ def render_page(
         compiled=compiled is not None,
         page=shown,
         chart=chart(shown.answer.measurements),
-        examples=present_services().gallery.examples,
+        examples=current_services().gallery.examples,
         assembly_targets=assembly_targets(),
     )
 
@@ -179,7 +190,7 @@ def panes() -> Response:
     seq = request.form.get("seq", 0, type=int)
     try:
         workspace = _read_workspace()
-        answer = present_services().compiler.compile(workspace, _tab(), seq)
+        answer = current_services().compiler.compile(workspace, _tab(), seq)
     except RequestError as error:
         response = make_response(render_template("panes/_refused.html", error=error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
@@ -191,48 +202,48 @@ def panes() -> Response:
     return response
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the answer to ``/run``: what to swap in, and what it means."""
 
-    kind: Literal["standing", "answer", "refused"]
+    kind: Literal["update", "answer", "refused"]
     html: str
     line: int | None = None
     """The script's line that runs native code now."""
 
 
 @bp.post("/run")
-@operation(answers={200: Content("application/x-ndjson", Piece)})
+@operation(answers={200: Content("application/x-ndjson", RunMessage)})
 def run() -> Response:
     """Run what the editor holds in full: a line of JSON whenever there is news, the last with every pane."""
-    response = Response(stream_with_context(_run_pieces()), mimetype="application/x-ndjson")
+    response = Response(stream_with_context(_run_messages()), mimetype="application/x-ndjson")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response
 
 
-def _run_pieces() -> Iterator[bytes]:
-    for piece in _run():
-        yield msgspec.json.encode(piece) + b"\n"
+def _run_messages() -> Iterator[bytes]:
+    for message in _run():
+        yield msgspec.json.encode(message) + b"\n"
 
 
-def _run() -> Iterator[Piece]:
+def _run() -> Iterator[RunMessage]:
     view = View.read(request.form.get("view", ""))
     seq = request.form.get("seq", 0, type=int)
     try:
-        for standing in present_services().compiler.follow(_read_workspace(), _tab(), seq):
-            if standing.finished and standing.answer is not None:
-                yield Piece(kind="answer", html=_answer_html(standing.answer, view))
+        for update in current_services().compiler.follow(_read_workspace(), _tab(), seq):
+            if update.finished and update.answer is not None:
+                yield RunMessage(kind="answer", html=_answer_html(update.answer, view))
             else:
-                page_now = page(standing.answer or Answer(), view)
+                page_now = page(update.answer or Answer(), view)
                 measured = chart(page_now.answer.measurements)
-                html = render_template("panes/_standing.html", standing=standing, page=page_now, chart=measured)
-                yield Piece(kind="standing", html=html, line=standing.line)
+                html = render_template("panes/_run_update.html", update=update, page=page_now, chart=measured)
+                yield RunMessage(kind="update", html=html, line=update.line)
     except RequestError as error:
-        yield Piece(kind="refused", html=render_template("panes/_refused.html", error=error))
+        yield RunMessage(kind="refused", html=render_template("panes/_refused.html", error=error))
 
 
 def _tab() -> Client:
-    return present_client(request.form.get("tab", "")[:64])
+    return current_client(request.form.get("tab", "")[:64])
 
 
 def _answer_html(answer: Answer, view: View) -> str:

@@ -8,9 +8,9 @@ from flask import Blueprint, Response, current_app, make_response, render_templa
 from flask.blueprints import BlueprintSetupState
 
 from app.artifacts import Answer
-from app.drawings import Drawings
 from app.errors import NotFound
-from app.graph_folding import Folding
+from app.graphs.drawings import Drawings
+from app.graphs.folding import Folding
 
 bp = Blueprint("graphs", __name__)
 DRAWINGS = "strata.drawings"

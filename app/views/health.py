@@ -10,9 +10,9 @@ from flask import Blueprint, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 import compiler
-from app.openapi import json_of, operation
-from app.services import present_services
+from app.services import current_services
 from app.views.api import answer_json
+from app.web.openapi import json_of, operation
 
 log = logging.getLogger(__name__)
 bp = Blueprint("health", __name__)
@@ -28,7 +28,7 @@ class Sandboxing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """How many hold a turn, and how many wait for one."""
+    """Load of a queue: jobs that run, and requests that wait."""
 
     running: int
     waiting: int
@@ -49,7 +49,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 @operation(answers={200: json_of(Health), 503: json_of(Health)})
 def healthz() -> Response:
     """Say whether the server is well, how strictly it holds scripts, and how busy it is."""
-    services = present_services()
+    services = current_services()
     tier = services.runner.tier
     links: Literal["ok", "failing"] = "ok"
     try:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.clients import present_client
 from app.errors import Forbidden
-from app.openapi import json_of, operation
-from app.outputs import fingerprints
-from app.services import present_services
+from app.panes.fingerprints import fingerprints
+from app.services import current_services
+from app.store.links import OpenedLink, SavedLink, SharedState, canonical
 from app.views.api import answer_json
-from app.views.requests import read_body
-from app.workspaces import OpenedLink, SavedLink, SharedState, canonical
+from app.web.openapi import json_of, operation
+from app.web.requests import current_client, read_body
 
 bp = Blueprint("links", __name__, url_prefix="/api/links")
 TOKEN_HEADER = "X-Delete-Token"
@@ -21,9 +20,9 @@ TOKEN_HEADER = "X-Delete-Token"
 @operation(body=SharedState, answers={201: json_of(SavedLink)})
 def create() -> Response:
     """Store a workspace, and what of it was looked at, for ever; the same content always gets the same id."""
-    services, state = present_services(), read_body(SharedState)
-    services.storing.charge(present_client().address, len(canonical(state)))
-    seen = services.compiler.known(state.workspace)
+    services, state = current_services(), read_body(SharedState)
+    services.storing.charge(current_client().address, len(canonical(state)))
+    seen = services.compiler.cached(state.workspace)
     outputs = fingerprints(seen) if seen is not None and seen.status == "ok" else {}
     return answer_json(services.links.create(state, outputs), 201)
 
@@ -32,7 +31,7 @@ def create() -> Response:
 @operation(answers={200: json_of(OpenedLink)})
 def open_(link: str) -> Response:
     """Return what a link holds."""
-    return answer_json(present_services().links.open(link))
+    return answer_json(current_services().links.open(link))
 
 
 @bp.delete("/<link>")
@@ -42,5 +41,5 @@ def delete(link: str) -> Response:
     token = request.headers.get(TOKEN_HEADER)
     if not token:
         raise Forbidden("a link is deleted by who made it", field=TOKEN_HEADER, expected="the token told at its making")
-    present_services().links.delete(link, token)
+    current_services().links.delete(link, token)
     return Response(status=204)

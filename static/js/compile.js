@@ -52,7 +52,7 @@ export function run() {
     if (!response.ok) throw new TypeError("refused");
     for await (const piece of pieces(response.body)) {
       if (!current(response.seq)) return;
-      if (piece.kind === "standing") swap(piece.html, () => editor.running(piece.line));
+      if (piece.kind === "update") swap(piece.html, () => editor.running(piece.line));
       else {
         done();
         swap(piece.html, piece.kind === "answer" ? arrived : () => refused(response));

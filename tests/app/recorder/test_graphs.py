@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.answers import AnswerReader
 from app.artifacts import Answer, Mode, Options, Request
+from app.jobs.answer_reader import AnswerReader
 from app.sandbox import Limits, Sandbox
 from tests.app.recorder.models import HOSTILE
 

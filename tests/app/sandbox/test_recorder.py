@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.answers import AnswerReader
 from app.artifacts import Answer, Measured, Message, Mode, Options, Request, Snapshot
+from app.jobs.answer_reader import AnswerReader
 from app.sandbox import Limits, Outcome, Sandbox, Tier
 from tests.app.sandbox.test_tiers import OFFERED
 

@@ -1,0 +1,1 @@
+"""What the editor knows of the public API: names to complete, with signatures and documentation."""

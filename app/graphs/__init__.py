@@ -1,0 +1,1 @@
+"""Drawings of graphs: layout, folding of large graphs, frames around groups, SVG."""

@@ -1,0 +1,28 @@
+"""Who a request is from: the address that limits and queues count by, and the browser tab."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple
+
+
+class Client(NamedTuple):
+    """The sender of requests: an address, and a browser tab."""
+
+    address: str
+    """Shared by all who sit behind one router."""
+    tab: str = ""
+    """Name that a page gave itself; empty for clients whose requests never supersede each other."""
+
+
+def network_of(address: str) -> str:
+    """Return the part of an address that identifies a subscriber: all of IPv4, the first 64 bits of IPv6."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(IPv6Address(int(parsed) >> 64 << 64))

@@ -1,0 +1,119 @@
+"""Listings as the page shows them: kept by content hash, drawn in chunks, with the map of their links.
+
+Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
+placeholders of known height, fetched by content hash when they come near the viewport.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from markupsafe import Markup
+
+from app.artifacts import Answer, Line, Listing
+from app.panes.highlighting import highlight
+
+CHUNK_LINES = 200
+FIRST_CHUNKS = 2
+LISTINGS_KEPT_LINES = 300_000
+"""How many lines of listings a process remembers; the oldest go first."""
+CHUNKS_KEPT = 1_000
+"""How many highlighted chunks a process remembers."""
+
+
+# Listings, by content hash
+
+
+class Listings:
+    """The listings that answers brought, by key: chunks, diffs and instruction help are asked for by it.
+
+    Parameters
+    ----------
+    capacity : int
+        Lines kept over all listings; at least the newest listing always stays.
+    """
+
+    def __init__(self, capacity: int = LISTINGS_KEPT_LINES) -> None:
+        self._capacity = capacity
+        self._listings: OrderedDict[str, Listing] = OrderedDict()
+        self._lines = 0
+        self._lock = threading.Lock()
+
+    def add(self, answer: Answer) -> None:
+        """Remember the listings of an answer."""
+        with self._lock:
+            for key, listing in answer.listings.items():
+                if key not in self._listings:
+                    self._listings[key] = listing
+                    self._lines += len(listing.lines)
+                self._listings.move_to_end(key)
+            while self._lines > self._capacity and len(self._listings) > 1:
+                _, old = self._listings.popitem(last=False)
+                self._lines -= len(old.lines)
+
+    def get(self, key: str) -> Listing | None:
+        """Return a listing, or None when it was never seen or is forgotten."""
+        with self._lock:
+            return self._listings.get(key)
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """A line as the template shows it; in a difference ``mark`` is ``+``, ``-``, ``…`` for a fold, or empty."""
+
+    number: int
+    html: Markup
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A run of lines; ``lines`` is empty for a placeholder."""
+
+    index: int
+    size: int
+    lines: list[DrawnLine] = field(default_factory=list)
+
+
+@lru_cache(CHUNKS_KEPT)
+def _highlighted(texts: tuple[str, ...], language: str) -> list[Markup]:
+    """Highlight, remembering: an edit leaves most chunks as they were."""
+    return highlight(texts, language)
+
+
+def draw_chunk(listing: Listing, index: int) -> Chunk:
+    """Return a chunk of a listing with its lines highlighted."""
+    start = index * CHUNK_LINES
+    lines = listing.lines[start : start + CHUNK_LINES]
+    html = _highlighted(tuple(line.text for line in lines), listing.language)
+    drawn = [DrawnLine(number, text) for number, text in enumerate(html, start + 1)]
+    return Chunk(index, len(lines), drawn)
+
+
+def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
+    """Return all chunks of a listing: the first ones drawn, the rest as placeholders."""
+    count = -(-len(listing.lines) // CHUNK_LINES)
+    return [
+        draw_chunk(listing, index)
+        if index < first
+        else Chunk(index, min(CHUNK_LINES, len(listing.lines) - index * CHUNK_LINES))
+        for index in range(count)
+    ]
+
+
+# The link map
+
+
+def line_links(lines: Iterable[Line]) -> dict[str, list[Any]]:
+    """Return the lines' origins in a compact form: distinct sets once, and for each line the number of its set.
+
+    Set 0 is the empty one.
+    """
+    numbers: dict[tuple[int, ...], int] = {(): 0}
+    of_line = [numbers.setdefault(tuple(line.origins), len(numbers)) for line in lines]
+    return {"sets": [list(origins) for origins in numbers], "lines": of_line}

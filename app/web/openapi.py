@@ -1,0 +1,171 @@
+"""The description of every route, made from the views themselves and the types of their answers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import msgspec
+from flask import Flask
+from werkzeug.routing import Rule
+
+from app.web.error_responses import ErrorBody
+
+View = TypeVar("View", bound=Callable[..., Any])
+REFERENCE = "#/components/schemas/{name}"
+_ARGUMENT = re.compile(r"<(?:(?P<converter>\w+)(?:\([^)]*\))?:)?(?P<name>\w+)>")
+_ARGUMENT_TYPES = {"int": "integer", "float": "number"}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an answer's body is."""
+
+    media: str
+    kind: Any = None
+    """The type of a JSON body, or of the ``data`` of server-sent events."""
+
+
+PAGE = Content("text/html")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a view takes and answers, beyond what its route and docstring say."""
+
+    body: Any = None
+    answers: Mapping[int, Content | None] = field(default_factory=lambda: {200: PAGE})
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Request headers that are needed, each with a sentence."""
+    optional_headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Arguments that may follow the path, each with a sentence."""
+    form: Mapping[str, str] = field(default_factory=dict)
+    """Files of a form that is the body, each with a sentence."""
+
+
+_operations: dict[Callable[..., Any], Operation] = {}
+
+
+def json_of(kind: Any) -> Content:
+    """Describe a JSON body of that type."""
+    return Content("application/json", kind)
+
+
+def operation(
+    *,
+    body: Any = None,
+    answers: Mapping[int, Content | None],
+    headers: Mapping[str, str] | None = None,
+    optional_headers: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
+    form: Mapping[str, str] | None = None,
+) -> Callable[[View], View]:
+    """Describe a view that does not simply answer a page.
+
+    Parameters
+    ----------
+    body
+        Type of the JSON body that it takes.
+    answers
+        By status; None is an answer without a body.  Failures need not be named: all have the one shape.
+    headers, optional_headers, query, form
+        Request headers, arguments and files that it reads, each with a sentence.
+    """
+
+    def note(view: View) -> View:
+        _operations[view] = Operation(body, answers, headers or {}, optional_headers or {}, query or {}, form or {})
+        return view
+
+    return note
+
+
+def describe(app: Flask, version: str) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of an application."""
+    kinds = [ErrorBody]
+    routes = []
+    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
+        view = app.view_functions[rule.endpoint]
+        described = _operations.get(view, Operation())
+        routes.append((rule, view, described))
+        kinds += [described.body] if described.body is not None else []
+        kinds += [content.kind for content in described.answers.values() if content and content.kind is not None]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=REFERENCE)
+    schema_of = {id(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for rule, view, described in routes:
+        methods = (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        for method in sorted(methods):
+            path = paths.setdefault(_ARGUMENT.sub(r"{\g<name>}", rule.rule), {})
+            path[method.lower()] = _describe_one(rule, method, view, described, schema_of)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Strata", "version": version, "description": "A compiler explorer for tensor programs."},
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+
+
+def _describe_one(
+    rule: Rule, method: str, view: Callable[..., Any], described: Operation, schema_of: Mapping[int, Any]
+) -> dict[str, Any]:
+    summary, _, description = (inspect.getdoc(view) or "").partition("\n")
+    out: dict[str, Any] = {
+        "operationId": f"{rule.endpoint}.{method.lower()}",
+        "summary": "A file of the page" if rule.endpoint == "static" else summary,
+        "responses": {
+            str(status): _response(HTTPStatus(status).phrase, content, schema_of)
+            for status, content in described.answers.items()
+        },
+    }
+    if description.strip():
+        out["description"] = description.strip()
+    failure = "What went wrong; pages answer in HTML"
+    out["responses"]["default"] = _response(failure, json_of(ErrorBody), schema_of)
+    parameters = [*_path_parameters(rule), *_named_parameters(described)]
+    if parameters:
+        out["parameters"] = parameters
+    if described.body is not None:
+        content = {"application/json": {"schema": schema_of[id(described.body)]}}
+        out["requestBody"] = {"required": True, "content": content}
+    if described.form:
+        files = {name: {"type": "string", "format": "binary", "description": w} for name, w in described.form.items()}
+        schema = {"type": "object", "properties": files, "required": list(files)}
+        out["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
+    return out
+
+
+def _path_parameters(rule: Rule) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": match["name"],
+            "in": "path",
+            "required": True,
+            "schema": {"type": _ARGUMENT_TYPES.get(match["converter"] or "", "string")},
+        }
+        for match in _ARGUMENT.finditer(rule.rule)
+    ]
+
+
+def _named_parameters(described: Operation) -> list[dict[str, Any]]:
+    every = [
+        ("header", described.headers, True),
+        ("header", described.optional_headers, False),
+        ("query", described.query, False),
+    ]
+    return [
+        {"name": name, "in": place, "required": required, "description": words, "schema": {"type": "string"}}
+        for place, parameters, required in every
+        for name, words in parameters.items()
+    ]
+
+
+def _response(words: str, content: Content | None, schema_of: Mapping[int, Any]) -> dict[str, Any]:
+    if content is None:
+        return {"description": words}
+    schema: Any = {"type": "string"} if content.kind is None else schema_of[id(content.kind)]
+    return {"description": words, "content": {content.media: {"schema": schema}}}

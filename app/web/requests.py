@@ -1,0 +1,58 @@
+"""Reads requests: the client that sent one, and its JSON body, with exact messages where the body is wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+from flask import request
+
+from app.errors import InvalidBody, MalformedBody, WrongMediaType
+from app.jobs.clients import Client, network_of
+
+Body = TypeVar("Body")
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`(?P<field>[^`]*)`)?", re.DOTALL)
+_EXPECTED = re.compile(r"Expected (?P<expected>.*?)(?:, got .*)?", re.DOTALL)
+
+
+def current_client(tab: str = "") -> Client:
+    """Return the client that sent the current request.
+
+    Parameters
+    ----------
+    tab : str
+        Name that the page gave itself; empty for clients that never replace their requests.
+    """
+    return Client(network_of(request.remote_addr or ""), tab)
+
+
+def read_body(kind: type[Body]) -> Body:
+    """Return the JSON body of the present request.
+
+    Raises
+    ------
+    WrongMediaType
+        The body is not declared as JSON.
+    MalformedBody
+        The body is not JSON.
+    InvalidBody
+        A value in it is not what is expected there.
+    """
+    if request.mimetype != "application/json":
+        declared = request.mimetype or "nothing"
+        raise WrongMediaType(f"the body is declared as {declared}", expected="Content-Type: application/json")
+    try:
+        return msgspec.json.decode(request.get_data(cache=False), type=kind)
+    except msgspec.ValidationError as error:
+        raise invalid(error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedBody(f"the body is not JSON: {error}", expected="a JSON object") from error
+
+
+def invalid(error: msgspec.ValidationError) -> InvalidBody:
+    """Return msgspec's words with the place and the expectation told apart."""
+    match = _PLACE.fullmatch(str(error))
+    assert match is not None
+    expected = _EXPECTED.fullmatch(match["what"])
+    return InvalidBody(match["what"], field=match["field"] or "$", expected=expected["expected"] if expected else None)

@@ -1,0 +1,98 @@
+"""What every request passes through: who may send it, how often, and what browsers may do with the answer."""
+
+from __future__ import annotations
+
+import secrets
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, request
+from limits import RateLimitItemPerMinute
+
+from app.errors import Forbidden
+from app.web.rates import Rate
+from app.web.requests import current_client
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self' 'nonce-{nonce}'",
+    "style-src": "'self' 'nonce-{nonce}'",
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "connect-src": "'self'",
+    "worker-src": "'self'",
+    "manifest-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "{ancestors}",
+}
+"""The Content-Security-Policy, directive by directive."""
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+def csp_nonce() -> str:
+    """Return the present answer's nonce, for the few scripts and styles that a page must contain."""
+    if "csp_nonce" not in g:
+        g.csp_nonce = secrets.token_urlsafe(16)
+    nonce: str = g.csp_nonce
+    return nonce
+
+
+def allow_embedding() -> None:
+    """Let pages of other sites show the present answer in a frame."""
+    g.frame_ancestors = "*"
+
+
+def _refuse_other_sites() -> None:
+    """Let only this site's own pages, and programs, change anything.
+
+    Browsers say where a request comes from; programs say nothing and hold no cookies that could be misused.
+    """
+    if request.method in SAFE:
+        return
+    site = request.headers.get("Sec-Fetch-Site")
+    origin = request.headers.get("Origin")
+    foreign = site not in (None, "same-origin", "none")
+    if site is None and origin is not None:
+        foreign = urlsplit(origin).netloc != request.host
+    if foreign:
+        raise Forbidden("this request was sent by a page of another site", expected="a page of this site")
+
+
+def _guard(response: Response) -> Response:
+    ancestors = g.get("frame_ancestors", "'self'")
+    policy = "; ".join(f"{directive} {sources}" for directive, sources in POLICY.items())
+    policy = policy.format(nonce=csp_nonce(), ancestors=ancestors)
+    response.headers.setdefault("Content-Security-Policy", policy)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def install(app: Flask, per_minute: int) -> None:
+    """Guard an application.
+
+    Parameters
+    ----------
+    app : Flask
+    per_minute : int
+        Requests that make work a client may send a minute; 0 means any number.
+    """
+    app.before_request(_refuse_other_sites)
+    if per_minute:
+        rate = Rate(RateLimitItemPerMinute(per_minute), "requests")
+
+        def limit() -> None:
+            if request.method not in SAFE:
+                rate.charge(current_client().address)
+
+        app.before_request(limit)
+    app.after_request(_guard)
+    app.add_template_global(csp_nonce)

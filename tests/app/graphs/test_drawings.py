@@ -1,0 +1,155 @@
+"""Drawings over HTTP: laid out when asked for, still from pass to pass, and never more than can be drawn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Step, Unit, drawing_key
+from app.graphs.drawings import EDGES_MOST, NODES_MOST, Drawings, DrawnGraph
+from app.graphs.layout import LAYER_HEIGHT, lay_out
+from app.views import graphs
+from tests.app.fixtures import FixedRunner
+
+
+def drawn(labels: list[str], edges: list[tuple[int, int]], group: str = "") -> Drawing:
+    """Return a drawing whose nodes keep their keys from drawing to drawing, by label."""
+    nodes = [
+        GraphNode(key=label, label=label, kind="input" if label == "x" else "operator", type="(4, 8) float32",
+                  group="" if label == "x" else group, origins=[index])
+        for index, label in enumerate(labels)
+    ]  # fmt: skip
+    made = Drawing(key="", name="main", nodes=nodes, edges=[GraphEdge(a, b, "(4, 8) float32") for a, b in edges])
+    return msgspec.structs.replace(made, key=drawing_key(made))
+
+
+def answer_of(*passes: Drawing) -> Answer:
+    steps = [Step(group="graph", name=f"pass {n}", drawing=item.key) for n, item in enumerate(passes)]
+    return Answer(units=[Unit(name="main", kind="graph", steps=steps)], drawings={item.key: item for item in passes})
+
+
+def places(graph: DrawnGraph | None) -> dict[str, tuple[float, int]]:
+    assert graph is not None
+    return {item.node.label: (item.place.x, item.place.layer) for item in graph.nodes}
+
+
+FIRST = drawn(["x", "norm", "relu", "add"], [(0, 1), (1, 2), (2, 3), (0, 3)])
+SECOND = drawn(["x", "relu", "add"], [(0, 1), (1, 2), (0, 2)], group="relu add 1")
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Flask:
+    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, FixedRunner())
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    with app.app_context():
+        graphs.remember(answer_of(FIRST, SECOND))
+    return app.test_client()
+
+
+def test_a_drawing_is_an_svg_with_its_nodes_types_and_frames(client: FlaskClient) -> None:
+    response = client.get(f"/graph/{SECOND.key}")
+    assert response.status_code == 200
+    assert "immutable" in response.headers["Cache-Control"]
+    svg = response.text
+    assert re.findall(r'data-label="(\w+)"', svg) == ["x", "relu", "add"]
+    assert svg.count('marker-end="url(#arrow)"') == 3
+    assert ">relu add 1<" in svg
+    assert "(4, 8)" in svg
+    assert 'aria-label="3 nodes of main"' in svg
+
+
+def test_labels_are_text(app: Flask) -> None:
+    evil = drawn(["<script>alert(1)</script>", '"><b>'], [(0, 1)], group="<i>")
+    with app.app_context():
+        graphs.remember(answer_of(evil))
+    svg = app.test_client().get(f"/graph/{evil.key}").text
+    assert "<script" not in svg
+    assert "<b>" not in svg
+    assert "<i>" not in svg
+
+
+def test_groups_fold_on_request(client: FlaskClient) -> None:
+    svg = client.get(f"/graph/{SECOND.key}?fold=groups").text
+    assert re.findall(r'data-label="([^"]+)"', svg) == ["x", "relu add 1"]
+
+
+@pytest.mark.parametrize("path", ["/graph/unknown", f"/graph/{SECOND.key}?fold=everything", "/graph/..%2f..%2fetc"])
+def test_what_is_not_there_is_said_so(client: FlaskClient, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code == 404
+
+
+def test_nodes_keep_their_places_though_later_passes_are_asked_for_first() -> None:
+    forwards, backwards = Drawings(), Drawings()
+    for drawings in (forwards, backwards):
+        drawings.add(answer_of(FIRST, SECOND))
+    first = places(forwards.get(FIRST.key))
+    second = places(forwards.get(SECOND.key))
+    assert places(backwards.get(SECOND.key)) == second
+    assert second["add"][1] == first["add"][1]
+    assert abs((second["add"][0] - second["x"][0]) - (first["add"][0] - first["x"][0])) < 30
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        drawn([f"n{i}" for i in range(NODES_MOST + 1)], []),
+        drawn(["a", "b"], [(0, 1)] * (EDGES_MOST + 1)),
+        drawn([], []),
+    ],
+    ids=["nodes", "edges", "nothing"],
+)
+def test_what_is_too_large_to_draw_is_not_kept(hostile: Drawing) -> None:
+    drawings = Drawings()
+    drawings.add(answer_of(FIRST, hostile))
+    assert drawings.get(hostile.key) is None
+    assert drawings.get(FIRST.key) is not None
+
+
+def test_old_drawings_go_first_and_the_newest_stays() -> None:
+    drawings = Drawings(capacity=5)
+    drawings.add(answer_of(FIRST))
+    drawings.add(answer_of(SECOND))
+    assert drawings.get(FIRST.key) is None
+    assert drawings.get(SECOND.key) is not None
+    large = drawn([f"n{i}" for i in range(9)], [])
+    drawings.add(answer_of(large))
+    assert drawings.get(large.key) is not None
+
+
+def test_a_chain_of_two_thousand_nodes_is_straight_and_drawn_in_bands() -> None:
+    count = 2_000
+    skips = [(i, i + 4) for i in range(0, count - 5, 4)]
+    drawing = drawn([f"n{i}" for i in range(count)], [*((i, i + 1) for i in range(count - 1)), *skips], group="g")
+    layout = lay_out(drawing)
+    assert len({place.x for place in layout.places}) == 1
+    bands = DrawnGraph(drawing, layout).bands
+    assert sum(len(band.nodes) for band in bands) == count
+    assert sum(len(band.edges) for band in bands) == len(drawing.edges)
+    assert max(len(band.nodes) for band in bands) <= 8
+    assert all(band.bottom - band.top <= 13 * LAYER_HEIGHT for band in bands)
+    assert len(layout.frames) == 1
+
+
+def test_frames_of_groups_side_by_side_do_not_overlap() -> None:
+    names = ["x", "a1", "b1", "a2", "b2", "end"]
+    edges = [(0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 5)]
+    drawing = drawn(names, edges)
+    grouped = [msgspec.structs.replace(n, group=n.label[0] if n.label[0] in "ab" else "") for n in drawing.nodes]
+    frames = lay_out(msgspec.structs.replace(drawing, nodes=grouped)).frames
+    sides = []
+    for frame in frames:
+        rights = [float(x) for x in re.findall(r"[MH]([\d.]+)", frame.path)]
+        sides.append((min(rights), max(rights)))
+    assert [frame.name for frame in frames] == ["a", "b"]
+    (_, left_end), (right_begin, _) = sorted(sides)
+    assert left_end < right_begin

@@ -1,0 +1,84 @@
+"""Layouts of graphs: everything below what it reads, nothing on top of another, and in its place from pass to pass."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.artifacts import Drawing, GraphEdge, GraphNode
+from app.graphs.folding import fold
+from app.graphs.layout import lay_out
+
+
+def graph(labels: list[str], edges: list[tuple[int, int]], groups: list[str] | None = None) -> Drawing:
+    """Return a drawing; edges go from earlier to later nodes."""
+    nodes = [
+        GraphNode(key=f"{label}:{i}", label=label, group=(groups or [""] * len(labels))[i], origins=[i])
+        for i, label in enumerate(labels)
+    ]
+    return Drawing(key="k", name="main", nodes=nodes, edges=[GraphEdge(a, b) for a, b in edges])
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Drawing:
+    count = draw(st.integers(1, 40))
+    random_edges = st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=60)
+    edges = sorted({(min(a, b), max(a, b)) for a, b in draw(random_edges) if a != b})
+    return graph([draw(st.sampled_from(["add", "relu", "conv"])) for _ in range(count)], edges)
+
+
+@given(graphs())
+def test_nodes_stand_below_what_they_read_and_apart(drawing: Drawing) -> None:
+    layout = lay_out(drawing)
+    for edge, route in zip(drawing.edges, layout.routes, strict=True):
+        assert layout.places[edge.source].layer < layout.places[edge.target].layer
+        assert route[0][1] < route[-1][1]
+    for a, b in combinations(layout.places, 2):
+        if a.layer == b.layer:
+            assert abs(a.x - b.x) >= (a.width + b.width) / 2
+    for place in layout.places:
+        assert place.x - place.width / 2 >= 0
+        assert place.x + place.width / 2 <= layout.width
+
+
+def test_what_stays_keeps_its_place() -> None:
+    rng = random.Random(1)
+    labels = [f"op{i}" for i in range(60)]
+    edges = [(i, i + 1) for i in range(59)] + [(i, i + rng.randint(2, 5)) for i in range(0, 50, 4)]
+    before = graph(labels, edges)
+    placed = lay_out(before)
+    gone = 30
+    moved = [i for i in range(60) if i != gone]
+    position = {old: new for new, old in enumerate(moved)}
+    after = Drawing(
+        key="l",
+        name="main",
+        nodes=[before.nodes[i] for i in moved],
+        edges=[GraphEdge(position[a], position[b]) for a, b in edges if gone not in (a, b)] + [GraphEdge(29, 30)],
+    )
+    again = lay_out(after, before, placed)
+    assert [again.places[position[i]].layer for i in moved] == [placed.places[i].layer for i in moved]
+    shifts = [again.places[position[i]].x - placed.places[i].x for i in moved]
+    assert max(shifts) - min(shifts) < 30
+
+
+def test_fused_groups_get_a_frame_and_fold() -> None:
+    drawing = graph(["input", "conv", "relu", "pool"], [(0, 1), (1, 2), (2, 3)], ["", "g", "g", ""])
+    (frame,) = lay_out(drawing).frames
+    assert (frame.name, frame.title) == ("g", "g")
+    folded = fold(drawing, "groups")
+    assert [node.label for node in folded.nodes] == ["input", "g", "pool"]
+    assert [(e.source, e.target) for e in folded.edges] == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("times", [2, 12])
+def test_repeated_blocks_fold(times: int) -> None:
+    labels = ["input", *["norm", "attention", "add", "mlp", "add"] * times, "head"]
+    folded = fold(graph(labels, [(i, i + 1) for i in range(len(labels) - 1)]), "blocks")
+    names = [f"block A {i + 1} of {times}" for i in range(times)]
+    assert [node.label for node in folded.nodes] == ["input", *names, "head"]
+    assert folded.is_sound

@@ -1,0 +1,127 @@
+"""Ladders: their events in order, their place in the queue, their end, and what stops them."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.artifacts import Failed, Measured, Measurement, Problem, Progress
+from app.errors import Busy
+from app.jobs import ladders
+from app.jobs.ladders import Ladder
+from app.sandbox import Outcome
+from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
+
+ROW = Measurement(name="split", kind="prefix", seconds=0.5, step=1)
+Event = tuple[int, str, dict[str, object]]
+
+
+def start(client: FlaskClient, script: str = "s") -> str:
+    response = client.post("/api/ladders", json={"script": script})
+    assert response.status_code == 202
+    return str(response.get_json()["id"])
+
+
+def follow(client: FlaskClient, ladder: str, after: int | None = None) -> list[Event]:
+    headers = {} if after is None else {"Last-Event-ID": str(after)}
+    response = client.get(f"/api/ladders/{ladder}/events", headers=headers)
+    assert response.mimetype == "text/event-stream"
+    events = []
+    for block in response.get_data(as_text=True).split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            events.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
+    return events
+
+
+def test_rows_come_as_they_are_measured(client: FlaskClient, runner: ScriptedRunner) -> None:
+    failed = Failed(label="vectorize", problem=Problem(kind="TVMError", message="no"), step=2)
+    told = [snapshot(), Progress(done=0, total=2, label="split"), Measured(measurement=ROW), failed]
+    runner.scripts["s"] = Script([*told, snapshot()])
+    events = follow(client, start(client))
+    assert [number for number, _, _ in events] == [1, 2, 3, 4]
+    assert [kind for _, kind, _ in events] == ["progress", "measured", "failed", "ended"]
+    assert events[1][2]["measurement"]["seconds"] == 0.5  # type: ignore[index]
+    assert events[3][2] == {"type": "ended", "status": "ok", "message": ""}
+    assert runner.requests[0].mode == "ladder"
+
+
+def test_following_goes_on_where_it_was_broken_off(client: FlaskClient, runner: ScriptedRunner) -> None:
+    runner.scripts["s"] = Script([Progress(done=n, total=3, label="x") for n in range(3)])
+    ladder = start(client)
+    assert [number for number, _, _ in follow(client, ladder)] == [1, 2, 3, 4]
+    assert [number for number, _, _ in follow(client, ladder, after=3)] == [4]
+
+
+def test_who_waits_is_told_the_place(client: FlaskClient, runner: ScriptedRunner) -> None:
+    end = threading.Event()
+    runner.scripts["long"] = Script(until=end)
+    first, second = start(client, "long"), start(client, "long")
+    wait_until(lambda: client.get("/healthz").get_json()["measuring"] == {"running": 1, "waiting": 1})
+    end.set()
+    assert [kind for _, kind, _ in follow(client, first)] == ["ended"]
+    events = follow(client, second)
+    assert events[0][1:] == ("queued", {"type": "queued", "place": 1})
+    assert events[-1][1] == "ended"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_ladder_can_be_stopped(client: FlaskClient, runner: ScriptedRunner, waits: bool) -> None:
+    runner.scripts["endless"] = Script(until=threading.Event())
+    first = start(client, "endless")
+    wait_until(lambda: bool(runner.jobs))
+    if waits:
+        second = start(client, "endless")
+        assert client.delete(f"/api/ladders/{second}").status_code == 204
+        assert follow(client, second)[-1][2]["status"] == "stopped"
+    assert client.delete(f"/api/ladders/{first}").status_code == 204
+    assert follow(client, first)[-1][2]["status"] == "stopped"
+    assert client.delete(f"/api/ladders/{first}").status_code == 204, "stopping again is harmless"
+    wait_until(lambda: client.get("/healthz").get_json()["measuring"] == {"running": 0, "waiting": 0})
+
+
+def test_a_ladder_that_nobody_listens_to_ends(
+    client: FlaskClient, runner: ScriptedRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ladders, "PATIENCE_SECONDS", 0.0)
+    runner.scripts["long"] = Script([Progress(done=n, total=100, label="x") for n in range(100)])
+    ladder = start(client, "long")
+    wait_until(lambda: runner.jobs != [] and runner.jobs[0].cancelled.is_set())
+    assert follow(client, ladder)[-1][2]["status"] == "stopped"
+
+
+def test_each_listener_keeps_a_thread_so_that_there_are_few() -> None:
+    ladder = Ladder()
+    listening = [ladder.listen(heartbeat_seconds=0.001) for _ in range(ladders.MAX_LISTENERS)]
+    for listener in listening:
+        ladder.admit()
+        assert next(listener) is None
+    with pytest.raises(Busy):
+        ladder.admit()
+    listening[0].close()
+    ladder.admit()
+
+
+ENDS = [
+    (Script([snapshot(status="error", problems=[Problem(kind="SyntaxError", message="bad", line=2)])]), "bad"),
+    (Script([snapshot(4)], Outcome(status="crash", detail="SIGSEGV")), "SIGSEGV"),
+    (Script([snapshot(4)], Outcome(status="timeout", wall_seconds=600)), "600"),
+    (Script([], Outcome(status="setup", detail="EPERM")), "EPERM"),
+]
+
+
+@pytest.mark.parametrize(("script", "words"), ENDS)
+def test_a_ladder_that_fails_says_why(client: FlaskClient, runner: ScriptedRunner, script: Script, words: str) -> None:
+    runner.scripts["s"] = script
+    ended = follow(client, start(client))[-1][2]
+    assert ended["status"] == "error"
+    assert words in str(ended["message"])
+
+
+def test_unknown_ladders(client: FlaskClient) -> None:
+    for response in (client.get("/api/ladders/nothing/events"), client.delete("/api/ladders/nothing")):
+        assert response.status_code == 404
+        assert response.get_json()["error"]["code"] == "not_found"

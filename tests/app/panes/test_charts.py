@@ -1,0 +1,86 @@
+"""The chart's geometry: to scale, inside its frame, readable without seeing it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.artifacts import Measurement
+from app.panes.charts import LABEL_DISTANCE, PLOT_HEIGHT, TOP, chart, number
+
+
+def rung(name: str, gflops: float | None, seconds: float = 0.01, **fields: object) -> Measurement:
+    return Measurement(name=name, kind="prefix", seconds=seconds, gflops=gflops, **fields)  # type: ignore[arg-type]
+
+
+PEAK = Measurement(name="peak", kind="peak", seconds=0.0, gflops=300.0)
+NUMPY = Measurement(name="NumPy", kind="numpy", seconds=0.01, gflops=228.0)
+
+
+def test_nothing_measured_draws_nothing() -> None:
+    assert chart([]) is None
+
+
+@given(st.lists(st.floats(1e-3, 1e5), min_size=1, max_size=12))
+def test_bars_are_to_scale_and_inside(rates: list[float]) -> None:
+    drawn = chart([rung(f"r{n}", rate) for n, rate in enumerate(rates)])
+    assert drawn is not None
+    tallest = max(drawn.bars, key=lambda bar: bar.height)
+    for bar, rate in zip(drawn.bars, rates, strict=True):
+        assert TOP - 0.01 <= bar.y <= drawn.base
+        assert bar.y + bar.height == pytest.approx(drawn.base)
+        assert bar.x >= drawn.left
+        assert bar.x + bar.width <= drawn.right
+        if bar.height > 1.5:
+            assert bar.height / tallest.height == pytest.approx(rate / max(rates), abs=0.01)
+
+
+def test_lines_are_on_the_bars_scale_and_their_labels_apart() -> None:
+    drawn = chart([rung("default", 3.1), rung("C.vectorize(ji)", 101.5), NUMPY, PEAK])
+    assert drawn is not None
+    peak, numpy = drawn.rules
+    assert (peak.label, numpy.label) == ("peak 300", "NumPy 228")
+    assert peak.y == TOP
+    assert numpy.y == pytest.approx(drawn.base - PLOT_HEIGHT * 228 / 300, abs=0.01)
+    assert numpy.label_y - peak.label_y >= LABEL_DISTANCE
+    assert [bar.label for bar in drawn.bars] == ["default", "vectorize"]
+    assert drawn.bars[-1].factor == "32.7×"
+    assert "C.vectorize(ji): 102 GFLOP/s" in drawn.summary
+
+
+def test_without_a_count_of_operations_calls_a_second_are_drawn() -> None:
+    drawn = chart([rung("default", None, seconds=0.5), rung("split", None, seconds=0.25), PEAK])
+    assert drawn is not None
+    assert drawn.unit == "calls/s"
+    assert drawn.rules == []
+    assert drawn.bars[1].factor == "2×"
+
+
+def test_a_wrong_result_has_no_speed() -> None:
+    drawn = chart([rung("default", 3.0), rung("split", None, seconds=0.0, checked="wrong")])
+    assert drawn is not None
+    assert drawn.bars[1].wrong
+    assert drawn.bars[1].value == "✗"
+
+
+def test_room_is_kept_for_bars_to_come() -> None:
+    few, many = chart([rung("default", 1.0)]), chart([rung("default", 1.0)], pending=9)
+    assert few is not None
+    assert many is not None
+    assert many.width > few.width
+
+
+def test_many_bars_fit_into_the_room_with_slanted_labels() -> None:
+    drawn = chart([rung(f"C.reorder({n})", 10.0 + n) for n in range(16)], room=720)
+    assert drawn is not None
+    assert drawn.width <= 720
+    assert all(bar.slanted and bar.label == "reorder" and not bar.factor for bar in drawn.bars)
+    assert "×" in drawn.bars[-1].title
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.314, "0.314"), (3.1, "3.1"), (48.64, "48.6"), (101.5, "102"), (1240, "1,240")]
+)
+def test_numbers_have_three_digits(value: float, text: str) -> None:
+    assert number(value) == text

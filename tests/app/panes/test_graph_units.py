@@ -1,0 +1,54 @@
+"""Words about graphs: what a pass did to operators, kernels and memory traffic."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.artifacts import Step, Unit
+from app.panes.timeline import fact, stops, timeline
+
+
+def graph() -> Unit:
+    facts = {"operators": 12.0, "kernels": 12.0, "bytes read": 345_592.0}
+    fused = {"operators": 12.0, "kernels": 7.0, "bytes read": 148_944.0}
+    return Unit(
+        name="main",
+        kind="graph",
+        steps=[
+            Step(group="graph", name="Graph", delta={"operators": 12, "kernels": 12, "lines": 14}, facts=facts),
+            Step(group="graph", name="InferType", changed=False, facts=facts),
+            Step(group="graph", name="SimplifyInference", changed=False, facts=facts),
+            Step(group="graph", name="FuseOps", detail="Fuse", delta={"kernels": -5, "lines": 21}, facts=fused),
+        ],
+    )
+
+
+def test_passes_that_changed_nothing_are_folded() -> None:
+    [row] = timeline(stops(graph()))
+    assert [(chip.label, chip.small, chip.dim) for chip in row.chips] == [
+        ("Graph", "+12", False),
+        ("2 passes", "=", True),
+        ("FuseOps", "−5", False),
+    ]
+
+
+def test_passes_that_the_context_leaves_out_are_off() -> None:
+    step = Step(group="graph", name="FoldConstant", detail="disabled by the context", changed=False, applied=False)
+    unit = Unit(name="main", kind="graph", steps=[Step(group="graph", name="Graph"), step])
+    [row] = timeline(stops(unit))
+    assert [(chip.label, chip.small, chip.dim) for chip in row.chips][1] == ("FoldConstant", "off", True)
+    assert stops(unit)[1].story == "FoldConstant\u2003off: disabled by the context"
+
+
+def test_a_step_compares_the_graph_before_and_after_it() -> None:
+    last = stops(graph())[-1]
+    assert last.story == "FuseOps\u2003−5 kernels"
+    assert last.words == "Fuse\noperators 12\nkernels 12 → 7\nbytes read 337 KB → 145 KB"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [("kernels", 1234.0, "1,234"), ("bytes read", 12.0, "12 B"), ("bytes written", 5.5e9, "5.12 GB")],
+)
+def test_facts_as_people_read_them(name: str, value: float, text: str) -> None:
+    assert fact(name, value) == text

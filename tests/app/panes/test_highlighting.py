@@ -1,0 +1,58 @@
+"""Highlighted lines are the same text, escaped, one for one."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.panes.highlighting import LEXERS, LINE_MOST, highlight
+
+LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=40)
+
+
+def plain(html: str) -> str:
+    return unescape(re.sub(r"</?i[^>]*>", "", html))
+
+
+@pytest.mark.parametrize("language", sorted(LEXERS))
+@settings(max_examples=30)
+@given(lines=st.lists(LINE, max_size=8))
+def test_text_survives_line_by_line(language: str, lines: list[str]) -> None:
+    assert [plain(html) for html in highlight(lines, language)] == lines
+
+
+def test_markup_is_escaped() -> None:
+    [line] = highlight(["x = '<script>alert(1)</script>' & y"], "python")
+    assert "<script>" not in line
+    assert "&lt;script&gt;" in line
+    assert "&amp;" in line
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "word", "style"),
+    [
+        ("python", "for i in range(4):", "for", "k"),
+        ("python", "x = foo(1)", "foo", "f"),
+        ("gas", "    vmovaps %zmm0, (%rsi)", "vmovaps", "k"),
+        ("gas", "    vmovaps %zmm0, (%rsi)", "%zmm0", "r"),
+        ("llvm", "  %1 = load float, ptr %0", "load", "k"),
+    ],
+)
+def test_words_have_their_colour(language: str, line: str, word: str, style: str) -> None:
+    [html] = highlight([line], language)
+    assert f'<i class="{style}">{word}</i>' in html
+
+
+def test_a_string_over_several_lines_is_closed_on_each() -> None:
+    html = highlight(['"""first', "second", '"""'], "python")
+    assert all(line.count("<i") == line.count("</i>") for line in html)
+
+
+def test_endless_lines_stay_plain() -> None:
+    [line] = highlight(["x" * (LINE_MOST + 1) + "<"], "python")
+    assert line.endswith("x&lt;")
+    assert "<i" not in line

@@ -1,0 +1,164 @@
+"""Links: the same content has the same id, for ever; damage and foreign tokens are noticed."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import zlib
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Dialect
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateTable
+
+from app.artifacts import Options, Workspace
+from app.errors import Damaged, Forbidden, NotFound
+from app.store import links as links_module
+from app.store.links import ALPHABET, SHORTEST, Links, SharedState
+
+
+def state(script: str = "print(1)", **view: str) -> SharedState:
+    return SharedState(workspace=Workspace(script=script, files={"b": b"\0\xff", "a": b""}), view=dict(view))
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'links.sqlite3'}"
+
+
+@pytest.fixture
+def links(url: str) -> Links:
+    return Links(url, "1.0", "Some CPU")
+
+
+def test_what_was_stored_comes_back(links: Links) -> None:
+    saved = links.create(state(pane="asm"))
+    opened = links.open(saved.id)
+    assert opened.state == state(pane="asm")
+    assert (opened.id, opened.compiler, opened.cpu) == (saved.id, "1.0", "Some CPU")
+    assert len(saved.id) == SHORTEST
+    assert set(saved.id) <= set(ALPHABET)
+
+
+def test_the_same_content_has_the_same_id(links: Links, url: str) -> None:
+    first = links.create(state())
+    reordered = Workspace(script="print(1)", files={"a": b"", "b": b"\0\xff"}, options=Options())
+    again = Links(url, "2.0", "Some CPU").create(SharedState(workspace=reordered))
+    assert again.id == first.id
+    assert again.delete_token != first.delete_token
+    assert links.open(first.id).compiler == "1.0", "a link does not change"
+
+
+def test_what_was_seen_is_kept_with_the_first_link(links: Links) -> None:
+    first = links.create(state(), {"Assembly": "abc"})
+    assert links.create(state(), {"Assembly": "def"}).id == first.id
+    assert links.open(first.id).outputs == {"Assembly": "abc"}
+
+
+def test_other_databases_have_other_ids(links: Links, tmp_path: Path) -> None:
+    other = Links(f"sqlite:///{tmp_path / 'other.sqlite3'}", "1.0", "Some CPU")
+    assert other.create(state()).id != links.create(state()).id
+
+
+def test_colliding_prefixes_are_lengthened(links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = links_module.spell
+    monkeypatch.setattr(links_module, "spell", lambda digest: "2" * 10 + honest(digest)[10:])
+    first, second, third = (links.create(state(script)) for script in ("a", "b", "c"))
+    assert [first.id, second.id, third.id] == ["2" * 8, "2" * 9, "2" * 10]
+    assert [links.open(link.id).state.workspace.script for link in (first, second, third)] == ["a", "b", "c"]
+    assert links.create(state("b")).id == second.id
+    links.delete(first.id, first.delete_token)
+    assert links.create(state("b")).id == second.id, "a content keeps its id when a shorter one becomes free"
+
+
+def test_damage_is_noticed(links: Links, tmp_path: Path) -> None:
+    saved = links.create(state())
+    with sqlite3.connect(tmp_path / "links.sqlite3") as database:
+        forged = zlib.compress(links_module.canonical(state("another")))
+        database.execute("UPDATE links SET content = ?", (forged,))
+    with pytest.raises(Damaged, match="not what it was made of"):
+        links.open(saved.id)
+    with sqlite3.connect(tmp_path / "links.sqlite3") as database:
+        database.execute("UPDATE links SET content = ?", (b"rubbish",))
+    with pytest.raises(Damaged, match="cannot be read"):
+        links.open(saved.id)
+
+
+@pytest.mark.parametrize("name", ["", "23456789", "2345678", "' OR 1=1 --", "\0", "../etc", "%00", "é" * 100])
+def test_unknown_ids(links: Links, name: str) -> None:
+    links.create(state())
+    with pytest.raises(NotFound):
+        links.open(name)
+
+
+def test_a_link_goes_when_all_who_shared_it_took_it_back(links: Links) -> None:
+    first, second = links.create(state()), links.create(state())
+    with pytest.raises(Forbidden):
+        links.delete(first.id, "guessed")
+    links.delete(first.id, first.delete_token)
+    assert links.open(second.id).state == state()
+    with pytest.raises(Forbidden):
+        links.delete(first.id, first.delete_token)
+    links.delete(second.id, second.delete_token)
+    with pytest.raises(NotFound):
+        links.open(first.id)
+    with pytest.raises(NotFound):
+        links.delete(first.id, first.delete_token)
+
+
+def test_a_token_opens_only_its_own_link(links: Links) -> None:
+    mine, other = links.create(state("mine")), links.create(state("other"))
+    with pytest.raises(Forbidden):
+        links.delete(other.id, mine.delete_token)
+    assert links.open(other.id).state == state("other")
+
+
+def test_many_at_once_lose_nothing(url: str) -> None:
+    made: list[tuple[str, str]] = []
+
+    def share(number: int) -> None:
+        mine = Links(url, "1.0", "Some CPU")
+        for index in range(5):
+            script = f"script {(number + index) % 4}"
+            made.append((mine.create(state(script)).id, script))
+
+    threads = [threading.Thread(target=share, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    links = Links(url, "1.0", "Some CPU")
+    assert len(made) == 20
+    assert len({link for link, _ in made}) == 4
+    assert all(links.open(link).state.workspace.script == script for link, script in made)
+
+
+def test_links_of_the_first_format_open(links: Links) -> None:
+    stored = bytes.fromhex(
+        "0182a47669657781a470616e65a361736da9776f726b737061636583a566696c657381a16dc4020102a76f7074696f6e7381"
+        "a77468726561647302a6736372697074a87072696e74283129"
+    )
+    opened = links_module.decode(stored)
+    files, options = {"m": b"\1\2"}, Options(threads=2)
+    workspace = Workspace(script="print(1)", files=files, options=options)
+    assert opened == SharedState(workspace=workspace, view={"pane": "asm"})
+
+
+def test_a_database_of_an_older_version_is_kept(links: Links, url: str, tmp_path: Path) -> None:
+    old = links.create(state("old"))
+    with sqlite3.connect(tmp_path / "links.sqlite3") as database:
+        database.execute("ALTER TABLE links DROP COLUMN cpu")
+        database.execute("ALTER TABLE links DROP COLUMN outputs")
+    newer = Links(url, "2.0", "Newer CPU")
+    opened = newer.open(old.id)
+    assert (opened.state, opened.cpu, opened.outputs) == (state("old"), "", {})
+    assert newer.open(newer.create(state("new")).id).cpu == "Newer CPU"
+
+
+@pytest.mark.parametrize("dialect", [postgresql.dialect(), sqlite.dialect()], ids=lambda dialect: dialect.name)
+def test_the_tables_can_be_made_in_either_database(dialect: Dialect) -> None:
+    texts = [str(CreateTable(table).compile(dialect=dialect)) for table in links_module.TABLES.sorted_tables]
+    binary = "BYTEA" if dialect.name == "postgresql" else "BLOB"
+    assert len(texts) == 3
+    assert all(f" {binary}" in text for text in texts)

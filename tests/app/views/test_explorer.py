@@ -1,0 +1,172 @@
+"""The page and its fragments over HTTP: complete, escaped, and cached where they never change."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.views.explorer import title_of
+from tests.app.fixtures import FixedRunner, full_answer
+
+HX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def page_client(tmp_path: Path) -> FlaskClient:
+    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, FixedRunner()).test_client()
+
+
+def keys() -> dict[str, str]:
+    return {step.name: step.listing or "" for step in full_answer().units[0].steps}
+
+
+def test_the_first_page_is_compiled_already(page_client: FlaskClient) -> None:
+    response = page_client.get("/")
+    assert response.status_code == 200
+    html = response.text
+    for shown in ("compiled in 96 ms", "vfmadd231ps", "llvm.fmuladd", "i_outer", "Phase 3", "12.5"):
+        assert shown in html, shown
+
+
+def test_what_a_script_printed_is_text(page_client: FlaskClient) -> None:
+    for html in (page_client.get("/").text, page_client.post("/panes", data={"script": "x"}, headers=HX).text):
+        assert "<script>alert" not in html
+        assert "&lt;script&gt;alert(1)" in html
+
+
+def test_what_stands_in_the_editor_is_text(page_client: FlaskClient) -> None:
+    script = "x = '</textarea><script>alert(1)</script>'"
+    link = page_client.post("/api/links", json={"workspace": {"script": script}}).get_json()["id"]
+    html = page_client.get(f"/z/{link}").text
+    assert "</textarea><script>alert" not in html
+    assert page_client.get(f"/z/{link}/code").text == script
+
+
+@pytest.mark.parametrize(
+    ("script", "title"),
+    [('"""My matmul\n\nwords\n"""', "My matmul"), ("import tvm", ""), ('"""<b>"""', "<b>"), ("", ""), ('""""""', "")],
+)
+def test_a_links_page_is_called_what_its_script_says(page_client: FlaskClient, script: str, title: str) -> None:
+    assert title_of(script) == title
+    link = page_client.post("/api/links", json={"workspace": {"script": script}}).get_json()["id"]
+    page = page_client.get(f"/z/{link}").text
+    assert f"<title>{escape(title)} · Strata</title>" in page if title else "<title>Strata</title>" in page
+    assert "Compiling …" in page
+
+
+def test_every_script_is_announced_to_the_browser(page_client: FlaskClient) -> None:
+    html = page_client.get("/").text
+    for path in re.findall(r'<link rel="modulepreload" href="([^"]+)"', html):
+        assert page_client.get(path).status_code == 200
+    assert html.count("modulepreload") > 10
+
+
+def test_the_page_has_no_inline_script_or_style(page_client: FlaskClient) -> None:
+    html = page_client.get("/").text
+    assert " style=" not in html
+    assert " onclick=" not in html
+    assert all("src=" in tag or "application/json" in tag for tag in html.split("<script")[1:])
+
+
+def test_an_answer_swaps_every_pane(page_client: FlaskClient) -> None:
+    response = page_client.post("/panes", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
+    for target in ("state", "answer", "strip", "pane-schedule", "pane-console", "body-loops", "body-llvm", "body-asm"):
+        assert f'id="{target}"' in response.text, target
+
+
+def test_a_run_tells_how_it_stands_and_ends_with_the_answer(page_client: FlaskClient) -> None:
+    response = page_client.post("/run", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
+    pieces = [json.loads(line) for line in response.text.splitlines()]
+    assert [piece["kind"] for piece in pieces][-1] == "answer"
+    assert {piece["kind"] for piece in pieces[:-1]} <= {"update"}
+    assert "ran in 96 ms" in pieces[-1]["html"]
+    assert 'id="body-asm"' in pieces[-1]["html"]
+
+
+def test_a_run_that_is_refused_says_why(page_client: FlaskClient) -> None:
+    response = page_client.post("/run", data={"script": "x", "options": '{"threads": 0}'}, headers=HX)
+    [piece] = [json.loads(line) for line in response.text.splitlines()]
+    assert piece["kind"] == "refused"
+    assert "threads" in piece["html"]
+
+
+def test_a_failing_script_leaves_the_panes_it_does_not_reach(page_client: FlaskClient) -> None:
+    html = page_client.post("/panes", data={"script": "raise X"}, headers=HX).text
+    assert "split: factor must be positive" in html
+    assert "body-loops" not in html
+    assert 'data-stale="graph loops llvm asm schedule strip"' in html
+
+
+def test_a_view_chooses_the_step(page_client: FlaskClient) -> None:
+    view = json.dumps({"loops": "lowering:Loops:0"})
+    html = page_client.post("/panes", data={"script": "x", "view": view}, headers=HX).text
+    assert "T.parallel" not in html
+
+
+@pytest.mark.parametrize(
+    "form", [{"options": "{"}, {"options": '{"threads": 0}'}, {"options": '{"unknown": 1}'}, {"options": "[]"}]
+)
+def test_bad_options_are_refused_with_a_word(page_client: FlaskClient, form: dict[str, str]) -> None:
+    response = page_client.post("/panes", data={"script": "x", **form}, headers=HX)
+    assert response.status_code == 422
+    assert 'id="state"' in response.text
+    assert response.headers["Strata-Fragment"] == "refused"
+
+
+def test_a_text_at_another_step_and_as_a_difference(page_client: FlaskClient) -> None:
+    page_client.post("/panes", data={"script": "x"}, headers=HX)
+    before, after = keys()["Loops"], keys()["LowerParallel"]
+    alone = page_client.get("/text/loops", query_string={"listing": before, "label": "<b>"})
+    assert alone.status_code == 200
+    assert "immutable" in alone.headers["Cache-Control"]
+    assert "T.parallel" not in alone.text
+    assert '<b>"' not in alone.text
+    merged = page_client.get("/text/loops", query_string={"listing": after, "before": before}).text
+    assert merged.count(" added") == merged.count(" removed") == 1
+
+
+def test_chunks_are_asked_for_by_content(page_client: FlaskClient) -> None:
+    page_client.post("/panes", data={"script": "x"}, headers=HX)
+    response = page_client.get(f"/listings/{keys()['host']}/0")
+    assert "vfmadd231ps" in response.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/text/loops?listing=no", "/text/none?listing=no", "/listings/no/0", "/z/bcdfghjk", "/z/bcdfghjk/code"]
+)
+def test_what_is_unknown_is_not_found(page_client: FlaskClient, path: str) -> None:
+    response = page_client.get(path)
+    assert response.status_code == 404
+    assert "Nothing here" in response.text
+
+
+def test_a_chunk_beyond_the_end_is_not_found(page_client: FlaskClient) -> None:
+    page_client.post("/panes", data={"script": "x"}, headers=HX)
+    assert page_client.get(f"/listings/{keys()['host']}/9").status_code == 404
+
+
+def test_the_ladder_is_drawn_from_what_was_heard(page_client: FlaskClient) -> None:
+    measurement = {"name": "C.split(i)", "kind": "prefix", "seconds": 0.01, "gflops": 48.6, "checked": "ok"}
+    asked = {"measurements": [measurement], "done": 3, "total": 9, "label": "3 of 9 · <i>", "running": True}
+    html = page_client.post("/chart", data={"asked": json.dumps(asked)}, headers=HX).text
+    for shown in ("<svg", "48.6", "C.split(i)", 'max="9"', "&lt;i&gt;"):
+        assert shown in html, shown
+
+
+@pytest.mark.parametrize("asked", ["", "[]", '{"measurements": 3}', json.dumps({"measurements": [{}]})])
+def test_a_ladder_that_makes_no_sense_is_refused(page_client: FlaskClient, asked: str) -> None:
+    assert page_client.post("/chart", data={"asked": asked}, headers=HX).status_code == 422
+
+
+def test_every_example_of_the_gallery_opens(page_client: FlaskClient) -> None:
+    html = page_client.get("/").text
+    names = [part.split('"')[0] for part in html.split("/?example=")[1:]]
+    assert len(names) >= 10
+    for name in names:
+        assert page_client.get(f"/?example={name}").status_code == 200
