@@ -162,7 +162,7 @@ def test_unpacks_as_graph_library_and_parameters() -> None:
     assert sorted(v.shape for v in kept.values()) == [(10, 32), (32, 20)]
     executor = graph_executor.create(graph, lib, tvm.cpu(0))
     executor.load_params(tvm.runtime.save_param_dict(kept))
-    x = normal(3, 20)
+    x = normal(3, 20) / 16  # logits near one: exp multiplies the rounding of large ones
     executor.run(x=x)
     expected = softmax(np.maximum(x @ params["w1"].T, 0) @ params["w2"].T)
     np.testing.assert_allclose(executor.get_output(0).numpy(), expected, rtol=1e-5)
