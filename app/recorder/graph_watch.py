@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.recorder.script import current_line
-from compiler.ir.events import Observer
+from compiler.ir.instrument import Instrument
 from compiler.ir.module import IRModule
-from compiler.ir.transform import PassInfo, PassInstrument
+from compiler.ir.transform import PassInfo
 from compiler.relay.expr import Function
 
 MOST_GRAPHS = 16
@@ -63,7 +63,7 @@ class _Running:
     inner: list[GraphPass] = field(default_factory=list)
 
 
-class GraphWatcher(Observer, PassInstrument):
+class GraphWatcher(Instrument):
     """Keeps every graph that a script makes, with the passes that it went through.
 
     A pass continues the record whose last module it is given; any other module begins a record of its own.
@@ -120,10 +120,10 @@ class GraphWatcher(Observer, PassInstrument):
 
     # passes
 
-    def pass_left_out(self, mod: IRModule, info: PassInfo, why: str) -> None:
+    def pass_skipped(self, mod: IRModule, info: PassInfo, reason: str) -> None:
         if self._unasked or not is_graph(mod):
             return
-        item = GraphPass(info.name, mod, 0.0, False, current_line(), left_out=why)
+        item = GraphPass(info.name, mod, 0.0, False, current_line(), left_out=reason)
         record = self._running[0].record if self._running else self._record_of(mod)
         if self._running:
             self._running[-1].inner.append(item)

@@ -14,7 +14,7 @@ from compiler.driver.build import build
 from compiler.driver.relay_build import BuiltGraph
 from compiler.driver.relay_kernels import KernelModule
 from compiler.driver.relay_lower import lower_group
-from compiler.ir.events import unwatched
+from compiler.ir.instrument import uninstrumented
 from compiler.runtime.device import cpu
 from compiler.runtime.graph import parse_graph
 
@@ -62,7 +62,7 @@ def measure_kernels(built: Any) -> dict[str, float]:
     if not isinstance(built, BuiltGraph):
         return {}
     until = time.perf_counter() + MEASURING_SECONDS
-    with unwatched():
+    with uninstrumented():
         executor = built[built.libmod_name](cpu(0))
         _fill_inputs(executor)
         seconds: dict[str, float] = {}

@@ -15,7 +15,7 @@ from app.recorder.measure import Check, Timing, compare, random_arrays, time_cal
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
-from compiler.ir.events import unwatched
+from compiler.ir.instrument import uninstrumented
 from compiler.ir.primexpr import IntImm
 from compiler.ir.structural import structural_equal
 from compiler.runtime.device import cpu
@@ -63,7 +63,7 @@ class Ladder:
         count = len(self._schedule.primitives)
         total = count + 3
         set_num_threads(self._options.threads)
-        with unwatched(), BLAS.limit(limits=self._options.threads, user_api="blas"):
+        with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
             self._guarded(0, total, "NumPy", None, self._numpy)
             self._guarded(1, total, "peak", None, self._peak)
             for step in range(count + 1):

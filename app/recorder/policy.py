@@ -16,7 +16,7 @@ from app.artifacts import Measurement, Mode
 from app.recorder.script import Transcript, current_line
 from app.recorder.watch import Watcher
 from app.recorder.watchdog import Watchdog
-from compiler.ir.events import Observer, unwatched
+from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.graph_executor import GraphExecutor
 
 MOMENT_SECONDS = 2.0
@@ -27,7 +27,7 @@ GRAPH_KERNELS = 12
 """Kernels of a model that are surely not all compiled in that time: larger ones are not begun."""
 
 
-class CallPolicy(Observer):
+class CallPolicy(Instrument):
     """Decides what happens when the script calls or measures a built function.
 
     Parameters
@@ -67,11 +67,11 @@ class CallPolicy(Observer):
         elif self._watchdog is not None:
             self._watchdog.begin(line)
 
-    def code_later(self) -> bool | None:
+    def compile_lazily(self) -> bool | None:
         """While the user types, most kernels of a model are never called: their code is made when they are."""
         return True if self._mode == "compile" else None
 
-    def leave_graph(self, executor: Any) -> bool | None:
+    def stop_graph(self, executor: Any) -> bool | None:
         if self._mode != "compile" or time.perf_counter() < self._graph_until:
             return None
         self._left.add(id(executor))
@@ -98,7 +98,7 @@ class CallPolicy(Observer):
             if isinstance(built, GraphExecutor):
                 seconds = self._time_graph(built, name, args)
             else:
-                with unwatched(), self._watched(line):
+                with uninstrumented(), self._watched(line):
                     started = time.perf_counter()
                     built.get_function(name)(*args)
                     seconds = time.perf_counter() - started

@@ -24,9 +24,8 @@ from compiler import alias
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.driver.relay_build import build as relay_build
-from compiler.ir import transform
 from compiler.ir.error import TargetError, TVMError
-from compiler.ir.events import unwatched, watching
+from compiler.ir.instrument import instrumented, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
@@ -79,13 +78,10 @@ class Session:
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
-        watchers: tuple[Watcher, GraphWatcher] = (self._watcher, self._graphs)
-        transform.watchers.extend(watchers)
+        instruments = instrumented(self._watcher, self._graphs, self._policy, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
-        with recording(self._table), watching(*watchers, self._policy), guard:
+        with recording(self._table), instruments, guard:
             self._script.run(self._request.budget_seconds, afterwards=self._complete)
-        for watcher in watchers:
-            transform.watchers.remove(watcher)
         self._check_graphs()
         self._snapshot(None)
         measurable = self._last_schedule() is not None or not self._script.problems
@@ -168,7 +164,7 @@ class Session:
     def _check_graphs(self) -> None:
         """Try whether the passes of the last graph keep what it computes; for long when the user asked to run."""
         for record in self._graphs.graphs[-1:]:
-            with unwatched():
+            with uninstrumented():
                 check_passes(record, CHECKING_SECONDS[self._request.mode])
 
     def _complete_graph(self) -> None:
@@ -208,7 +204,7 @@ class Session:
         unit = self._unit_of(schedule)
         args = list(unit.args) if unit is not None and unit.args else schedule_arguments(schedule)
         target = unit.target if unit is not None and unit.target else Target(self._request.options.target)
-        with unwatched():
+        with uninstrumented():
             prefix, mapped = schedule.replay(count)
         build(prefix, [mapped(a) for a in args], target=target, name=unit.name if unit is not None else "main")
         self._watcher.show_prefix(schedule, prefix)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.recorder.script import current_line
-from compiler.ir.events import Observer
+from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
-from compiler.ir.transform import PassInfo, PassInstrument
+from compiler.ir.transform import PassInfo
 
 MOST_UNITS = 24
 """Functions of one script that are shown whole; what comes after is counted."""
@@ -73,7 +73,7 @@ class UnitRecord:
         return self.source is source and self.primitives == primitives
 
 
-class Watcher(Observer, PassInstrument):
+class Watcher(Instrument):
     """Keeps every schedule, pass, text and built function that a script makes."""
 
     def __init__(self) -> None:
@@ -164,13 +164,13 @@ class Watcher(Observer, PassInstrument):
         unit.target = target
         self._current = unit
 
-    def stage_text(self, stage: str, language: str, text: str, milliseconds: float) -> None:
+    def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
         unit = self._current
         if unit is None:
             return
         if self._machine is None:
-            unit.texts.append(TextRecord(stage, language, text, milliseconds))
-        elif stage == "assembly":
+            unit.texts.append(TextRecord(form, language, text, milliseconds))
+        elif form == "assembly":
             unit.texts.append(TextRecord(self._machine, language, text, milliseconds))
 
     def build_end(self, built: Any) -> None:

@@ -11,6 +11,7 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.arith.knowledge import NEGATION, Knowledge
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
+from compiler.ir.instrument import report_rewrite
 from compiler.ir.origin import ambient
 from compiler.ir.primexpr import (
     EQ,
@@ -69,8 +70,7 @@ class Prover(Mutator):
             ambient.span = outer
         if result is not n:
             memo[result] = result
-            if ambient.listener is not None:
-                ambient.listener(n, result)
+            report_rewrite(n, result)
         memo[n] = result
         return result
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError, TargetError, show
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IterVar
 from compiler.runtime.module import Module
@@ -62,9 +62,11 @@ def build(
     else:
         module = lower(inputs, args, name=name, binds=binds)
     _check(module, chosen)
-    notify("build_begin", name, module, chosen)
+    for instrument in active_instruments():
+        instrument.build_begin(name, module, chosen)
     built = runtime_module(codegen(module, chosen))
-    notify("build_end", built)
+    for instrument in active_instruments():
+        instrument.build_end(built)
     return built
 
 

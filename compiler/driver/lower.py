@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.driver.pipeline import phases
 from compiler.ir.error import ArgumentError, expected, show
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
@@ -50,15 +50,18 @@ def lower(
     TVMError
         Whatever a pass finds wrong.
     """
-    notify("lower_begin", name, inputs, args)
+    for instrument in active_instruments():
+        instrument.lower_begin(name, inputs, args)
     module = _module(inputs, args, name, binds)
     if simple_mode:
         module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode)):
         for each in passes:
             module = each(module)
-        notify("phase_end", phase, module)
-    notify("lower_end", module)
+        for instrument in active_instruments():
+            instrument.phase_end(phase, module)
+    for instrument in active_instruments():
+        instrument.lower_end(module)
     return module
 
 

@@ -11,7 +11,7 @@ from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKer
 from compiler.driver.relay_memory import MemoryPlan, plan_memory
 from compiler.driver.relay_params import bind_params
 from compiler.ir.error import ArgumentError, TargetError, expected, show
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.relay.expr import Function
@@ -95,7 +95,8 @@ def build(
         If the graph needs the virtual machine, or ``params`` does not fit.
     """
     module, chosen = as_module("relay.build", ir_mod), build_target(target)
-    notify("graph_build_begin", module, chosen)
+    for instrument in active_instruments():
+        instrument.graph_build_begin(module, chosen)
     module = optimize(bind_params(module, params or {}), chosen)
     program = graph_program(module["main"])
     calls: list[NamedKernel | None] = []
@@ -106,7 +107,8 @@ def build(
     memory = plan_memory(program)
     lib = KernelModule(compiler.kernels, chosen)
     built = BuiltGraph(module, program, memory, lib, str(mod_name), _graph(program, calls, memory))
-    notify("graph_build_end", built)
+    for instrument in active_instruments():
+        instrument.graph_build_end(built)
     return built
 
 

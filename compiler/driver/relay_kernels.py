@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from compiler.driver.relay_lower import LoweredKernel, kernel_name, lower_group, structural_key
-from compiler.ir import events
 from compiler.ir.error import BuildError
+from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Function
@@ -86,7 +86,7 @@ class KernelCompiler:
         self._options = _options(target)
         # LLVM works on one thing at a time; a second thread would only wait.
         self._pool = ThreadPoolExecutor(1)
-        self._later = bool(events.ask("code_later"))
+        self._later = bool(first_answer(i.compile_lazily() for i in active_instruments()))
 
     def __enter__(self) -> KernelCompiler:
         return self
@@ -113,7 +113,7 @@ class KernelCompiler:
         return name if self._names[name] == 1 else f"{name}_{self._names[name] - 1}"
 
     def _compiled(self, function: Function, name: str, key: Any) -> CompiledKernel:
-        if events.observers or self._options is None:  # whoever watches sees every kernel made, from its own lines
+        if active_instruments() or self._options is None:  # instruments hear of every kernel, made from its own lines
             return self._compile(function, name)
         whole_key = (self._options, key)
         found = _cache.get(whole_key)
@@ -125,11 +125,12 @@ class KernelCompiler:
         return found
 
     def _compile(self, function: Function, name: str) -> CompiledKernel:
-        with events.unwatched():
+        with uninstrumented():
             lowered = lower_group(function, name, self.target)
             module = IRModule({name: lowered.prim_func})
             signatures, text = emit([(name, lowered.prim_func)], module, self.target, False)
-        events.notify("kernel_lowered", name, function, lowered.outputs, lowered.prim_func)
+        for instrument in active_instruments():
+            instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
         if self._later:
             return CompiledKernel(lowered, signatures[0], cache(partial(_generate, self.target, signatures, text)))
         made = self._pool.submit(_generate, self.target, signatures, text)

@@ -13,7 +13,7 @@ from compiler.driver.relay_lower import can_lower
 from compiler.driver.relay_params import bind_params
 from compiler.driver.relay_vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay import transform
 from compiler.relay.adt import Constructor, Match, PatternConstructor, PatternTuple, PatternVar
@@ -65,7 +65,8 @@ def compile(
     Executable
     """
     module, chosen = as_module("relay.vm.compile", mod), build_target(target)
-    notify("graph_build_begin", module, chosen)
+    for instrument in active_instruments():
+        instrument.graph_build_begin(module, chosen)
     module = optimize(bind_params(module, params or {}), chosen)
     module = transform.InferType()(transform.ToBasicBlockNormalForm()(module))
     with KernelCompiler(chosen) as kernels:
@@ -76,7 +77,8 @@ def compile(
     executable.lib = KernelModule(kernels.kernels, chosen)
     for index, named, function in program.static:
         executable.kernels[index] = static_kernel(executable.lib, named, function)
-    notify("graph_build_end", executable)
+    for instrument in active_instruments():
+        instrument.graph_build_end(executable)
     return executable
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay_lower import can_lower
-from compiler.ir import events
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
+from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
@@ -85,7 +85,7 @@ class _DynamicKernel:
 
     def _specialised(self, types: Sequence[Any]) -> Kernel:
         """Return machine code for arguments of these types; NumPy where even they do not tell the result's shape."""
-        with events.unwatched():
+        with uninstrumented():
             function = _for_types(self._function, types)
             if not can_lower(function):
                 return self._by_numpy

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import Node, duplicate, same_items
 from compiler.ir.origin import ambient
 
@@ -57,7 +58,7 @@ class Mutator(Functor):
     """Rebuilds a tree; returns the very same object where nothing changed.
 
     The visited node's span is ambient during its rule, so that what the rule builds inherits it; each replacement is
-    reported to the listener in ``ir.origin``, if there is one.
+    reported to the instruments that hear of rewrites.
     """
 
     def visit(self, n: Any, *args: Any) -> Any:
@@ -68,8 +69,8 @@ class Mutator(Functor):
             result = rule(self, n, *args)
         finally:
             ambient.span = outer
-        if result is not n and ambient.listener is not None:
-            ambient.listener(n, result)
+        if result is not n:
+            report_rewrite(n, result)
         return result
 
     def visit_Node(self, n: Node) -> Any:

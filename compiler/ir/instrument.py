@@ -1,16 +1,339 @@
-"""Instruments of passes, under TVM's names: ``tvm.instrument`` and ``tvm.ir.instrument``."""
+"""Instruments: objects that the compiler tells what it does, under TVM's names ``tvm.instrument`` and beyond them.
+
+A :class:`PassInstrument` hears of passes, an :class:`Instrument` of everything from the schedule to the measurement.
+Two ways lead to the one place where they are called: ``PassContext(instruments=…)``, as in TVM, for the passes of that
+context, and :func:`instrumented` for all events of a thread or task, or of the whole process.  Events are methods, so
+that a type checker knows each name and each argument.  With nobody listening an event costs one look at a context
+variable.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.transform import PassInstrument, PassTimingInstrument
 
-__all__ = ["PassInstrument", "PassPrintingInstrument", "PassTimingInstrument", "pass_instrument"]
+if TYPE_CHECKING:
+    from compiler.driver.relay_build import BuiltGraph
+    from compiler.ir.module import IRModule
+    from compiler.ir.node import Node
+    from compiler.ir.transform import PassInfo
+    from compiler.relay.expr import Function
+    from compiler.runtime.graph_executor import GraphExecutor
+    from compiler.runtime.module import Module
+    from compiler.runtime.vm import Executable, VirtualMachine
+    from compiler.target.target import Target
+    from compiler.te.primitives import Primitive
+    from compiler.te.schedule import Schedule
+    from compiler.te.tensor import Tensor
+    from compiler.tir.function import PrimFunc
 
-_POINTS = ("enter_pass_ctx", "exit_pass_ctx", "should_run", "run_before_pass", "run_after_pass")
+    Callee: TypeAlias = Module | GraphExecutor | VirtualMachine
+    """What native code is called through."""
+
+__all__ = [
+    "Derivation",
+    "DerivationLog",
+    "Instrument",
+    "PassInstrument",
+    "PassPrintingInstrument",
+    "PassTimingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "active_instruments",
+    "first_answer",
+    "instrumented",
+    "pass_instrument",
+    "report_rewrite",
+    "uninstrumented",
+]
+
+CodeForm = Literal["emitted", "optimised", "assembly"]
+"""The texts of code generation: LLVM IR as written and as optimised, and assembly."""
+
+T = TypeVar("T")
+
+
+class PassInstrument:
+    """Hears of passes; override the methods that matter.  An instrument never changes a module.
+
+    Examples
+    --------
+    >>> class Names(tvm.instrument.PassInstrument):
+    ...     def run_before_pass(self, mod, info):
+    ...         print(info.name)
+    >>> with tvm.transform.PassContext(instruments=[Names()]):
+    ...     tvm.lower(s, [A, B])
+    """
+
+    def enter_pass_ctx(self) -> None:
+        """Hear that the context was entered."""
+
+    def exit_pass_ctx(self) -> None:
+        """Hear that the context was left."""
+
+    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
+        """Decide whether a pass runs; every instrument is asked, and one that says no suffices.
+
+        Parameters
+        ----------
+        mod : IRModule
+            What the pass would run on.
+        info : PassInfo
+            Name, level and requirements of the pass.
+
+        Returns
+        -------
+        bool
+            False to skip the pass.
+        """
+        return True
+
+    def pass_skipped(self, mod: IRModule, info: PassInfo, reason: str) -> None:
+        """Hear that a pass does not run.
+
+        Parameters
+        ----------
+        mod : IRModule
+            What the pass would have run on.
+        info : PassInfo
+            Name, level and requirements of the pass.
+        reason : str
+            Why: the context disables it, its level is above the context's, or an instrument said no.
+        """
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Hear that a pass is about to run.
+
+        Parameters
+        ----------
+        mod : IRModule
+            What the pass runs on.
+        info : PassInfo
+            Name, level and requirements of the pass.
+        """
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Hear that a pass has run.
+
+        Parameters
+        ----------
+        mod : IRModule
+            What the pass returned; the very module it was given where it changed nothing.
+        info : PassInfo
+            Name, level and requirements of the pass.
+        """
+
+
+class Instrument(PassInstrument):
+    """Hears of everything that the compiler does, passes included; override the methods that matter.
+
+    Methods that return a value may answer in the compiler's place; None leaves the answer to the others.
+    """
+
+    def schedule_created(self, schedule: Schedule) -> None:
+        """Hear that a user's call of ``te.create_schedule`` returned ``schedule``."""
+
+    def primitive_applied(self, schedule: Schedule, primitive: Primitive) -> None:
+        """Hear that a schedule primitive was applied and recorded."""
+
+    def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None) -> None:
+        """Hear that ``lower`` starts; ``args`` are the user's."""
+
+    def phase_end(self, phase: int, module: IRModule) -> None:
+        """Hear that a lowering phase is done, its user passes included."""
+
+    def lower_end(self, module: IRModule) -> None:
+        """Hear that ``lower`` is about to return ``module``."""
+
+    def build_begin(self, name: str, module: IRModule, target: Target) -> None:
+        """Hear that code generation starts on a lowered module."""
+
+    def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
+        """Hear that a text of code generation is ready, and how long making it took."""
+
+    def build_end(self, built: Module) -> None:
+        """Hear that ``build`` is about to return ``built``."""
+
+    def module_created(self, module: IRModule) -> None:
+        """Hear that a user's call made a module: from an expression, a text, or a model's file."""
+
+    def graph_build_begin(self, module: IRModule, target: Target) -> None:
+        """Hear that ``relay.build`` or ``relay.vm.compile`` starts on a module of graphs."""
+
+    def kernel_lowered(self, name: str, function: Function, outputs: Sequence[Tensor], prim_func: PrimFunc) -> None:
+        """Hear that a fused ``function`` became the tensors ``outputs`` and, scheduled and lowered, ``prim_func``."""
+
+    def graph_build_end(self, built: BuiltGraph | Executable) -> None:
+        """Hear that ``relay.build`` or ``relay.vm.compile`` is about to return ``built``."""
+
+    def compile_lazily(self) -> bool | None:
+        """Return True to have each kernel of a graph compiled when it is first called, not when the graph is built."""
+        return None
+
+    def stop_graph(self, executor: GraphExecutor) -> bool | None:
+        """Return True to end a graph's run before its next kernel, which is about to be called."""
+        return None
+
+    def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
+        """Hear that native code is about to run, arguments already checked; raise to forbid it."""
+
+    def after_call(self, callee: Callee, name: str, seconds: float) -> None:
+        """Hear that native code returned, or failed, after ``seconds``."""
+
+    def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
+        """Return seconds a call, one for each repeat, to answer ``time_evaluator`` without measuring."""
+        return None
+
+    def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
+        """Hear what ``time_evaluator`` measured: seconds a call, one for each repeat."""
+
+    def node_rewritten(self, before: Node, after: Any) -> None:
+        """Hear of one rewrite by a mutator: ``after``, a node or nothing, replaces ``before``."""
+
+
+class _Listeners:
+    """A set of instruments, with those among them that hear of rewrites picked out: rewrites are many."""
+
+    __slots__ = ("instruments", "rewrites")
+
+    def __init__(self, instruments: tuple[Instrument, ...]) -> None:
+        self.instruments = instruments
+        ignore = Instrument.node_rewritten
+        self.rewrites = tuple([i for i in instruments if type(i).node_rewritten is not ignore])
+
+
+_process = _Listeners(())
+_scoped: ContextVar[_Listeners | None] = ContextVar("instruments", default=None)
+"""The instruments of this thread or task, those of the process included; None where it has none of its own."""
+
+
+def active_instruments() -> tuple[Instrument, ...]:
+    """Return the instruments that hear of events of this thread or task.
+
+    Returns
+    -------
+    tuple of Instrument
+        Those of the process first.
+    """
+    return (_scoped.get() or _process).instruments
+
+
+def report_rewrite(before: Node, after: Any) -> None:
+    """Tell the instruments that hear of rewrites of one: ``after``, a node or nothing, replaces ``before``."""
+    for instrument in (_scoped.get() or _process).rewrites:
+        instrument.node_rewritten(before, after)
+
+
+def first_answer(answers: Iterable[T | None]) -> T | None:
+    """Return the first answer of an instrument that is not None.
+
+    Parameters
+    ----------
+    answers : iterable
+        Best a generator, so that no instrument is asked after one has answered.
+
+    Returns
+    -------
+    object or None
+    """
+    return next((answer for answer in answers if answer is not None), None)
+
+
+@contextmanager
+def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterator[None]:
+    """Let instruments hear of everything that is compiled, called and measured inside the block.
+
+    Parameters
+    ----------
+    *instruments : Instrument
+    process_wide : bool
+        Whether they hear of other threads as well; else of this thread or asynchronous task only.
+    """
+    global _process
+    scope = _scoped.get()
+    token = None
+    if scope is not None or not process_wide:
+        token = _scoped.set(_Listeners((*active_instruments(), *instruments)))
+    if process_wide:
+        _process = _Listeners((*_process.instruments, *instruments))
+    try:
+        yield
+    finally:
+        if token is not None:
+            _scoped.reset(token)
+        if process_wide:
+            _process = _Listeners(tuple([i for i in _process.instruments if i not in instruments]))
+
+
+@contextmanager
+def uninstrumented() -> Iterator[None]:
+    """Let no instrument but those of a ``PassContext`` hear of this thread or task inside the block.
+
+    For work that is no part of the user's program, or that is reported as a whole.
+    """
+    token = _scoped.set(_Listeners(()))
+    try:
+        yield
+    finally:
+        _scoped.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One rewrite: ``after`` replaced ``before``.  Keeps the facts that ``x * 1 -> x`` would otherwise lose."""
+
+    before: Node
+    after: Any
+
+
+@dataclass(slots=True)
+class DerivationLog(Instrument):
+    """Collects the rewrites that mutators make while it listens."""
+
+    entries: list[Derivation] = field(default_factory=list)
+
+    def node_rewritten(self, before: Node, after: Any) -> None:
+        """Add the rewrite of ``before`` to ``after``."""
+        self.entries.append(Derivation(before, after))
+
+
+class PassTimingInstrument(PassInstrument):
+    """Measures how long each pass takes, nested passes included.
+
+    Attributes
+    ----------
+    timings : list of (int, str, float)
+        Depth, name and seconds of each pass, in the order in which they ended.
+    """
+
+    def __init__(self) -> None:
+        self._started: list[float] = []
+        self.timings: list[tuple[int, str, float]] = []
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Start the clock of the pass ``info`` on ``mod``."""
+        self._started.append(time.perf_counter())
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Stop the clock of the pass ``info``, which returned ``mod``."""
+        seconds = time.perf_counter() - self._started.pop()
+        self.timings.append((len(self._started), info.name, seconds))
+
+    def render(self) -> str:
+        """Return the timings as text.
+
+        Returns
+        -------
+        str
+            A line for each pass, in the order in which they ended, nested ones indented; times in microseconds.
+        """
+        return "\n".join(f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us" for depth, name, seconds in self.timings)
 
 
 class PassPrintingInstrument(PassInstrument):
@@ -18,32 +341,75 @@ class PassPrintingInstrument(PassInstrument):
 
     Parameters
     ----------
-    print_before_pass_names, print_after_pass_names : sequence of str
+    print_before_pass_names, print_after_pass_names : iterable of str
+        Names as ``PassInfo.name`` has them, e.g. ``tir.VectorizeLoop``.
     """
 
-    def __init__(self, print_before_pass_names: Any = (), print_after_pass_names: Any = ()) -> None:
+    def __init__(self, print_before_pass_names: Iterable[str] = (), print_after_pass_names: Iterable[str] = ()) -> None:
         self._before = frozenset(print_before_pass_names)
         self._after = frozenset(print_after_pass_names)
 
-    def run_before_pass(self, mod: Any, info: Any) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Print ``mod`` if the pass ``info`` is among ``print_before_pass_names``."""
         if info.name in self._before:
-            print(f"Print IR before: {info.name}\n{mod}\n")
+            _print_module("before", mod, info)
 
-    def run_after_pass(self, mod: Any, info: Any) -> None:
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Print ``mod`` if the pass ``info`` is among ``print_after_pass_names``."""
         if info.name in self._after:
-            print(f"Print IR after: {info.name}\n{mod}\n")
+            _print_module("after", mod, info)
+
+
+class PrintBeforeAll(PassInstrument):
+    """Prints the module before every pass."""
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Print ``mod``, on which the pass ``info`` is about to run."""
+        _print_module("before", mod, info)
+
+
+class PrintAfterAll(PassInstrument):
+    """Prints the module after every pass."""
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Print ``mod``, which the pass ``info`` returned."""
+        _print_module("after", mod, info)
+
+
+def _print_module(when: str, mod: IRModule, info: PassInfo) -> None:
+    print(f"Print IR {when}: {info.name}\n{mod}\n")
+
+
+_POINTS = ("enter_pass_ctx", "exit_pass_ctx", "should_run", "pass_skipped", "run_before_pass", "run_after_pass")
 
 
 def pass_instrument(pi_cls: type | None = None) -> Callable[..., Any]:
     """Make an instrument of a class that has some of the methods of :class:`PassInstrument`.
 
+    Parameters
+    ----------
+    pi_cls : type, optional
+        The class, where the decorator is used without parentheses.
+
+    Returns
+    -------
+    type
+        A class of the same name that is a :class:`PassInstrument`; a decorator that returns it, without ``pi_cls``.
+
     Raises
     ------
     ArgumentError
         If what is decorated is no class, or has none of the methods.
+
+    Examples
+    --------
+    >>> @tvm.instrument.pass_instrument
+    ... class SkipSimplify:
+    ...     def should_run(self, mod, info):
+    ...         return info.name != "tir.Simplify"
     """
 
-    def wrap(cls: type) -> Callable[..., Any]:
+    def wrap(cls: type) -> type[PassInstrument]:
         if not isinstance(cls, type):
             raise ArgumentError(f"pass_instrument: expected a class, got {type(cls).__name__}")
         if not any(callable(getattr(cls, point, None)) for point in _POINTS):

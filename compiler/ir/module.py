@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.events import notify
 from compiler.ir.expr import RelayExpr
+from compiler.ir.instrument import active_instruments
 from compiler.ir.node import node
 from compiler.ir.op import Op
 
@@ -119,7 +119,8 @@ class IRModule:
             func = closed()
         name = str(getattr(func, "attrs", {}).get("global_symbol", "main"))
         module = IRModule({**(functions or {}), name: func}, type_definitions=type_defs)
-        notify("module_created", module)
+        for instrument in active_instruments():
+            instrument.module_created(module)
         return module
 
     def __getitem__(self, key: GlobalVar | str) -> Any:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 OriginId = int
 Span = frozenset[OriginId]
@@ -84,11 +83,10 @@ class _Ambient:
     inherited: Span = NO_SPAN
     table: OriginTable | None = None
     level: str | None = None
-    listener: Callable[[Any, Any], None] | None = None
 
 
 ambient = _Ambient()
-"""The span that new nodes inherit, the active table, and who listens to rewrites.  Read by ``ir.functor`` as well."""
+"""The span that new nodes inherit, and the active table.  Read by ``ir.functor`` as well."""
 
 
 def current_span() -> Span:
@@ -141,34 +139,6 @@ def recording(table: OriginTable) -> Iterator[OriginTable]:
         yield table
     finally:
         ambient.table = outer
-
-
-@dataclass(slots=True)
-class Derivation:
-    """One rewrite: ``after`` replaced ``before``.  Keeps the facts that ``x * 1 -> x`` would otherwise lose."""
-
-    before: Any
-    after: Any
-
-
-@dataclass(slots=True)
-class DerivationLog:
-    """Collects the rewrites that mutators make while it listens."""
-
-    entries: list[Derivation] = field(default_factory=list)
-
-    def __call__(self, before: Any, after: Any) -> None:
-        self.entries.append(Derivation(before, after))
-
-
-@contextmanager
-def listening(listener: Callable[[Any, Any], None]) -> Iterator[None]:
-    """Report each rewrite made by a mutator inside the block to ``listener(before, after)``."""
-    outer, ambient.listener = ambient.listener, listener
-    try:
-        yield
-    finally:
-        ambient.listener = outer
 
 
 def user_frame() -> FrameType | None:

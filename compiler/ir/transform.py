@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import difflib
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
 
 
@@ -31,48 +31,6 @@ class PassInfo:
     opt_level: int
     name: str
     required: tuple[str, ...] = ()
-
-
-class PassInstrument:
-    """Watches passes; override what is of interest.  An instrument never changes a module."""
-
-    def enter_pass_ctx(self) -> None:
-        """The context was entered."""
-
-    def exit_pass_ctx(self) -> None:
-        """The context was left."""
-
-    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """Return False to skip the pass."""
-        return True
-
-    def pass_left_out(self, mod: IRModule, info: PassInfo, why: str) -> None:
-        """The context does not let the pass run on ``mod``: it is disabled, or above the context's level."""
-
-    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass is about to run on ``mod``."""
-
-    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass returned ``mod``."""
-
-
-class PassTimingInstrument(PassInstrument):
-    """Measures how long each pass takes, nested passes included."""
-
-    def __init__(self) -> None:
-        self._started: list[float] = []
-        self.timings: list[tuple[int, str, float]] = []
-
-    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        self._started.append(time.perf_counter())
-
-    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        seconds = time.perf_counter() - self._started.pop()
-        self.timings.append((len(self._started), info.name, seconds))
-
-    def render(self) -> str:
-        """Return one line for each pass, in the order in which they ended, nested ones indented."""
-        return "\n".join(f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us" for depth, name, seconds in self.timings)
 
 
 _CONFIG_OPTIONS: dict[str, type | tuple[type, ...]] = {}
@@ -175,9 +133,6 @@ class PassContext:
 
 _DEFAULT = PassContext()
 
-watchers: list[PassInstrument] = []
-"""Instruments of whoever watches the whole process; they see passes in every context."""
-
 
 class Pass:
     """A function from module to module with a name and a level."""
@@ -193,14 +148,10 @@ class Pass:
         ctx = PassContext.current()
         if not isinstance(mod, IRModule):
             raise ArgumentError(f"pass {self.info.name}: expected an IRModule, got {type(mod).__name__}")
-        if not ctx.enabled(self.info):
-            for watcher in watchers:
-                watcher.pass_left_out(mod, self.info, ctx.why_not(self.info))
-            return mod
-        instruments = [*ctx.instruments, *watchers] if watchers else ctx.instruments
-        # Every instrument is asked, even after one said no, as in TVM.
-        verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
-        if not all(verdicts):
+        instruments = (*ctx.instruments, *active_instruments())
+        if reason := self._reason_to_skip(mod, ctx, instruments):
+            for instrument in instruments:
+                instrument.pass_skipped(mod, self.info, reason)
             return mod
         for name in self.info.required:
             mod = required_pass(name)(mod)
@@ -210,6 +161,14 @@ class Pass:
         for instrument in instruments:
             instrument.run_after_pass(result, self.info)
         return result
+
+    def _reason_to_skip(self, mod: IRModule, ctx: PassContext, instruments: Sequence[PassInstrument]) -> str:
+        """Return why the pass does not run on ``mod``; empty where it runs."""
+        if not ctx.enabled(self.info):
+            return ctx.why_not(self.info)
+        # Every instrument is asked, even after one said no, as in TVM.
+        verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
+        return "" if all(verdicts) else "an instrument said no"
 
     def __repr__(self) -> str:
         return f"Pass({self.info.name}, opt_level={self.info.opt_level})"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from compiler.ir.instrument import report_rewrite
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
@@ -74,8 +75,8 @@ class ExprFunctor:
         finally:
             ambient.span = outer
         memo[expr] = result
-        if result is not expr and result is not None and ambient.listener is not None:
-            ambient.listener(expr, result)
+        if result is not expr and result is not None:
+            report_rewrite(expr, result)
         return result
 
     @classmethod

@@ -13,7 +13,8 @@ from typing import Any
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.runtime.device import Device
 from compiler.runtime.graph_executor import GraphExecutor, GraphModule
-from compiler.runtime.module import Module, measure
+from compiler.runtime.measurement import measure
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, array
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.ir import events
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.instrument import Instrument, active_instruments, first_answer
 from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
-from compiler.runtime.module import BenchmarkResult, Module, Thunk, measure
+from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark, call_instrumented
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, aligned_empty, array, numpy_dtype
 from compiler.runtime.params import load_param_dict
 from compiler.runtime.reference_call import reference_call
@@ -89,22 +89,18 @@ class GraphExecutor:
 
     def run(self) -> None:
         """Run the graph on the inputs that were set."""
-        if not events.observers:
-            for _, thunk in self.thunks():
-                thunk()
+        instruments = active_instruments()
+        if instruments:
+            call_instrumented(instruments, self, "run", (), lambda: self._run_instrumented(instruments))
             return
-        events.notify("before_call", self, "run", ())
-        started = time.perf_counter()
-        try:
-            self._run_watched()
-        finally:
-            events.notify("after_call", self, "run", time.perf_counter() - started)
+        for _, thunk in self.thunks():
+            thunk()
 
-    def _run_watched(self) -> None:
-        """Run the graph as far as whoever watches lets it; kernels are compiled as they are reached."""
+    def _run_instrumented(self, instruments: Sequence[Instrument]) -> None:
+        """Run the graph as far as instruments let it; kernels are compiled as they are reached."""
         self._follow_threads()
         for index, _ in self.calls():
-            if events.ask("leave_graph", self):
+            if first_answer(instrument.stop_graph(self) for instrument in instruments):
                 return
             thunk = self._thunk(index)
             if thunk is not None:
@@ -189,14 +185,8 @@ class GraphExecutor:
     def timed(
         self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
     ) -> BenchmarkResult:
-        """Measure a call that runs this executor, unless whoever watches answers instead."""
-        answer = events.ask("measure", self, name, number, repeat, args)
-        if answer is not None:
-            return BenchmarkResult(list(answer))
-        with events.unwatched():
-            count, seconds = measure(lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
-        events.notify("measured", self, name, count, seconds)
-        return BenchmarkResult(seconds)
+        """Measure a call that runs this executor, unless an instrument answers instead."""
+        return benchmark(self, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
 
 
 def _allocate(graph: Graph, device: Device) -> list[NDArray]:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import math
-import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from compiler.ir import events
 from compiler.ir.error import ArgumentError, TVMError, expected, show
+from compiler.ir.instrument import active_instruments
 from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
+from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import num_threads
-
-Thunk = Callable[[], None]
 
 
 class Function:
@@ -46,15 +39,11 @@ class Function:
             If an assertion of the function fails.
         """
         run = self.prepare(args)
-        if not events.observers:
+        instruments = active_instruments()
+        if instruments:
+            call_instrumented(instruments, self._module, self.name, args, run)
+        else:
             run()
-            return
-        events.notify("before_call", self._module, self.name, args)
-        started = time.perf_counter()
-        try:
-            run()
-        finally:
-            events.notify("after_call", self._module, self.name, time.perf_counter() - started)
 
     def prepare(self, args: tuple[Any, ...]) -> Thunk:
         """Check arguments and return what runs the function on them."""
@@ -80,44 +69,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"Function({self.name})"
-
-
-@dataclass(frozen=True, slots=True)
-class BenchmarkResult:
-    """Seconds a call, one value for each repeat."""
-
-    results: Sequence[float]
-
-    @property
-    def mean(self) -> float:
-        """Average, in seconds."""
-        return statistics.fmean(self.results)
-
-    @property
-    def median(self) -> float:
-        """Median, in seconds."""
-        return statistics.median(self.results)
-
-    @property
-    def min(self) -> float:
-        """Fastest repeat, in seconds."""
-        return min(self.results)
-
-    @property
-    def max(self) -> float:
-        """Slowest repeat, in seconds."""
-        return max(self.results)
-
-    @property
-    def std(self) -> float:
-        """Standard deviation, in seconds."""
-        return float(np.std(self.results))
-
-    def __str__(self) -> str:
-        names = ("mean", "median", "max", "min", "std")
-        head = " ".join(f"{name + ' (ms)':^12}" for name in names)
-        row = " ".join(f"{getattr(self, name) * 1e3:^12.4f}" for name in names)
-        return f"Execution time summary:\n {head}\n {row}"
 
 
 class Module:
@@ -271,31 +222,9 @@ class Module:
 
         def evaluate(*args: Any) -> BenchmarkResult:
             run = function.prepare(args)
-            answer = events.ask("measure", self, function.name, number, repeat, args)
-            if answer is not None:
-                return BenchmarkResult(list(answer))
-            count, seconds = measure(run, number, repeat, min_repeat_ms / 1e3)
-            events.notify("measured", self, function.name, count, seconds)
-            return BenchmarkResult(seconds)
+            return benchmark(self, function.name, args, run, number, repeat, min_repeat_ms / 1e3)
 
         return evaluate
 
     def __repr__(self) -> str:
         return f"Module({', '.join(self._functions)})"
-
-
-def measure(run: Thunk, number: int, repeat: int, least: float) -> tuple[int, list[float]]:
-    """Time ``run`` after one call to warm up; return calls a repeat and seconds a call for each repeat."""
-    run()
-    results: list[float] = []
-    for _ in range(repeat):
-        while True:
-            started = time.perf_counter()
-            for _ in range(number):
-                run()
-            elapsed = time.perf_counter() - started
-            if elapsed >= least:
-                break
-            number = max(number + 1, math.ceil(number * min(least / max(elapsed, 1e-9), 10.0) * 1.1))
-        results.append(elapsed / number)
-    return number, results

@@ -6,17 +6,16 @@ last place takes its caller's frame, so that loops written as recursion need no 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from compiler.ir import events
 from compiler.ir.error import ArgumentError, TVMError, expected, show
+from compiler.ir.instrument import active_instruments
 from compiler.runtime.device import Device
-from compiler.runtime.module import BenchmarkResult, measure
+from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.ndarray import NDArray, array
 from compiler.runtime.vm_instructions import Frame, VMFunction
 from compiler.runtime.vm_values import ADT, Closure
@@ -110,14 +109,10 @@ class VirtualMachine:
             If the program fails: no clause of a match fits, or a recursion does not end.
         """
         values = self._arguments(func_name, args, kwargs)
-        if not events.observers:
-            return self._run(func_name, values)
-        events.notify("before_call", self, func_name, values)
-        started = time.perf_counter()
-        try:
-            return self._run(func_name, values)
-        finally:
-            events.notify("after_call", self, func_name, time.perf_counter() - started)
+        instruments = active_instruments()
+        if instruments:
+            return call_instrumented(instruments, self, func_name, values, lambda: self._run(func_name, values))
+        return self._run(func_name, values)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function ``main``."""
@@ -133,17 +128,11 @@ class VirtualMachine:
     ) -> BenchmarkResult:
         """Measure calls of a function."""
         values = self._arguments(func_name, args, kwargs)
-        answer = events.ask("measure", self, func_name, number, repeat, values)
-        if answer is not None:
-            return BenchmarkResult(list(answer))
 
         def run() -> None:
             self._run(func_name, values)
 
-        with events.unwatched():
-            count, seconds = measure(run, number, repeat, 0.0)
-        events.notify("measured", self, func_name, count, seconds)
-        return BenchmarkResult(seconds)
+        return benchmark(self, func_name, values, run, number, repeat, 0.0)
 
     def _entry(self, name: str) -> VMFunction:
         index = self.executable.entries.get(name)

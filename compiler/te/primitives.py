@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from compiler.ir.error import TVMError, show
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_frame
 from compiler.ir.primexpr import IterVar
 from compiler.te.operation import Operation
@@ -115,7 +115,8 @@ def primitive(method: F) -> F:
             span=span,
         )
         schedule.primitives.append(done)
-        notify("primitive_applied", schedule, done)
+        for instrument in active_instruments():
+            instrument.primitive_applied(self.schedule, done)
         return result
 
     return recorded  # type: ignore[return-value]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
 from compiler.te.dataflow import depends_on, post_dfs_order
@@ -223,5 +223,6 @@ def create_schedule(ops: Any) -> Schedule:
         if not isinstance(op, Operation):
             raise ArgumentError(f"create_schedule: ops must be operations, such as C.op, got {show(op)}")
     schedule = Schedule(outputs)
-    notify("schedule_created", schedule)
+    for instrument in active_instruments():
+        instrument.schedule_created(schedule)
     return schedule

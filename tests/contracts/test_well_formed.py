@@ -11,9 +11,10 @@ import pytest
 
 from compiler import alias
 from compiler.ir.functor import Visitor
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import PrimExpr, Var
-from compiler.ir.transform import PassInfo, PassInstrument, watchers
+from compiler.ir.transform import PassInfo
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Stmt
@@ -41,7 +42,7 @@ class Shadows(Visitor):
         """Lets within expressions are not looked at."""
 
 
-class WellFormed(PassInstrument):
+class WellFormed(Instrument):
     """Checks each module that a pass returns."""
 
     def __init__(self) -> None:
@@ -65,11 +66,7 @@ class WellFormed(PassInstrument):
 def test_every_pass_leaves_a_function_well_formed(program: Path) -> None:
     alias.install()
     checks = WellFormed()
-    watchers.append(checks)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            runpy.run_path(str(program), run_name="__main__")
-    finally:
-        watchers.remove(checks)
+    with instrumented(checks), contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path(str(program), run_name="__main__")
     assert checks.passes > 10
     assert not checks.problems, "\n\n".join(checks.problems[:3])

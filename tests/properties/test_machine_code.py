@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.driver.build import build
 from compiler.ir.error import TVMError
-from compiler.ir.events import Observer, watching
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.runtime.ndarray import array
 from compiler.te.numpy_reference import evaluate
 from tests.properties.te_programs import programs
@@ -36,8 +36,8 @@ def test_scheduled_programs_run_as_numpy_does(data: st.DataObject) -> None:
     outputs = list(program.outputs)
     results = [array(np.full([int(d) for d in t.shape], 99, t.dtype)) for t in outputs]
     try:
-        # Watched, so that the code carries locations, which must neither change it nor break it.
-        with watching(Observer()) if data.draw(st.booleans()) else nullcontext():
+        # Instrumented, so that the code carries locations, which must neither change it nor break it.
+        with instrumented(Instrument()) if data.draw(st.booleans()) else nullcontext():
             function = build(schedule, [*program.inputs, *outputs], target="llvm")
     except TVMError as error:
         if "constant" in str(error):

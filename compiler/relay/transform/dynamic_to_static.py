@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from, listening
+from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
@@ -117,7 +118,7 @@ class _Static:
 
 
 def _folded(call: Call, args: list[Any]) -> Any:
-    with listening(lambda before, after: None):  # it is no part of the program
+    with uninstrumented():  # it is no part of the program
         found = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
     return None if isinstance(found, Call) else found
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.instrument import report_rewrite
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.origin import ambient, derived_from
+from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_config_option, register_named_pass
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
@@ -144,9 +145,8 @@ class _Fuser(GraphMutator):
             func = Function(params, kernel.inside[root], result, (), Attrs(Primitive=1))
             func = typed(func, FuncType(tuple(type_of(p) for p in params), result))
             call: Call = typed(Call(func, tuple(kernel.args)), result)
-        if ambient.listener is not None:
-            for member in kernel.members:
-                ambient.listener(member, call)
+        for member in kernel.members:
+            report_rewrite(member, call)
         return call
 
 

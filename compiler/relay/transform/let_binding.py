@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import rebuild
-from compiler.ir.origin import ambient, derived_from
+from compiler.ir.origin import derived_from
 from compiler.relay.adt import Match
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
 from compiler.relay.expr import (
@@ -108,9 +109,9 @@ def with_operands(expr: Any, new: Sequence[Any]) -> Any:
 
 
 def replaced(before: Any, after: Any) -> Any:
-    """Tell whoever listens to rewrites of one, as mutators do, and return what came of it."""
-    if after is not before and ambient.listener is not None:
-        ambient.listener(before, after)
+    """Report a rewrite, as mutators do, and return what came of it."""
+    if after is not before:
+        report_rewrite(before, after)
     return after
 
 

@@ -8,11 +8,11 @@ import signal
 import pytest
 
 from app.recorder import warm_up
-from compiler.ir import events, transform
+from compiler.ir.instrument import active_instruments
 
 
 def test_the_warm_up_works_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
-    before = list(events.observers), list(transform.watchers), signal.getsignal(signal.SIGALRM)
+    before = active_instruments(), signal.getsignal(signal.SIGALRM)
     assert warm_up() == []
-    assert (list(events.observers), list(transform.watchers), signal.getsignal(signal.SIGALRM)) == before
+    assert (active_instruments(), signal.getsignal(signal.SIGALRM)) == before

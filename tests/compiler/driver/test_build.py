@@ -12,7 +12,7 @@ from compiler import te, tir
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError, TargetError
-from compiler.ir.events import Observer, watching
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.target import Target
 
@@ -63,7 +63,7 @@ def test_the_target_around_is_used() -> None:
         assert "fadd" in build(s, args).get_source("asm")
 
 
-class Log(Observer):
+class Log(Instrument):
     def __init__(self) -> None:
         self.entries: list[Any] = []
 
@@ -74,10 +74,10 @@ class Log(Observer):
         self.entries.append(built)
 
 
-def test_whoever_watches_is_told() -> None:
+def test_instruments_hear_of_builds() -> None:
     s, args = addition()
     log = Log()
-    with watching(log):
+    with instrumented(log):
         built = build(s, args, target="llvm", name="add")
     (name, module, target), end = log.entries
     assert (name, target, end) == ("add", "llvm", built)

@@ -9,8 +9,7 @@ import pytest
 from compiler import te, tir
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError
-from compiler.ir.events import Observer, watching
-from compiler.ir.instrument import pass_instrument
+from compiler.ir.instrument import Instrument, instrumented, pass_instrument
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.tir.transform import prim_func_pass
@@ -31,7 +30,7 @@ def scheduled() -> tuple[Any, list[Any]]:
     return s, args
 
 
-class Log(Observer):
+class Log(Instrument):
     def __init__(self) -> None:
         self.entries: list[Any] = []
 
@@ -45,9 +44,9 @@ class Log(Observer):
         self.entries.append(("end", module))
 
 
-def test_whoever_watches_sees_each_phase() -> None:
+def test_instruments_hear_of_each_phase() -> None:
     log = Log()
-    with watching(log):
+    with instrumented(log):
         s, args = scheduled()
         module = lower(s, args, name="add")
     assert [e[:2] for e in log.entries[:-1]] == [("begin", "add"), *(("phase", n) for n in range(4))]

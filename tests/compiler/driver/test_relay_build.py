@@ -16,7 +16,7 @@ from compiler import relay
 from compiler.contrib import graph_executor
 from compiler.driver import relay_kernels
 from compiler.ir.error import ArgumentError, TargetError
-from compiler.ir.events import Observer, watching
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.operator import OpPattern
@@ -134,7 +134,7 @@ def test_second_build_takes_kernels_from_the_cache() -> None:
     assert not {a.kernel for a in first.lib._named} & {b.kernel for b in fresh.lib._named}
 
 
-class _Watch(Observer):
+class _Watch(Instrument):
     def __init__(self) -> None:
         self.seen: list[Any] = []
 
@@ -148,10 +148,10 @@ class _Watch(Observer):
         self.seen.append("end")
 
 
-def test_whoever_watches_is_told_of_every_kernel() -> None:
+def test_instruments_hear_of_every_kernel() -> None:
     relay.build(chain(2), "llvm")
     watch = _Watch()
-    with watching(watch):
+    with instrumented(watch):
         relay.build(chain(2), "llvm")
     assert watch.seen == ["begin", ("tvmgen_default_fused_nn_dense", 1), "end"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from compiler import tir
 from compiler.ir.functor import Functor, Mutator, Visitor
+from compiler.ir.instrument import DerivationLog, instrumented
 from compiler.ir.node import Node
-from compiler.ir.origin import Location, OriginTable, derived_from, listening
+from compiler.ir.origin import Location, OriginTable, derived_from
 from compiler.ir.primexpr import Add, BinaryOp, IntImm, Mul, PrimExpr, Var
 
 i, j = Var("i"), Var("j")
@@ -83,9 +82,9 @@ def test_what_is_rebuilt_inherits_the_origin_of_what_it_replaces() -> None:
     span = table.mint("source", "a line", Location("script.py", 3), frozenset())
     with derived_from(span):
         e = i + 7
-    rewrites: list[tuple[Any, Any]] = []
-    with listening(lambda before, after: rewrites.append((before, after))):
+    log = DerivationLog()
+    with instrumented(log):
         changed = Increment().visit(e)
     assert changed.span == span
     assert isinstance(changed, Node)
-    assert [(str(before), str(after)) for before, after in rewrites] == [("7", "8"), ("i + 7", "i + 8")]
+    assert [(str(d.before), str(d.after)) for d in log.entries] == [("7", "8"), ("i + 7", "i + 8")]

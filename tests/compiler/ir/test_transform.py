@@ -14,12 +14,9 @@ from compiler.ir.transform import (
     Pass,
     PassContext,
     PassInfo,
-    PassInstrument,
-    PassTimingInstrument,
     Sequential,
     module_pass,
     register_named_pass,
-    watchers,
 )
 
 log: list[str] = []
@@ -94,24 +91,26 @@ def test_instruments_see_and_skip_passes() -> None:
     assert log == ["one"]
 
 
-def test_whoever_watches_the_process_sees_every_context() -> None:
-    class Watcher(PassInstrument):
-        def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-            log.append(f"saw {info.name}")
+def test_instruments_hear_why_a_pass_is_skipped() -> None:
+    skipped: list[tuple[str, str]] = []
 
-    watcher = Watcher()
-    watchers.append(watcher)
-    try:
-        note("one")(IRModule())
-        with PassContext(opt_level=3):
-            note("two")(IRModule())
-    finally:
-        watchers.remove(watcher)
-    assert log == ["saw one", "one", "saw two", "two"]
+    @instrument.pass_instrument
+    class Skipped:
+        def pass_skipped(self, mod: IRModule, info: PassInfo, reason: str) -> None:
+            skipped.append((info.name, reason))
+
+    with PassContext(opt_level=1, disabled_pass=["one"], instruments=[Guard(skipped="three"), Skipped()]):
+        Sequential([note("one"), note("two", opt_level=2), note("three"), note("four")])(IRModule())
+    assert log == ["four"]
+    assert skipped == [
+        ("one", "disabled by the context"),
+        ("two", "needs opt_level 2, the context has 1"),
+        ("three", "an instrument said no"),
+    ]
 
 
 def test_timing_is_rendered_by_nesting() -> None:
-    timing = PassTimingInstrument()
+    timing = instrument.PassTimingInstrument()
     with PassContext(instruments=[timing]):
         Sequential([note("one"), note("two")], name="all")(IRModule())
     assert [line.split(":")[0] for line in timing.render().splitlines()] == ["  one", "  two", "all"]

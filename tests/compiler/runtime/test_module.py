@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError, BuildError, TVMError
-from compiler.ir.events import Observer, watching
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var, const
 from compiler.runtime.device import cpu, cuda
@@ -140,7 +140,7 @@ def test_measurements_that_cannot_be(add: Module, options: dict[str, Any], messa
         add.time_evaluator(**{"func_name": "kernel", "dev": cpu(0), **options})
 
 
-class _Calls(Observer):
+class _Calls(Instrument):
     def __init__(self, answer: list[float] | None) -> None:
         self.answer = answer
         self.seen: list[str] = []
@@ -159,16 +159,16 @@ class _Calls(Observer):
         self.seen.append("measured")
 
 
-def test_watchers_see_calls_and_may_answer_measurements(add: Module) -> None:
+def test_instruments_see_calls_and_may_answer_measurements(add: Module) -> None:
     args = (floats(8), floats(8), empty((8,)))
-    with watching(_Calls(None)) as _, watching(calls := _Calls(None)):
+    with instrumented(_Calls(None)) as _, instrumented(calls := _Calls(None)):
         add(*args)
         add.time_evaluator("kernel", cpu(0), number=1)(*args)
     assert calls.seen == ["before", "after", "measure", "measured"]
-    with watching(answering := _Calls([1.0, 3.0])):
+    with instrumented(answering := _Calls([1.0, 3.0])):
         assert add.time_evaluator("kernel", cpu(0), repeat=2)(*args).mean == 2.0
     assert answering.seen == ["measure"]
-    with watching(refused := _Calls(None)), pytest.raises(ArgumentError):
+    with instrumented(refused := _Calls(None)), pytest.raises(ArgumentError):
         add(*args[:2])
     assert refused.seen == []
 

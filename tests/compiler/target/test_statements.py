@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import BuildError, TVMError
-from compiler.ir.events import Observer, watching
+from compiler.ir.instrument import CodeForm, Instrument, instrumented
 from compiler.ir.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuffle, StringImm, Var, const
 from compiler.runtime.ndarray import array, empty
 from compiler.runtime.threads import set_num_threads
@@ -248,25 +248,25 @@ def test_thread_axes_are_refused() -> None:
             compile_module(function([out], body))
 
 
-class _Texts(Observer):
+class _Texts(Instrument):
     def __init__(self) -> None:
-        self.stages: list[tuple[str, str]] = []
+        self.forms: list[tuple[str, str]] = []
         self.texts: list[str] = []
 
-    def stage_text(self, stage: str, language: str, text: str, milliseconds: float) -> None:
-        self.stages.append((stage, language))
+    def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
+        self.forms.append((form, language))
         self.texts.append(text)
 
 
-def test_watched_builds_tell_their_texts_with_locations() -> None:
+def test_instrumented_builds_tell_their_texts_with_locations() -> None:
     out, i = decl_buffer((64,), "float32", "out"), Var("i")
     body = For(i, 0, 8, PARALLEL, store(out, Broadcast(const(2.0), 8), Ramp(i * 8, const(1), 8)))
     module = function([out], body)
-    watcher = _Texts()
-    with watching(watcher):
+    texts = _Texts()
+    with instrumented(texts):
         compile_module(module)
-    assert watcher.stages == [("emitted", "llvm"), ("optimised", "llvm"), ("assembly", "gas")]
-    assert all(mark in text for mark, text in zip(("!dbg", "!dbg", ".loc"), watcher.texts, strict=True))
+    assert texts.forms == [("emitted", "llvm"), ("optimised", "llvm"), ("assembly", "gas")]
+    assert all(mark in text for mark, text in zip(("!dbg", "!dbg", ".loc"), texts.texts, strict=True))
     assert "!dbg" not in compile_module(module).get_source("ll")
 
 
@@ -276,9 +276,9 @@ def test_what_llvm_hoists_keeps_its_location() -> None:
     i, j = Var("i"), Var("j")
     inner = For(j, 0, 64, SERIAL, store(out, load(a, i) * load(b, j) + load(out, j), j))
     module = function([a, b, out], For(i, 0, 64, PARALLEL, inner))
-    watcher = _Texts()
-    with watching(watcher):
+    texts = _Texts()
+    with instrumented(texts):
         compile_module(module)
-    loads = [line for line in watcher.texts[1].splitlines() if " = load " in line]
+    loads = [line for line in texts.texts[1].splitlines() if " = load " in line]
     assert len(loads) >= 3
     assert all("!dbg" in line for line in loads)

@@ -9,7 +9,7 @@ import pytest
 
 from compiler import te
 from compiler.ir.error import ScheduleError, TVMError
-from compiler.ir.events import Observer, watching
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.structural import structural_equal
 from compiler.te.to_tir import schedule_to_prim_func
 from tests.compiler.te.programs import matmul
@@ -85,7 +85,7 @@ def test_labels_name_tensors_and_stages() -> None:
     assert "rfactor(C, k.inner) -> C.rf" in labels
 
 
-class _Listener(Observer):
+class _Listener(Instrument):
     def __init__(self) -> None:
         self.events: list[tuple[str, Any, Any]] = []
 
@@ -96,10 +96,10 @@ class _Listener(Observer):
         self.events.append(("applied", schedule, primitive))
 
 
-def test_observers_hear_of_schedules_and_primitives() -> None:
+def test_instruments_hear_of_schedules_and_primitives() -> None:
     _, _, c = matmul()
     listener = _Listener()
-    with watching(listener):
+    with instrumented(listener):
         s = te.create_schedule(c.op)
         s[c].unroll(c.op.axis[0])
         with pytest.raises(TVMError):

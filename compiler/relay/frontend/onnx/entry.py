@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.events import notify
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Constant, Function, Tuple, Var
@@ -102,7 +102,8 @@ def _module(inputs: list[Var], outputs: list[Any], weights: dict[Constant, str])
     if weights:
         body = thaw.visit(body)
     mod = infer_module(IRModule({"main": Function((*inputs, *thaw.found.values()), body)}))
-    notify("module_created", mod)
+    for instrument in active_instruments():
+        instrument.module_created(mod)
     return mod, {weights[c]: c.data for c in thaw.found}
 
 

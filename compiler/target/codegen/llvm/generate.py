@@ -10,8 +10,8 @@ from typing import TypeVar
 import msgspec
 from llvmlite import ir
 
-from compiler.ir import events
 from compiler.ir.error import BuildError
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.runtime.library import Description, describe
 from compiler.runtime.signature import Signature
@@ -121,8 +121,8 @@ def _constant(name: str, content: bytearray) -> str:
 def codegen(module: IRModule, target: Target) -> Generated:
     """Make machine code of a lowered module.
 
-    Whoever watches is told each text as it is made; only then does the code carry debug locations, which name lines and
-    columns of the printed module.
+    Instruments hear of each text as it is made; only with instruments does the code carry debug locations, which name
+    lines and columns of the printed module.
 
     Raises
     ------
@@ -134,17 +134,20 @@ def codegen(module: IRModule, target: Target) -> Generated:
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     if not functions:
         raise BuildError("build: the module contains no function of loop IR")
-    observed = bool(events.observers)
+    instruments = active_instruments()
+    observed = bool(instruments)
     started = time.perf_counter()
     signatures, emitted = emit(functions, module, target, observed)
     milliseconds = (time.perf_counter() - started) * 1e3
-    if observed:
-        events.notify("stage_text", "emitted", "llvm", emitted, milliseconds)
+    for instrument in instruments:
+        instrument.code_generated("emitted", "llvm", emitted, milliseconds)
     generated, milliseconds = _timed(lambda: Generated(target, signatures, emitted, observed))
-    if observed:
-        events.notify("stage_text", "optimised", "llvm", generated.optimised, milliseconds)
+    for instrument in instruments:
+        instrument.code_generated("optimised", "llvm", generated.optimised, milliseconds)
+    if instruments:
         text, milliseconds = _timed(lambda: generated.assembly)
-        events.notify("stage_text", "assembly", "gas", text, milliseconds)
+        for instrument in instruments:
+            instrument.code_generated("assembly", "gas", text, milliseconds)
     return generated
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import compiler.relay
 from compiler.ir import IRModule
-from compiler.ir.origin import DerivationLog, listening
+from compiler.ir.instrument import DerivationLog, instrumented
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call
@@ -50,7 +50,7 @@ def test_whoever_listens_hears_of_each_replacement() -> None:
     dynamic = relay.reshape(relay.exp(x), relay.reverse(relay.shape_of(x), axis=0))
     mod = infer_module(IRModule.from_expr(relay.Function([x], relay.tanh(dynamic))))
     log = DerivationLog()
-    with listening(log):
+    with instrumented(log):
         done = transform.DynamicToStatic()(mod)
     assert [(d.before, d.after.op.name) for d in log.entries] == [
         (dynamic, "reshape"),

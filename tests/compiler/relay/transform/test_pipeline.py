@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import TVMError
+from compiler.ir.instrument import PassInstrument
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext, PassInstrument, Sequential, module_pass
+from compiler.ir.transform import PassContext, Sequential, module_pass
 from compiler.target.target import Target
 from tests.compiler.relay.transform.reading import kernels, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
