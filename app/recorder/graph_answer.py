@@ -11,8 +11,8 @@ from app.recorder.graph_watch import GraphPass, GraphRecord
 from app.recorder.kernel_view import kernel_calls, kernels_of
 from app.recorder.listings import from_builder
 from app.recorder.pass_words import pass_words
-from compiler.driver.relay_build import BuiltGraph
-from compiler.driver.relay_lower import group_calls
+from compiler.driver.relay.build import BuiltGraph
+from compiler.driver.relay.lower import group_calls
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN
 from compiler.relay.analysis import count_ops, memory_traffic

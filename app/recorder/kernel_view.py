@@ -11,9 +11,9 @@ import numpy as np
 from app.recorder.graph_watch import GraphRecord
 from app.recorder.watch import Watcher
 from compiler.driver.build import build
-from compiler.driver.relay_build import BuiltGraph
-from compiler.driver.relay_kernels import KernelModule
-from compiler.driver.relay_lower import lower_group
+from compiler.driver.relay.build import BuiltGraph
+from compiler.driver.relay.kernels import KernelModule
+from compiler.driver.relay.lower import lower_group
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.device import cpu
 from compiler.runtime.graph import parse_graph

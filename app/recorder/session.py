@@ -23,7 +23,7 @@ from app.recorder.watchdog import Watchdog
 from compiler import alias
 from compiler.driver.build import build
 from compiler.driver.lower import lower
-from compiler.driver.relay_build import build as relay_build
+from compiler.driver.relay.build import build as relay_build
 from compiler.ir.error import TargetError, TVMError
 from compiler.ir.instrument import instrumented, uninstrumented
 from compiler.ir.module import IRModule

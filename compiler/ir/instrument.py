@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from compiler.ir.error import ArgumentError
 
 if TYPE_CHECKING:
-    from compiler.driver.relay_build import BuiltGraph
+    from compiler.driver.relay.build import BuiltGraph
     from compiler.ir.module import IRModule
     from compiler.ir.node import Node
     from compiler.ir.transform import PassInfo

@@ -56,13 +56,13 @@ from compiler.relay.ty import (
 )
 
 _HIGHER = {
-    "build": ("compiler.driver.relay_build", "build"),
-    "build_module": ("compiler.driver.relay_build_module", None),
-    "create_executor": ("compiler.driver.relay_executor", "create_executor"),
+    "build": ("compiler.driver.relay.build", "build"),
+    "build_module": ("compiler.driver.relay.build_module", None),
+    "create_executor": ("compiler.driver.relay.executor", "create_executor"),
     "load_param_dict": ("compiler.runtime.params", "load_param_dict"),
     "save_param_dict": ("compiler.runtime.params", "save_param_dict"),
     "frontend": ("compiler.relay.frontend", None),
-    "optimize": ("compiler.driver.relay_build_module", "optimize"),
+    "optimize": ("compiler.driver.relay.build_module", "optimize"),
     "prelude": ("compiler.relay.prelude", None),
     "Prelude": ("compiler.relay.prelude", "Prelude"),
     "ScopeBuilder": ("compiler.relay.scope_builder", "ScopeBuilder"),
@@ -71,7 +71,7 @@ _HIGHER = {
     "fromtext": ("compiler.relay.parser", "fromtext"),
     "dataflow_pattern": ("compiler.relay.dataflow_pattern", None),
     "transform": ("compiler.relay.transform", None),
-    "vm": ("compiler.driver.relay_vm", None),
+    "vm": ("compiler.driver.relay.vm", None),
 }
 """Where names of higher floors stand; without a second part they are modules."""
 

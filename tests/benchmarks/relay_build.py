@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler import relay
-from compiler.driver import relay_kernels
-from compiler.driver.relay_build import build
+from compiler.driver.relay.build import build
+from compiler.driver.relay.kernels import clear_cache
 from compiler.ir.transform import PassContext
 from tests import models
 
@@ -36,7 +36,7 @@ def row(name: str) -> str:
     content = model.SerializeToString()
     (mod, params), read, _ = timed(lambda: relay.frontend.from_onnx(_parsed(content), shapes, freeze_params=True))
     with PassContext(opt_level=3):
-        relay_kernels.clear_cache()
+        clear_cache()
         lib, cold, cold_cpu = timed(lambda: build(mod, TARGET, params=params))
         _, warm, warm_cpu = timed(lambda: build(mod, TARGET, params=params))
     calls, kernels = len(lib.program.calls), len(lib.kernels)

@@ -20,7 +20,7 @@ import onnxruntime
 import compiler as tvm
 from compiler import relay
 from compiler.contrib import graph_executor
-from compiler.driver.relay_build import build
+from compiler.driver.relay.build import build
 from compiler.ir.transform import PassContext
 from compiler.runtime.threads import set_num_threads
 from tests import models

@@ -47,7 +47,7 @@ def _interpreted(mod: Any, feeds: dict[str, Any]) -> list[Any]:
 
 
 def _compiled(mod: Any, feeds: dict[str, Any]) -> list[Any]:
-    from compiler.driver.relay_build import build
+    from compiler.driver.relay.build import build
     from compiler.runtime.device import cpu
     from compiler.runtime.graph_executor import GraphModule
 

@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 from onnx import numpy_helper
 
-from compiler.driver import relay_build
+from compiler.driver.relay.build import build as build_graph
 from compiler.ir.origin import OriginTable, recording
 from compiler.relay.analysis import post_order_visit
 from compiler.relay.expr import Call
@@ -81,7 +81,7 @@ def test_small_models_match_onnxruntime_compiled(name):
     model = build(name, small=True, **({"batch": 2} if name == "lenet" else {}))
     feeds = inputs_of(model)
     mod, _ = from_onnx(model)
-    module = GraphModule(relay_build.build(mod, "llvm")["default"](cpu()))
+    module = GraphModule(build_graph(mod, "llvm")["default"](cpu()))
     module.run(**feeds)
     np.testing.assert_allclose(module.get_output(0).numpy(), _expected(model, feeds)[0], rtol=1e-3, atol=1e-4)
 

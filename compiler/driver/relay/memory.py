@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.driver.relay_graph import GraphProgram
+from compiler.driver.relay.graph import GraphProgram
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import numpy_dtype
 

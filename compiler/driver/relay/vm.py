@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.driver.relay_build import as_module, build_target
-from compiler.driver.relay_graph import as_group
-from compiler.driver.relay_kernels import KernelCompiler, KernelModule
-from compiler.driver.relay_lower import can_lower
-from compiler.driver.relay_params import bind_params
-from compiler.driver.relay_vm_kernels import dynamic_kernel, static_kernel
+from compiler.driver.relay.build import as_module, build_target
+from compiler.driver.relay.graph import as_group
+from compiler.driver.relay.kernels import KernelCompiler, KernelModule
+from compiler.driver.relay.lower import can_lower
+from compiler.driver.relay.params import bind_params
+from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule

@@ -14,7 +14,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.contrib import graph_executor
-from compiler.driver import relay_kernels
+from compiler.driver.relay.kernels import clear_cache
 from compiler.ir.error import ArgumentError, TargetError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
@@ -129,7 +129,7 @@ def test_second_build_takes_kernels_from_the_cache() -> None:
     first = relay.build(module, "llvm", params=params)
     again = relay.build(mlp()[0], "llvm", params=params)
     assert [a.kernel for a in first.lib._named] == [b.kernel for b in again.lib._named]
-    relay_kernels.clear_cache()
+    clear_cache()
     fresh = relay.build(module, "llvm", params=params)
     assert not {a.kernel for a in first.lib._named} & {b.kernel for b in fresh.lib._named}
 

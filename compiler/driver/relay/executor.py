@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.driver import relay_vm
-from compiler.driver.relay_build import as_module, build
-from compiler.driver.relay_params import bind_params
+from compiler.driver.relay import vm
+from compiler.driver.relay.build import as_module, build
+from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.relay.expr import Function
@@ -88,7 +88,7 @@ class Executor:
         return call
 
     def _vm(self, module: IRModule) -> Callable[..., Any]:
-        machine = relay_vm.VirtualMachine(relay_vm.compile(module, self.target), self.device)
+        machine = vm.VirtualMachine(vm.compile(module, self.target), self.device)
         return machine.run
 
     def _debug(self, module: IRModule) -> Callable[..., Any]:

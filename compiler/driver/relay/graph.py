@@ -7,7 +7,7 @@ from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.driver.relay_lower import can_lower, group_calls
+from compiler.driver.relay.lower import can_lower, group_calls
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.origin import derived_from

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKernel
-from compiler.driver.relay_lower import can_lower
+from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay.lower import can_lower
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented

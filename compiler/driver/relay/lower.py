@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler import te
 from compiler.driver.lower import lower
-from compiler.driver.relay_schedule import schedule_group
+from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import lowering_to

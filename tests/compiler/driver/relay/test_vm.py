@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.driver.relay_vm import VirtualMachine
+from compiler.driver.relay.vm import VirtualMachine
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.prelude import Prelude

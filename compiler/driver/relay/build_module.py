@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.driver.relay_build import as_module, build, build_target
-from compiler.driver.relay_executor import create_executor
-from compiler.driver.relay_params import bind_params, bind_params_by_name
+from compiler.driver.relay.build import as_module, build, build_target
+from compiler.driver.relay.executor import create_executor
+from compiler.driver.relay.params import bind_params, bind_params_by_name
 from compiler.ir.module import IRModule
 from compiler.relay.expr import Function
 from compiler.relay.transform import pipeline

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.driver.relay_graph import GraphProgram, KernelCall
-from compiler.driver.relay_memory import plan_memory, type_bytes
+from compiler.driver.relay.graph import GraphProgram, KernelCall
+from compiler.driver.relay.memory import plan_memory, type_bytes
 from compiler.relay.ty import TensorType
 
 _NO_FUNCTION: Any = None

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.driver.relay_graph import GraphProgram, KernelCall, graph_program
-from compiler.driver.relay_kernels import KernelCompiler, KernelModule, NamedKernel
-from compiler.driver.relay_memory import MemoryPlan, plan_memory
-from compiler.driver.relay_params import bind_params
+from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
+from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay.memory import MemoryPlan, plan_memory
+from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule

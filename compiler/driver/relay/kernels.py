@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from compiler.driver.relay_lower import LoweredKernel, kernel_name, lower_group, structural_key
+from compiler.driver.relay.lower import LoweredKernel, kernel_name, lower_group, structural_key
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
