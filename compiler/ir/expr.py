@@ -10,6 +10,12 @@ from compiler.ir.node import Node, node
 from compiler.ir.types import Type
 
 
+def set_checked_type(expr: RelayExpr, t: Type | None) -> None:
+    """Fill in the one field of an expression that is filled in later."""
+    unfrozen: Any = expr
+    unfrozen.checked_type_ = t
+
+
 @node
 class RelayExpr(Node):
     """An expression that has a type, once inference has found it.

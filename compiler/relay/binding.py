@@ -10,11 +10,11 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.expr import Function, Var, as_expr
+from compiler.relay.expr import Function, GraphExpr, Var, as_expr
 from compiler.relay.expr_functor import ExprMutator
 
 
-def bind(expr: Any, binds: Mapping[Var, Any]) -> Any:
+def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
     """Put expressions in the place of free variables, or of parameters of a function.
 
     Parameters

@@ -6,7 +6,7 @@ Nodes are shared: an expression used twice is one object with two users, and is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -25,6 +25,11 @@ from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
 GraphExpr: TypeAlias = RelayExpr | Op
 """What a graph is made of: expressions, and the operators that calls name."""
+
+TensorLike: TypeAlias = bool | int | float | Sequence[Any] | npt.NDArray[Any] | np.generic | NDArray
+"""What :func:`const` makes a tensor of."""
+ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
+"""What is taken where an expression is expected: numbers become constants, and sequences of expressions tuples."""
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "adt.py", "op" + os.sep))
@@ -49,45 +54,45 @@ class Expr(RelayExpr):
     def __neg__(self) -> Expr:
         return _apply("negative", self)
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: ExprLike) -> Expr:
         return _binary("add", self, other)
 
-    def __radd__(self, other: Any) -> Expr:
+    def __radd__(self, other: ExprLike) -> Expr:
         return _binary("add", other, self)
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: ExprLike) -> Expr:
         return _binary("subtract", self, other)
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: ExprLike) -> Expr:
         return _binary("subtract", other, self)
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: ExprLike) -> Expr:
         return _binary("multiply", self, other)
 
-    def __rmul__(self, other: Any) -> Expr:
+    def __rmul__(self, other: ExprLike) -> Expr:
         return _binary("multiply", other, self)
 
-    def __truediv__(self, other: Any) -> Expr:
+    def __truediv__(self, other: ExprLike) -> Expr:
         return _binary("divide", self, other)
 
-    def __rtruediv__(self, other: Any) -> Expr:
+    def __rtruediv__(self, other: ExprLike) -> Expr:
         return _binary("divide", other, self)
 
-    def __lt__(self, other: Any) -> Expr:
+    def __lt__(self, other: ExprLike) -> Expr:
         return _binary("less", self, other)
 
-    def __le__(self, other: Any) -> Expr:
+    def __le__(self, other: ExprLike) -> Expr:
         return _binary("less_equal", self, other)
 
-    def __gt__(self, other: Any) -> Expr:
+    def __gt__(self, other: ExprLike) -> Expr:
         return _binary("greater", self, other)
 
-    def __ge__(self, other: Any) -> Expr:
+    def __ge__(self, other: ExprLike) -> Expr:
         return _binary("greater_equal", self, other)
 
-    def __call__(self, *args: Any) -> Call:
+    def __call__(self, *args: ExprLike) -> Call:
         """Apply a function value to arguments."""
-        return Call(self, args)
+        return Call(self, _exprs("Call", args))
 
     def as_function(self) -> Function:
         """Return the function of this expression's free variables."""
@@ -118,18 +123,18 @@ def set_free_vars(analysis: Callable[[Any], list[Any]]) -> None:
     _free_vars_of[:] = [analysis]
 
 
-def _apply(name: str, *args: Any, **attrs: Any) -> Expr:
+def _apply(name: str, *args: ExprLike, **attrs: object) -> Expr:
     """Apply an operator by name: operators stand on a higher floor."""
     operator: Any = Op.get(name)
     call: Expr = operator(*args, **attrs)
     return call
 
 
-def _binary(name: str, a: Any, b: Any) -> Expr:
+def _binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
     return _apply(name, _operand(name, a), _operand(name, b))
 
 
-def _operand(name: str, value: Any) -> Any:
+def _operand(name: str, value: ExprLike) -> RelayExpr:
     value = as_expr(value)
     if isinstance(value, RelayExpr):
         return value
@@ -147,7 +152,7 @@ def as_expr(value: Any) -> Any:
     return value
 
 
-def _exprs(owner: str, values: Any) -> tuple[Any, ...]:
+def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
     found = tuple(as_expr(v) for v in values)
     for v in found:
         if not isinstance(v, (RelayExpr, Op)):
@@ -363,11 +368,11 @@ class Function(BaseFunc, Expr):
 class TupleWrapper:
     """A call that returns several values, to be indexed and unpacked like a Python tuple."""
 
-    def __init__(self, tuple_value: Any, size: int) -> None:
+    def __init__(self, tuple_value: RelayExpr, size: int) -> None:
         self.tuple_value = tuple_value
         self.size = size
 
-    def astuple(self) -> Any:
+    def astuple(self) -> RelayExpr:
         """Return the expression whose value is the tuple."""
         return self.tuple_value
 
@@ -420,7 +425,7 @@ def var(
         return Var(name_hint, kind)
 
 
-def const(value: Any, dtype: str | None = None) -> Constant:
+def const(value: TensorLike, dtype: str | None = None) -> Constant:
     """Return a constant.
 
     Parameters
@@ -446,10 +451,10 @@ def const(value: Any, dtype: str | None = None) -> Constant:
         return Constant(array(found.astype(numpy_dtype(dtype)) if dtype else found))
 
 
-def make_call(func: Any, args: Sequence[Any]) -> Call:
+def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:
     """Return the call of a function."""
     with derived_from(mint_here(str(getattr(func, "name_hint", "call")))):
-        return Call(func, tuple(args))
+        return Call(func, _exprs("Call", args))
 
 
 Op.call_maker = staticmethod(make_call)

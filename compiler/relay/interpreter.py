@@ -27,6 +27,7 @@ from compiler.relay.expr import (
     Call,
     Constant,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -61,7 +62,7 @@ class Frame:
         self.pending: dict[Any, tuple[Any, Frame]] = {}
         """Of a call, a branch or a match that has begun: what its value is the value of."""
 
-    def find(self, expr: Any) -> Any:
+    def find(self, expr: GraphExpr) -> Any:
         """Return the value of a variable or an expression, or :data:`UNKNOWN`."""
         frame: Frame | None = self
         while frame is not None:
@@ -127,7 +128,7 @@ class Interpreter:
     def __init__(self, mod: IRModule | None = None) -> None:
         self._mod = IRModule() if mod is None else mod
 
-    def evaluate(self, expr: Any = "main", args: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+    def evaluate(self, expr: GraphExpr | str = "main", args: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
         """Return the value of an expression, or of a function applied to arguments.
 
         Parameters
@@ -158,7 +159,7 @@ class Interpreter:
         frame.values.update(zip(function.func.params, values, strict=True))
         return self._run(function.func.body, frame)
 
-    def _run(self, expr: Any, frame: Frame) -> Any:
+    def _run(self, expr: GraphExpr, frame: Frame) -> Any:
         todo: list[tuple[Any, Frame]] = [(expr, frame)]
         while todo:
             part, where = todo[-1]
@@ -181,7 +182,7 @@ class Interpreter:
                 self._step(part, where)
         return self._value(expr, frame)
 
-    def _value(self, expr: Any, frame: Frame) -> Any:
+    def _value(self, expr: GraphExpr, frame: Frame) -> Any:
         """Return the value of an expression if that takes no work."""
         match expr:
             case Constant():
@@ -206,7 +207,7 @@ class Interpreter:
             raise InterpreterError(f"interpreter: @{var.name_hint} is a {type(func).__name__}, not a graph")
         return Closure(func, Frame())
 
-    def _step(self, expr: Any, frame: Frame) -> None:
+    def _step(self, expr: GraphExpr, frame: Frame) -> None:
         """Evaluate an expression whose operands have values, or begin to."""
         rule = _STEPS.get(type(expr))
         if rule is None:
@@ -285,7 +286,7 @@ _STEPS: dict[type, Callable[[Interpreter, Any, Frame], Any]] = {
 }
 
 
-def _needed(expr: Any) -> tuple[Any, ...]:
+def _needed(expr: GraphExpr) -> tuple[Any, ...]:
     """Return what must have a value before an expression can be evaluated."""
     match expr:
         case Call():

@@ -55,7 +55,7 @@ ScheduleRule = Callable[[Attrs, list[Any], Any], Any]
 """``schedule(attrs, outputs, target)`` returns the te.Schedule of a group whose hardest operator this is."""
 Reference = Callable[..., Any]
 """``reference(attrs, *arrays)``: NumPy arrays (tuples as tuples of arrays) to an array or a tuple of arrays."""
-Gradient = Callable[[Call, Expr], Sequence[Expr]]
+Gradient = Callable[[Call, Expr], Sequence[RelayExpr]]
 """``gradient(call, output_gradient)`` returns one expression for each argument; ``call`` is type-checked."""
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.relay.expr import If, Let, Var, as_expr
+from compiler.relay.expr import ExprLike, If, Let, Var, as_expr
 
 
 class ScopeBuilder:
@@ -29,7 +29,7 @@ class ScopeBuilder:
     def __init__(self) -> None:
         self._scopes: list[_Scope] = [_Scope()]
 
-    def let(self, var: Any, value: Any) -> Var:
+    def let(self, var: Any, value: ExprLike) -> Var:
         """Name a value for the rest of the scope and return the variable.
 
         Parameters
@@ -46,12 +46,12 @@ class ScopeBuilder:
         self._scopes[-1].lets.append((var, as_expr(value)))
         return var
 
-    def ret(self, value: Any) -> None:
+    def ret(self, value: ExprLike) -> None:
         """Say what the scope's value is."""
         self._end(as_expr(value))
 
     @contextmanager
-    def if_scope(self, cond: Any) -> Iterator[None]:
+    def if_scope(self, cond: ExprLike) -> Iterator[None]:
         """Say in the block what the value is where the condition holds; :meth:`else_scope` must follow."""
         yield from self._branch()
         self._scopes[-1].pending = (cond, self._last)
@@ -81,7 +81,7 @@ class ScopeBuilder:
         yield
         self._last = self._scopes.pop().build()
 
-    def _end(self, value: Any) -> None:
+    def _end(self, value: ExprLike) -> None:
         if self._scopes[-1].result is not None:
             raise ArgumentError("ScopeBuilder.ret: the scope has a value already")
         self._scopes[-1].result = value

@@ -8,7 +8,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Function, RefCreate, RefRead, RefWrite
+from compiler.relay.expr import Call, Function, GraphExpr, RefCreate, RefRead, RefWrite
 from compiler.relay.operator import RelayOp
 
 
@@ -25,14 +25,14 @@ class Effects:
         The functions that the expression may call.
     """
 
-    def __init__(self, expr: Any, mod: IRModule | None = None) -> None:
+    def __init__(self, expr: GraphExpr, mod: IRModule | None = None) -> None:
         parts = post_order(expr)
         others = [func for func in (mod.functions.values() if mod else ()) if isinstance(func, Function)]
         self._any = any(_own_effect(p) for p in parts)
         self._any = self._any or any(_own_effect(p) for func in others for p in post_order(func))
         self._found: dict[Any, bool] = {}
 
-    def of(self, expr: Any) -> bool:
+    def of(self, expr: GraphExpr) -> bool:
         """Return whether evaluating an expression may have effects."""
         if not self._any:
             return False
@@ -41,7 +41,7 @@ class Effects:
                 self._found[part] = self._of_part(part)
         return self._found[expr]
 
-    def _of_part(self, expr: Any) -> bool:
+    def _of_part(self, expr: GraphExpr) -> bool:
         if isinstance(expr, Function):  # making a closure has none, whatever calling it may do
             return False
         if isinstance(expr, Call) and isinstance(expr.op, Function):
@@ -51,7 +51,7 @@ class Effects:
         return _own_effect(expr) or any(self._found[part] for part in operands(expr))
 
 
-def _own_effect(expr: Any) -> bool:
+def _own_effect(expr: GraphExpr) -> bool:
     if isinstance(expr, Call):
         return isinstance(expr.op, RelayOp) and expr.op.stateful
     return isinstance(expr, (RefCreate, RefRead, RefWrite))

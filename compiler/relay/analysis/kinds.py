@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.types import FuncType, Type, TypeVar
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.analysis.traversal import post_order_visit
-from compiler.relay.expr import Call, Function, Var
+from compiler.relay.expr import Call, Function, GraphExpr, Var
 from compiler.relay.ty import GlobalTypeVar, RefType, TupleType, TypeCall
 
 
@@ -79,29 +78,29 @@ def _check_application(t: TypeCall, mod: IRModule | None) -> None:
         raise ArgumentError(f"check_kind: {t}: {t.func.name_hint} takes {len(data.type_vars)} types, got {len(t.args)}")
 
 
-def all_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+def all_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
     """Return every type variable of an expression or a type, in order of first occurrence."""
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _variables(t)))
 
 
-def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+def bound_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
     """Return the type variables that generic functions of an expression, or generic types, are generic in."""
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _bound(t)))
 
 
-def free_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+def free_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
     """Return the type variables of an expression or a type that nothing in it is generic in."""
     bound = set(bound_type_vars(expr))
     return [v for v in all_type_vars(expr) if v not in bound]
 
 
-def _types_in(expr: Any) -> list[Type]:
+def _types_in(expr: GraphExpr | Type) -> list[Type]:
     """Return the types that are written in an expression; of a type, itself."""
     if isinstance(expr, Type):
         return [expr]
     found: list[Type] = []
 
-    def collect(part: Any) -> None:
+    def collect(part: GraphExpr) -> None:
         match part:
             case Var():
                 found.extend([part.type_annotation] if part.type_annotation else [])

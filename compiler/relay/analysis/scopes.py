@@ -13,7 +13,7 @@ from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, If, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Var
 
 _ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
 
@@ -47,7 +47,7 @@ class Scopes:
         Parts that are used from a scope inside of the one where they are evaluated.
     """
 
-    def __init__(self, expr: Any) -> None:
+    def __init__(self, expr: GraphExpr) -> None:
         self.order = post_order_outside_kernels(expr)
         self.root = Scope(None, None)
         self.of: dict[Any, Scope] = {expr: self.root}
@@ -59,13 +59,13 @@ class Scopes:
             for index, part in enumerate(scoped_operands(user)):
                 self._use(part, self._scope_of_operand(user, index))
 
-    def _scope_of_operand(self, user: Any, index: int) -> Scope:
+    def _scope_of_operand(self, user: GraphExpr, index: int) -> Scope:
         around = self.of[user]
         if not _opens_scope(user, index):
             return around
         return self.inner.setdefault((user, index), Scope(around, user))
 
-    def _use(self, part: Any, scope: Scope) -> None:
+    def _use(self, part: GraphExpr, scope: Scope) -> None:
         known = self.of.get(part)
         if known is None:
             self.of[part] = scope
@@ -74,7 +74,7 @@ class Scopes:
             self.shared.add(part)
 
 
-def scoped_operands(expr: Any) -> tuple[Any, ...]:
+def scoped_operands(expr: GraphExpr) -> tuple[Any, ...]:
     """Return what an expression is made of; a kernel is one thing."""
     if isinstance(expr, Function) and is_kernel(expr):
         return ()
@@ -83,7 +83,7 @@ def scoped_operands(expr: Any) -> tuple[Any, ...]:
     return operands(expr)
 
 
-def post_order_outside_kernels(expr: Any) -> list[Any]:
+def post_order_outside_kernels(expr: GraphExpr) -> list[Any]:
     """Return every part of an expression, operands before users, without those inside of kernels."""
     return post_order(expr, scoped_operands)
 
@@ -93,7 +93,7 @@ def is_kernel(func: Function) -> bool:
     return bool(func.attrs.get("Primitive"))
 
 
-def _opens_scope(user: Any, index: int) -> bool:
+def _opens_scope(user: GraphExpr, index: int) -> bool:
     return isinstance(user, Function) or (isinstance(user, (If, Match)) and index > 0)
 
 
@@ -109,11 +109,11 @@ def common_scope(a: Scope, b: Scope) -> Scope:
     return a
 
 
-def is_atom(expr: Any) -> bool:
+def is_atom(expr: GraphExpr) -> bool:
     """Return whether an expression needs no evaluation."""
     return isinstance(expr, _ATOMS) or (isinstance(expr, Function) and is_kernel(expr))
 
 
-def check_basic_block_normal_form(expr: Any) -> bool:
+def check_basic_block_normal_form(expr: GraphExpr) -> bool:
     """Return whether no block uses an expression of the block around it other than by name."""
     return all(is_atom(part) for part in Scopes(expr).shared)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.relay.adt import Match
-from compiler.relay.expr import Call, Function, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
+from compiler.relay.expr import Call, Function, GraphExpr, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 from compiler.relay.expr_functor import bound_in_pattern
 
 
-def post_order(expr: Any, parts_of: Callable[[Any], tuple[Any, ...]] | None = None) -> list[Any]:
+def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | None = None) -> list[Any]:
     """Return every part of an expression once, operands before what uses them, in the order of evaluation.
 
     Parameters
@@ -37,20 +37,20 @@ def post_order(expr: Any, parts_of: Callable[[Any], tuple[Any, ...]] | None = No
     return found
 
 
-def post_order_visit(expr: Any, fvisit: Callable[[Any], Any]) -> None:
+def post_order_visit(expr: GraphExpr, fvisit: Callable[[Any], Any]) -> None:
     """Call ``fvisit`` once on every part of an expression, operands before what uses them."""
     for part in post_order(expr):
         fvisit(part)
 
 
-def bottom_up(visitor: Any, expr: Any) -> Any:
+def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
     """Return ``visitor.visit(expr)`` after visiting all parts, operands first, so that no rule needs deep recursion."""
     for part in post_order(expr):
         visitor.visit(part)
     return visitor.visit(expr)
 
 
-def _parts(expr: Any) -> tuple[Any, ...]:
+def _parts(expr: GraphExpr) -> tuple[Any, ...]:
     """Return what an expression is made of, the variables that it defines included."""
     match expr:
         case Function():
@@ -64,7 +64,7 @@ def _parts(expr: Any) -> tuple[Any, ...]:
             return operands(expr)
 
 
-def operands(expr: Any) -> tuple[Any, ...]:
+def operands(expr: GraphExpr) -> tuple[Any, ...]:
     """Return the expressions that an expression is directly made of; a function is made of its body."""
     match expr:
         case Call():

@@ -7,11 +7,11 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.relay.adt import Match
-from compiler.relay.expr import Function, Let, Var
+from compiler.relay.expr import Function, GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprVisitor, bound_in_pattern
 
 
-def well_formed(expr: Any) -> bool:
+def well_formed(expr: GraphExpr) -> bool:
     """Return whether every variable is defined once at most, and used only inside of what its definition is for.
 
     Parameters
@@ -25,7 +25,7 @@ def well_formed(expr: Any) -> bool:
 
 
 class _Scopes(ExprVisitor):
-    def __init__(self, expr: Any) -> None:
+    def __init__(self, expr: GraphExpr) -> None:
         super().__init__()
         self.faults: list[Var] = []
         self._in_scope: set[Var] = set()
@@ -33,7 +33,7 @@ class _Scopes(ExprVisitor):
         self._free: set[Var] = set()
         self.visit(expr)
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         # A variable is looked at each time that it is used, since each place has its own scope.
         return self.visit_var(expr) if isinstance(expr, Var) else super().visit(expr)
 

@@ -42,6 +42,7 @@ from compiler.relay.dataflow_pattern.pattern import (
     wildcard,
 )
 from compiler.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
+from compiler.relay.expr import GraphExpr
 
 __all__ = [
     "AltPattern",
@@ -82,14 +83,14 @@ __all__ = [
 ]
 
 
-def match(pattern: DFPattern, expr: Any) -> bool:
+def match(pattern: DFPattern, expr: GraphExpr) -> bool:
     """Return whether an expression fits a pattern."""
     return Matcher(Graph(expr)).match(pattern, expr)
 
 
 def partition(
     pattern: DFPattern,
-    expr: Any,
+    expr: GraphExpr,
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[Any], bool] = lambda found: True,
 ) -> Any:

@@ -12,7 +12,7 @@ from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
 from compiler.relay.dataflow_pattern.pattern import DFPattern
-from compiler.relay.expr import Call, Constant, Function, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Var
 from compiler.relay.expr_functor import ExprMutator
 
 
@@ -38,7 +38,7 @@ class Group:
     found: dict[DFPattern, list[Any]] = field(default_factory=dict)
 
 
-def groups(pattern: DFPattern, root: Any, separate: bool = True) -> Iterator[Group]:
+def groups(pattern: DFPattern, root: GraphExpr, separate: bool = True) -> Iterator[Group]:
     """Return where a pattern fits, beginning at the outputs; no expression is in two places.
 
     Parameters
@@ -61,7 +61,7 @@ def groups(pattern: DFPattern, root: Any, separate: bool = True) -> Iterator[Gro
         yield Group(expr, inside, _inputs(inside), dict(matcher.found))
 
 
-def _leaks(graph: Graph, root: Any, inside: list[Any]) -> bool:
+def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:
     places = {graph.place[part] for part in inside}
     parts = [part for part in inside if part is not root and not isinstance(part, Constant)]
     return any(user not in places for part in parts for user in graph.users[graph.place[part]])
@@ -90,7 +90,7 @@ class Partition(ExprMutator):
         self._attrs = attrs
         self._groups = {g.root: (number, g) for number, g in enumerate(g for g in found if g.inside and check(g.root))}
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         if expr in self._groups and expr not in self.memo_map:
             with derived_from(expr.span):
                 self.memo_map[expr] = self._call(*self._groups[expr])

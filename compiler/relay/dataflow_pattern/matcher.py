@@ -30,7 +30,7 @@ from compiler.relay.dataflow_pattern.pattern import (
     VarPattern,
     WildcardPattern,
 )
-from compiler.relay.expr import Call, Constant, Function, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType, same_dim
 
@@ -40,7 +40,7 @@ _COMMUTATIVE = ("add", "multiply")
 class Graph:
     """An expression with what patterns ask about it: who uses what, and where it comes together again."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: GraphExpr) -> None:
         self.order = post_order(root)
         self.place = {expr: index for index, expr in enumerate(self.order)}
         self._users: list[list[int]] | None = None
@@ -56,7 +56,7 @@ class Graph:
                     self._users[self.place[operand]].append(index)
         return self._users
 
-    def dominates(self, parent: Any, child: Any) -> bool:
+    def dominates(self, parent: GraphExpr, child: GraphExpr) -> bool:
         """Return whether everything that is made from ``parent`` goes into ``child``."""
         if self._dominators is None:
             self._dominators = PostDominators([[Use(user, 0) for user in users] for users in self.users], 0)
@@ -65,7 +65,7 @@ class Graph:
             at = self._dominators.parent[at]
         return at == goal
 
-    def between(self, parent: Any, child: Any) -> list[Any]:
+    def between(self, parent: GraphExpr, child: GraphExpr) -> list[Any]:
         """Return the expressions that lead from ``parent`` to ``child``, without the two, in order."""
         first, last = self.place[parent], self.place[child]
         above, todo = {first}, [first]
@@ -93,12 +93,12 @@ class Matcher:
         self.found: dict[DFPattern, list[Any]] = {}
         self.inside: list[Any] = []
 
-    def match(self, pattern: DFPattern, expr: Any) -> bool:
+    def match(self, pattern: DFPattern, expr: GraphExpr) -> bool:
         """Return whether an expression fits a pattern."""
         self.found, self.inside = {}, []
         return self._fits(pattern, expr)
 
-    def _fits(self, pattern: DFPattern, expr: Any) -> bool:
+    def _fits(self, pattern: DFPattern, expr: GraphExpr) -> bool:
         if pattern in self.found:
             return self.found[pattern][0] is expr
         found, inside = dict(self.found), list(self.inside)
@@ -121,29 +121,29 @@ class Matcher:
         self.found, self.inside = found, inside
         return False
 
-    def _wildcard(self, pattern: WildcardPattern, expr: Any) -> bool:
+    def _wildcard(self, pattern: WildcardPattern, expr: GraphExpr) -> bool:
         return True
 
-    def _constant(self, pattern: ConstantPattern, expr: Any) -> bool:
+    def _constant(self, pattern: ConstantPattern, expr: GraphExpr) -> bool:
         return isinstance(expr, Constant) and self._take(expr)
 
-    def _var(self, pattern: VarPattern, expr: Any) -> bool:
+    def _var(self, pattern: VarPattern, expr: GraphExpr) -> bool:
         return isinstance(expr, Var) and pattern.name in ("", expr.name_hint)
 
-    def _expr(self, pattern: ExprPattern, expr: Any) -> bool:
+    def _expr(self, pattern: ExprPattern, expr: GraphExpr) -> bool:
         if isinstance(pattern.expr, Op):
             return expr is pattern.expr
         same = expr is pattern.expr or structural_equal(expr, pattern.expr)
         return same and (not isinstance(expr, Constant) or self._take(expr))
 
-    def _take(self, expr: Any) -> bool:
+    def _take(self, expr: GraphExpr) -> bool:
         self.inside.append(expr)
         return True
 
-    def _alt(self, pattern: AltPattern, expr: Any) -> bool:
+    def _alt(self, pattern: AltPattern, expr: GraphExpr) -> bool:
         return self._fits(pattern.left, expr) or self._fits(pattern.right, expr)
 
-    def _call(self, pattern: CallPattern, expr: Any) -> bool:
+    def _call(self, pattern: CallPattern, expr: GraphExpr) -> bool:
         if not isinstance(expr, Call) or not self._fits(pattern.op, expr.op):
             return False
         args = pattern.args
@@ -152,27 +152,28 @@ class Matcher:
             return self._take(expr)
         return False
 
-    def _function(self, pattern: FunctionPattern, expr: Any) -> bool:
-        fits = isinstance(expr, Function) and self._all(pattern.params, expr.params)
-        return fits and self._fits(pattern.body, expr.body) and self._take(expr)
+    def _function(self, pattern: FunctionPattern, expr: GraphExpr) -> bool:
+        if not isinstance(expr, Function) or not self._all(pattern.params, expr.params):
+            return False
+        return self._fits(pattern.body, expr.body) and self._take(expr)
 
-    def _if(self, pattern: IfPattern, expr: Any) -> bool:
+    def _if(self, pattern: IfPattern, expr: GraphExpr) -> bool:
         parts = (pattern.cond, pattern.true_branch, pattern.false_branch)
         return isinstance(expr, If) and self._all(parts, operands(expr)) and self._take(expr)
 
-    def _let(self, pattern: LetPattern, expr: Any) -> bool:
+    def _let(self, pattern: LetPattern, expr: GraphExpr) -> bool:
         parts = (pattern.var, pattern.value, pattern.body)
         return isinstance(expr, Let) and self._all(parts, (expr.var, expr.value, expr.body)) and self._take(expr)
 
-    def _tuple(self, pattern: TuplePattern, expr: Any) -> bool:
+    def _tuple(self, pattern: TuplePattern, expr: GraphExpr) -> bool:
         return isinstance(expr, Tuple) and self._all(pattern.fields, expr.fields) and self._take(expr)
 
-    def _item(self, pattern: TupleGetItemPattern, expr: Any) -> bool:
+    def _item(self, pattern: TupleGetItemPattern, expr: GraphExpr) -> bool:
         if not isinstance(expr, TupleGetItem) or pattern.index not in (None, expr.index):
             return False
         return self._fits(pattern.tuple, expr.tuple_value) and self._take(expr)
 
-    def _attributes(self, pattern: AttrPattern, expr: Any) -> bool:
+    def _attributes(self, pattern: AttrPattern, expr: GraphExpr) -> bool:
         if isinstance(expr, Op):
             get: Callable[[str], Any] = getattr(expr, "get_attr", lambda name: None)
         else:
@@ -180,20 +181,20 @@ class Matcher:
         wanted = Attrs(pattern.attrs)
         return all(get(name) == wanted[name] for name in wanted) and self._fits(pattern.pattern, expr)
 
-    def _type(self, pattern: TypePattern, expr: Any) -> bool:
+    def _type(self, pattern: TypePattern, expr: GraphExpr) -> bool:
         return structural_equal(_type_of(expr), pattern.type) and self._fits(pattern.pattern, expr)
 
-    def _dtype(self, pattern: DataTypePattern, expr: Any) -> bool:
+    def _dtype(self, pattern: DataTypePattern, expr: GraphExpr) -> bool:
         t = _type_of(expr)
         return isinstance(t, TensorType) and t.dtype == pattern.dtype and self._fits(pattern.pattern, expr)
 
-    def _shape(self, pattern: ShapePattern, expr: Any) -> bool:
+    def _shape(self, pattern: ShapePattern, expr: GraphExpr) -> bool:
         t = _type_of(expr)
         if not isinstance(t, TensorType) or len(t.dims) != len(pattern.shape):
             return False
         return all(map(same_dim, t.dims, pattern.shape)) and self._fits(pattern.pattern, expr)
 
-    def _dominator(self, pattern: DominatorPattern, expr: Any) -> bool:
+    def _dominator(self, pattern: DominatorPattern, expr: GraphExpr) -> bool:
         """Look upwards from the child for the nearest parent whose uses all lead to the child through the path."""
         if not self._fits(pattern.child, expr):
             return False
@@ -209,7 +210,7 @@ class Matcher:
                 todo.extend(operands(candidate))
         return False
 
-    def _is_parent(self, pattern: DominatorPattern, candidate: Any, child: Any) -> bool:
+    def _is_parent(self, pattern: DominatorPattern, candidate: GraphExpr, child: GraphExpr) -> bool:
         found, inside = dict(self.found), list(self.inside)
         if self._fits(pattern.parent, candidate) and self._graph.dominates(candidate, child):
             path = self._graph.between(candidate, child)
@@ -220,12 +221,12 @@ class Matcher:
         self.found, self.inside = found, inside
         return False
 
-    def _on_path(self, path: DFPattern, expr: Any) -> bool:
+    def _on_path(self, path: DFPattern, expr: GraphExpr) -> bool:
         """Compare with the path, which every expression on it fits by itself."""
         return not isinstance(expr, Op) and Matcher(self._graph).match(path, expr)
 
 
-def _type_of(expr: Any) -> Type | None:
+def _type_of(expr: GraphExpr) -> Type | None:
     return None if isinstance(expr, Op) else infer_expr(expr)
 
 

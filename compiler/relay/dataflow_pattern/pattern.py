@@ -9,6 +9,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.op import Op
 from compiler.ir.types import Type
+from compiler.relay.expr import GraphExpr
 from compiler.relay.ty import TensorType
 
 
@@ -59,13 +60,13 @@ class DFPattern:
         """Return the pattern of this below ``parent``, with nothing but ``path`` between; see :func:`dominates`."""
         return DominatorPattern(parent, wildcard() if path is None else path, self)
 
-    def match(self, expr: Any) -> bool:
+    def match(self, expr: GraphExpr) -> bool:
         """Return whether an expression fits."""
         found: bool = _actions[0](self, expr)
         return found
 
     def partition(
-        self, expr: Any, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda found: True
+        self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda found: True
     ) -> Any:
         """Return ``expr`` with everything that fits moved into functions of its own.
 
@@ -240,7 +241,7 @@ def is_var(name: str = "") -> VarPattern:
     return VarPattern(name)
 
 
-def is_expr(expr: Any) -> ExprPattern:
+def is_expr(expr: GraphExpr) -> ExprPattern:
     """Return the pattern of what has the same structure as an expression."""
     return ExprPattern(expr)
 

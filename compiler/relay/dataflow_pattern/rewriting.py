@@ -11,6 +11,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.structural import structural_equal
 from compiler.relay.dataflow_pattern.groups import Group, groups
 from compiler.relay.dataflow_pattern.pattern import DFPattern
+from compiler.relay.expr import GraphExpr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 
@@ -34,11 +35,11 @@ class DFPatternCallback:
         self.require_type = require_type
         self.rewrite_once = rewrite_once
 
-    def rewrite(self, expr: Any) -> Any:
+    def rewrite(self, expr: GraphExpr) -> Any:
         """Return an expression rewritten wherever the pattern fits."""
         return rewrite(self, expr)
 
-    def callback(self, pre: Any, post: Any, node_map: dict[DFPattern, list[Any]]) -> Any:
+    def callback(self, pre: GraphExpr, post: GraphExpr, node_map: dict[DFPattern, list[Any]]) -> Any:
         """Return what takes the place of an expression that fits.
 
         Parameters
@@ -51,7 +52,9 @@ class DFPatternCallback:
         raise NotImplementedError(f"{type(self).__name__} must override callback")
 
 
-def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], expr: Any, mod: IRModule | None = None) -> Any:
+def rewrite(
+    callbacks: DFPatternCallback | Sequence[DFPatternCallback], expr: GraphExpr, mod: IRModule | None = None
+) -> Any:
     """Return an expression rewritten wherever patterns fit, again and again until nothing changes.
 
     Parameters
@@ -79,7 +82,7 @@ def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], expr: An
     raise ArgumentError(f"rewrite: the expression still changes after {_ROUNDS} rounds")
 
 
-def _once(rule: DFPatternCallback, expr: Any, mod: IRModule | None) -> Any:
+def _once(rule: DFPatternCallback, expr: GraphExpr, mod: IRModule | None) -> Any:
     if rule.require_type:
         infer_expr(expr, mod)
     found = {group.root: group for group in groups(rule.pattern, expr, separate=False)}
@@ -94,7 +97,7 @@ class _Rewriter(ExprMutator):
         self._rule = rule
         self._groups = found
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         if expr in self.memo_map:
             return self.memo_map[expr]
         post = super().visit(expr)

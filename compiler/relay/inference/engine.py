@@ -20,6 +20,7 @@ from compiler.relay.expr import (
     Call,
     Constant,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -65,12 +66,12 @@ class Inference:
         self._headers: dict[Function, FuncType] = {}
         self._matches: list[Match] = []
 
-    def error(self, message: str, expr: Any) -> Type:
+    def error(self, message: str, expr: GraphExpr) -> Type:
         """Note that something is wrong; return a type that goes with everything."""
         self.errors.append(diagnose(message, expr.span))
         return IncompleteType()
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         """Return the type of an expression, as far as it is known now."""
         types, rules = self.types, _RULES
         stack: list[tuple[Any, Rule]] = []
@@ -100,17 +101,17 @@ class Inference:
                     stack.pop()
                     found = end.value
 
-    def _unknown(self, expr: Any) -> Type:
+    def _unknown(self, expr: GraphExpr) -> Type:
         return self.error(f"{type(expr).__name__} is no expression that has a type", expr)
 
-    def unify(self, expected: Type, got: Type, expr: Any, what: Callable[[], str]) -> Type:
+    def unify(self, expected: Type, got: Type, expr: GraphExpr, what: Callable[[], str]) -> Type:
         """Make two types the same; where they cannot be, ``what()`` says of what at ``expr``."""
         try:
             return self.solver.unify(expected, got)
         except UnificationError as error:
             return self.error(f"{what()}: {error}", expr)
 
-    def annotated(self, t: Type | None, expr: Any) -> Type:
+    def annotated(self, t: Type | None, expr: GraphExpr) -> Type:
         """Return an annotation if it makes sense; a variable where there is none."""
         if t is None:
             return IncompleteType()
@@ -293,13 +294,13 @@ class Inference:
         self.unify(held, value, r, lambda: "the value written to a reference")
         return TupleType(())
 
-    def _cell(self, t: Type, expr: Any) -> Type:
+    def _cell(self, t: Type, expr: GraphExpr) -> Type:
         held = IncompleteType()
         self.unify(RefType(held), t, expr, lambda: "only references can be read and written")
         return held
 
 
-def _name(callee: Any) -> str:
+def _name(callee: GraphExpr) -> str:
     """Return what a message calls the thing that is called."""
     match callee:
         case GlobalVar():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
 from compiler.relay.analysis import bottom_up
-from compiler.relay.expr import Call, Function, TupleGetItem, Var
+from compiler.relay.expr import Call, Function, GraphExpr, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference.engine import Inference
 from compiler.relay.inference.errors import TypeInferenceError
@@ -62,7 +63,7 @@ def _inferred(mod: IRModule) -> IRModule:
         return result
     for gvar, func in result.items():
         if isinstance(func, Function):
-            _write(func, run.types[gvar])
+            set_checked_type(func, run.types[gvar])
     return result
 
 
@@ -78,7 +79,7 @@ def _run(mod: IRModule) -> Inference:
     return run
 
 
-def infer_expr(expr: Any, mod: IRModule | None = None) -> Type:
+def infer_expr(expr: GraphExpr, mod: IRModule | None = None) -> Type:
     """Find the type of one expression, and of all that it is made of.
 
     Types that are there already are taken over, so that a graph can be built and asked node by node.
@@ -122,12 +123,7 @@ def _finish(run: Inference) -> None:
     resolve = run.solver.resolve
     for expr, t in run.types.items():
         found = run.types[expr] = resolve(t)
-        _write(expr, found)
-
-
-def _write(expr: Any, t: Type) -> None:
-    """Fill in the one field of an expression that is filled in later."""
-    expr.checked_type_ = t
+        set_checked_type(expr, found)
 
 
 def _complain_about_unknowns(run: Inference) -> None:
@@ -147,7 +143,7 @@ def _complain_about_unknowns(run: Inference) -> None:
             run.error("the result type of a recursive function cannot be found; annotate its ret_type", expr)
 
 
-def _annotated(func: Any) -> Any:
+def _annotated(func: RelayExpr) -> Any:
     """Return a function with the types of its parameters and of its result written down."""
     if not isinstance(func, Function):
         return func
@@ -156,11 +152,13 @@ def _annotated(func: Any) -> Any:
     bare = {p: t for p, t in zip(func.params, found.arg_types, strict=True) if p.type_annotation is None}
     if bare:
         with derived_from(func.span):
-            func = bottom_up(_Annotate(bare), func)
-    if func.ret_type is not None:
-        return func
+            annotated: Function = bottom_up(_Annotate(bare), func)
+    else:
+        annotated = func
+    if annotated.ret_type is not None:
+        return annotated
     with derived_from(func.span):
-        return rebuild(func, ret_type=found.ret_type)
+        return rebuild(annotated, ret_type=found.ret_type)
 
 
 class _Annotate(ExprMutator):

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.error import TVMError
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, TupleGetItem
+from compiler.relay.expr import Call, GraphExpr, TupleGetItem
 from compiler.relay.inference.errors import UnificationError
 from compiler.relay.inference.solver import Solver
 from compiler.relay.operator import RelayOp
@@ -105,7 +105,7 @@ class OperatorCalls:
             return t.fields[get.index]
         return self._error(f"there is no element {get.index} in {self._solver.resolve(t)}", get)
 
-    def _fill(self, expr: Any, result: Type, found: Type) -> None:
+    def _fill(self, expr: GraphExpr, result: Type, found: Type) -> None:
         try:
             self._solver.unify(result, found)
         except UnificationError as error:

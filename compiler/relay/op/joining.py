@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.attrs import Attrs
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr
 from compiler.relay.op.common import agree, axis_of, call_op, int_of, ints_of, unknown
@@ -58,7 +59,7 @@ def _concatenate_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
     return TensorType(tuple(shape), parts[0].dtype)
 
 
-def _concatenate_gradient(call: Call, grad: Expr) -> list[Expr]:
+def _concatenate_gradient(call: Call, grad: Expr) -> list[RelayExpr]:
     parts = call.args[0].checked_type.fields
     at = call.attrs.axis % len(parts[0].shape)
     ends = np.cumsum([p.concrete_shape[at] for p in parts])[:-1].tolist()

@@ -68,7 +68,7 @@ def spread(value: Any, call: Call) -> Any:
 def _elements(call: Call) -> Any:
     """Return, as a constant, how many elements each result is made of."""
     data = call.args[0].checked_type
-    count = total(data.dims[d] for d in reduced_axes(call.attrs, len(data.dims)))
+    count: Any = total(data.dims[d] for d in reduced_axes(call.attrs, len(data.dims)))
     return const(count, data.dtype)
 
 
@@ -296,8 +296,8 @@ def mean_variance(
 
 def mean_std(data: Expr, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
     """Return mean and standard deviation over some axes."""
-    found = mean_variance(data, axis, keepdims, exclude).astuple()
-    return TupleWrapper(Tuple((found[0], call_op("sqrt", found[1]))), 2)
+    middle, spread_out = mean_variance(data, axis, keepdims, exclude)
+    return TupleWrapper(Tuple((middle, call_op("sqrt", spread_out))), 2)
 
 
 def logsumexp(data: Expr, axis: Axis = None, keepdims: bool = False) -> Call:

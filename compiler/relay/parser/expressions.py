@@ -24,6 +24,7 @@ from compiler.relay.adt import (
 from compiler.relay.expr import (
     Call,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -159,7 +160,7 @@ class ExpressionParser(ValueParser):
             else:
                 return found
 
-    def _call(self, callee: Any, start: Token) -> Call:
+    def _call(self, callee: GraphExpr, start: Token) -> Call:
         args: list[Any] = []
         attrs: dict[str, Any] = {}
 

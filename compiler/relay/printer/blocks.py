@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
@@ -20,6 +21,7 @@ from compiler.relay.expr import (
     Call,
     Constant,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -50,7 +52,7 @@ class BlockPrinter:
         self._plan = Plan(Tuple(()))
         self._number = 0
 
-    def whole(self, expr: Any) -> None:
+    def whole(self, expr: GraphExpr) -> None:
         """Write an expression as a text of its own."""
         self._enter(expr)
         self._block(self._plan.root)
@@ -61,7 +63,7 @@ class BlockPrinter:
         self._function(f"def @{name}", func)
         self.out.newline()
 
-    def _enter(self, expr: Any) -> None:
+    def _enter(self, expr: GraphExpr) -> None:
         self._plan = Plan(expr, self._number)
         self._number = self._plan.next_number
 
@@ -85,7 +87,7 @@ class BlockPrinter:
             self.out.write(f"let {self._declared(let.var)} = ")
         self._line(let.value, "", ";", by_number=let.value in self._plan.numbers)
 
-    def _line(self, expr: Any, before: str, after: str, by_number: bool = False) -> None:
+    def _line(self, expr: RelayExpr, before: str, after: str, by_number: bool = False) -> None:
         """Write one expression, in full or as the number that it has."""
         rule = None if by_number else _MANY_LINES.get(type(expr))
         if rule is not None:
@@ -102,7 +104,7 @@ class BlockPrinter:
 
     # --- what takes one line ------------------------------------------------------------------------------------------
 
-    def _in_full(self, expr: Any) -> None:
+    def _in_full(self, expr: GraphExpr) -> None:
         match expr:
             case Call():
                 self._call(expr)
@@ -148,7 +150,7 @@ class BlockPrinter:
             write((", " if items else "") + ", ".join(more))
         write(",)" if comma else ")")
 
-    def _atom(self, expr: Any) -> None:
+    def _atom(self, expr: GraphExpr) -> None:
         number = self._plan.numbers.get(expr)
         if number is not None:
             self.out.write(f"%{number}")
@@ -164,10 +166,12 @@ class BlockPrinter:
                 self.out.write(f"@{expr.name_hint}")
             case Op():
                 self.out.write(expr.name)
-            case _:
+            case Constructor():
                 self.out.write(expr.name_hint)
+            case _:
+                raise TypeError(f"a {type(expr).__name__} is written in a line of its own")
 
-    def _typed(self, expr: Any) -> None:
+    def _typed(self, expr: GraphExpr) -> None:
         if expr.checked_type_ is not None:
             self.out.write(f" /* ty={type_text(expr.checked_type_, self.names)} */")
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, If, Let, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Var
 from compiler.relay.expr_functor import bound_in_pattern
 
 ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
@@ -74,7 +75,7 @@ class Plan:
         The first number.
     """
 
-    def __init__(self, expr: Any, first: int = 0) -> None:
+    def __init__(self, expr: GraphExpr, first: int = 0) -> None:
         self.root = Block(None, expr)
         self.blocks: dict[Any, Block] = {}
         self.numbers: dict[Any, int] = {}
@@ -93,13 +94,13 @@ class Plan:
         """The first number that is still free."""
         return self._first + len(self.numbers)
 
-    def chain(self, result: Any) -> Any:
+    def chain(self, result: RelayExpr) -> Any:
         """Return what a block is after the ``let`` lines of its own."""
         while isinstance(result, Let) and result not in self.numbers:
             result = result.body
         return result
 
-    def _use(self, part: Any, block: Block, inline: bool = False) -> None:
+    def _use(self, part: GraphExpr, block: Block, inline: bool = False) -> None:
         found = self._uses.get(part)
         if found is None:
             self._uses[part] = _Use(block, inline=inline)
@@ -107,7 +108,7 @@ class Plan:
             found.count += 1
             found.block = _common(found.block, block)
 
-    def _place(self, part: Any) -> None:
+    def _place(self, part: GraphExpr) -> None:
         """Decide on a part whose users all have their places, and tell its operands where they are used."""
         if isinstance(part, (LetLine, *ATOMS)):
             return
@@ -133,15 +134,15 @@ class Plan:
                 for operand in operands(part):
                     self._use(operand, inner)
 
-    def _block(self, key: Any, parent: Block, result: Any) -> Block:
+    def _block(self, key: Any, parent: Block, result: RelayExpr) -> Block:
         block = self.blocks[key] = Block(parent, result, parent.depth + 1)
         return block
 
-    def _inline(self, part: Any) -> bool:
+    def _inline(self, part: GraphExpr) -> bool:
         use = self._uses[part]
         return use.inline and use.count == 1
 
-    def _write(self, part: Any) -> None:
+    def _write(self, part: GraphExpr) -> None:
         """Append a part's line to its block; parts come in the order of evaluation."""
         if isinstance(part, LetLine):
             self.blocks[part].lines.append(part)
@@ -163,7 +164,7 @@ def _common(a: Block, b: Block) -> Block:
     return a
 
 
-def _parts(expr: Any) -> tuple[Any, ...]:
+def _parts(expr: GraphExpr) -> tuple[Any, ...]:
     """Return what an expression is made of, in the order in which the text has it."""
     if isinstance(expr, Call):
         return (*expr.args, expr.op)

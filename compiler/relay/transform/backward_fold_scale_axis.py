@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
@@ -64,7 +65,7 @@ class _Plan:
         Vectors beside a scaled value, by call and number of operand, with the scales that they take.
     """
 
-    def __init__(self, func: Any) -> None:
+    def __init__(self, func: RelayExpr) -> None:
         self.folded: dict[Any, Any] = {}
         self.weights: dict[Any, list[Any]] = {}
         self.sides: dict[tuple[Any, int], list[Any]] = {}
@@ -85,7 +86,7 @@ class _Plan:
         """Return the axis of the scales that a call takes."""
         return self._taken[call].axis
 
-    def _operand(self, expr: Any) -> Taken | None:
+    def _operand(self, expr: GraphExpr) -> Taken | None:
         """Return how an operand takes a scale, as nothing else uses it."""
         return self._taken.get(expr) if self._users[expr] == 1 else None
 
@@ -139,7 +140,7 @@ class _Plan:
         else:
             scales[call.args[0]] = given
 
-    def _may_fold(self, value: Any, scale: Any, axis: int) -> bool:
+    def _may_fold(self, value: RelayExpr, scale: RelayExpr, axis: int) -> bool:
         taken = self._operand(value)
         if taken is None or scale not in self._light or not same_axis(axis, taken.axis):
             return False
@@ -167,7 +168,7 @@ class _Folder(GraphMutator):
         args = [self._side(call, at, arg, sides[at]) if at in sides else arg for at, arg in enumerate(new.args)]
         return rebuild(new, args=tuple(args))
 
-    def _side(self, call: Call, at: int, arg: Any, scales: list[Any]) -> Any:
+    def _side(self, call: Call, at: int, arg: RelayExpr, scales: list[Any]) -> Any:
         """Return the vector beside a scaled value, scaled as well."""
         bias = op_name(call) == "nn.bias_add"
         axis, rank = (0, 1) if bias else (self._plan.axis(call), len(dims_of(call) or ()))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir import dtype as dt
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import duplicate, rebuild
 from compiler.ir.transform import PassInfo, register_named_pass
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.operator import OpPattern
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, op_name, relay_op, tensor_type, typed, users_of
+from compiler.relay.transform.rewriter import GraphMutator, call_of, op_name, relay_op, tensor_type, typed, users_of
 
 
 def CanonicalizeCast() -> FunctionPass:
@@ -22,7 +23,7 @@ def CanonicalizeCast() -> FunctionPass:
         %1 = cast(%0, "int32"); (exp(%1), tanh(%1))   ->   (exp(cast(%0, "int32")), tanh(cast(%0, "int32")))
     """
 
-    def transform(func: Any, mod: Any, ctx: Any) -> Any:
+    def transform(func: RelayExpr, mod: Any, ctx: Any) -> Any:
         return _Canonicalizer(users_of(func)).rewrite(func)
 
     return FunctionPass(transform, PassInfo(3, "CanonicalizeCast", ("InferType",)))
@@ -41,8 +42,9 @@ class _Canonicalizer(GraphMutator):
         args = tuple([self._own(old, arg) for old, arg in zip(call.args, new.args, strict=True)])
         return rebuild(new, args=args)
 
-    def _own(self, old: Any, arg: Any) -> Any:
-        if self._users[old] < 2 or op_name(old) != "cast" or op_name(arg) != "cast" or not _widens(old):
+    def _own(self, old: GraphExpr, arg: RelayExpr) -> Any:
+        cast = call_of(old, "cast")
+        if cast is None or self._users[old] < 2 or op_name(arg) != "cast" or not _widens(cast):
             return arg
         return typed(duplicate(arg, {}), old.checked_type_)
 

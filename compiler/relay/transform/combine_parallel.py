@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
@@ -88,7 +89,7 @@ class _Branch:
     batch: bool = False
 
 
-def _extents(expr: Any) -> tuple[int, ...] | None:
+def _extents(expr: GraphExpr) -> tuple[int, ...] | None:
     found = tensor_type(expr)
     return found.concrete_shape if found is not None and found.is_static else None
 
@@ -195,7 +196,7 @@ class _Combiner(GraphMutator):
         return [call_op("squeeze", TupleGetItem(parts, at), axis=(0,)) for at in range(count)]
 
 
-def _cut(wide: Any, axis: int, begin: int, end: int) -> Any:
+def _cut(wide: RelayExpr, axis: int, begin: int, end: int) -> Any:
     return call_op("strided_slice", wide, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
 
 

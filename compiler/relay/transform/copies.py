@@ -10,11 +10,11 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.adt import Match
 from compiler.relay.analysis import all_type_vars, bottom_up, post_order
-from compiler.relay.expr import Function, Let, Var
+from compiler.relay.expr import Function, GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprMutator, bound_in_pattern
 
 
-def copy_with(expr: Any, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:
+def copy_with(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:
     """Return a copy of an expression that defines fresh variables wherever it defines some.
 
     Parameters
@@ -29,7 +29,7 @@ def copy_with(expr: Any, new: Mapping[Any, Any] | None = None, unknown_types: Se
 
 
 class _Copy(ExprMutator):
-    def __init__(self, expr: Any, new: dict[Any, Any], unknown_types: frozenset[TypeVar]) -> None:
+    def __init__(self, expr: GraphExpr, new: dict[Any, Any], unknown_types: frozenset[TypeVar]) -> None:
         super().__init__()
         self.memo_map.update(new)
         self._unknown = unknown_types

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
@@ -38,7 +39,7 @@ class DeadCodeElimination(FunctionPass):
     def _eliminate(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         effects = Effects(func, mod)
 
-        def stays(value: Any) -> bool:
+        def stays(value: RelayExpr) -> bool:
             return not self.ignore_impurity and effects.of(value)
 
         uses = _Uses(func, stays)

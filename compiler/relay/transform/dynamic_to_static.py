@@ -10,7 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr
 from compiler.relay.op.dynamic import STATIC_ARGUMENTS, STATIC_FORMS
 from compiler.relay.operator import RelayOp
@@ -55,7 +55,7 @@ class _Static:
         body = self._new[func.body]
         return func if body is func.body else rebuild(func, body=body, ret_type=None)
 
-    def _replacement(self, part: Any) -> Any:
+    def _replacement(self, part: GraphExpr) -> Any:
         if isinstance(part, Let):
             return self._let(part)
         if isinstance(part, Var):
@@ -65,7 +65,7 @@ class _Static:
             infer_expr(new, self._mod)
         return new
 
-    def _static_form(self, e: Any) -> Any:
+    def _static_form(self, e: GraphExpr) -> Any:
         if not (isinstance(e, Call) and isinstance(e.op, RelayOp) and e.op.name in STATIC_FORMS):
             return e
         deciding = [self._value(e.args[i]) for i in STATIC_ARGUMENTS[e.op.name]]
@@ -88,13 +88,13 @@ class _Static:
         self._named[result] = value
         return result
 
-    def _value(self, e: Any) -> Any:
+    def _value(self, e: GraphExpr) -> Any:
         """Return an expression as a constant, or a tuple of constants; None if it cannot be computed."""
         if e not in self._values:
             self._values[e] = self._computed(e)
         return self._values[e]
 
-    def _computed(self, e: Any) -> Any:
+    def _computed(self, e: GraphExpr) -> Any:
         match e:
             case Constant():
                 return e

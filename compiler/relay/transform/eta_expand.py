@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
@@ -60,7 +61,7 @@ class _Expand(ExprMutator):
         return _wrapped(gvar) if isinstance(gvar, self._kinds) else gvar
 
 
-def _wrapped(value: Any) -> Any:
+def _wrapped(value: RelayExpr) -> Any:
     t = value.checked_type
     if not isinstance(t, FuncType):
         return value

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.gradient_values import apply, ones, operator_gradient, zeros
@@ -56,7 +57,7 @@ class _Accumulation:
     What users have added is kept for each tensor: of a tuple by the path of indices that leads to it.
     """
 
-    def __init__(self, body: Any, params: tuple[Var, ...]) -> None:
+    def __init__(self, body: RelayExpr, params: tuple[Var, ...]) -> None:
         order = post_order(body)
         self._grads: dict[Any, dict[tuple[int, ...], Any]] = {}
         self._needed: set[Any] = set(params)
@@ -69,7 +70,7 @@ class _Accumulation:
                 with derived_from(part.span):
                     self._go_through(part)
 
-    def total(self, expr: Any, path: tuple[int, ...] = (), t: Type | None = None) -> Any:
+    def total(self, expr: RelayExpr, path: tuple[int, ...] = (), t: Type | None = None) -> Any:
         """Return the gradient with respect to an expression, or to a place in a tuple: zeros if nothing uses it."""
         t = infer_expr(expr) if t is None else t
         if isinstance(t, TupleType):
@@ -77,7 +78,7 @@ class _Accumulation:
         found = self._grads.get(expr, {}).get(path)
         return zeros(_element(expr, path)) if found is None else found
 
-    def _go_through(self, part: Any) -> None:
+    def _go_through(self, part: GraphExpr) -> None:
         match part:
             case Var() | Constant():
                 return
@@ -97,20 +98,20 @@ class _Accumulation:
                     f"gradient: mode 'first_order' differentiates operators and tuples only, not {what}"
                 )
 
-    def _add(self, expr: Any, path: tuple[int, ...], grad: Any, t: Type) -> None:
+    def _add(self, expr: GraphExpr, path: tuple[int, ...], grad: RelayExpr, t: Type) -> None:
         if isinstance(t, TupleType):
             for i, field in enumerate(t.fields):
                 self._add(expr, (*path, i), grad.fields[i] if isinstance(grad, Tuple) else TupleGetItem(grad, i), field)
         else:
             self._add_at(expr, path, grad)
 
-    def _add_at(self, expr: Any, path: tuple[int, ...], grad: Any) -> None:
+    def _add_at(self, expr: GraphExpr, path: tuple[int, ...], grad: RelayExpr) -> None:
         if expr in self._needed:
             grads = self._grads.setdefault(expr, {})
             grads[path] = apply("add", grads[path], grad) if path in grads else grad
 
 
-def _element(expr: Any, path: tuple[int, ...]) -> Any:
+def _element(expr: RelayExpr, path: tuple[int, ...]) -> Any:
     for index in path:
         expr = TupleGetItem(expr, index)
     return expr

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir.module import IRModule
 from compiler.ir.transform import register_named_pass
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Constant, If, Let, Tuple, Var, const
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, const
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, outside_kernels, relay_op, type_of
@@ -39,7 +39,7 @@ def FoldConstant(fold_qnn: bool = False) -> FunctionPass:
     return mutator_pass(_Folder, 2, "FoldConstant", "InferType")
 
 
-def FoldConstantExpr(expr: Any, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
+def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
     """Return one expression with its constant parts folded; see :func:`FoldConstant`."""
     type_of(expr)
     return _Folder().rewrite(expr)
@@ -50,13 +50,13 @@ class _Folder(GraphMutator):
         super().__init__()
         self._names: dict[Any, list[Var]] = {}
 
-    def rewrite(self, expr: Any) -> Any:
+    def rewrite(self, expr: GraphExpr) -> Any:
         for part in post_order(expr, outside_kernels):
             if isinstance(part, Let):
                 self._names.setdefault(part.value, []).append(part.var)
         return super().rewrite(expr)
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         result = super().visit(expr)
         if expr in self._names and isinstance(result, Constant):
             # Values of names come before their uses, so that the uses find the constant.
@@ -100,7 +100,7 @@ def _as_constant(value: Any, t: Type) -> Any:
     return const(np.asarray(value), t.dtype)
 
 
-def _known(expr: Any) -> Any:
+def _known(expr: GraphExpr) -> Any:
     """Return the value of a constant, or of a tuple of constants; None for everything else."""
     if isinstance(expr, Constant):
         return expr.value

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels
 from compiler.relay.transform.scale_axis import (
@@ -44,7 +45,7 @@ def ForwardFoldScaleAxis() -> FunctionPass:
 class _Plan:
     """Which multiplications disappear: ``folded`` has their scales and what they scale."""
 
-    def __init__(self, func: Any) -> None:
+    def __init__(self, func: RelayExpr) -> None:
         self.folded: dict[Any, tuple[Any, Any]] = {}
         self._light = Light()
         self._refused: set[Any] = set()
@@ -58,7 +59,7 @@ class _Plan:
             for at, operand in enumerate(expr.args if isinstance(expr, Call) else outside_kernels(expr)):
                 self._offer(operand, self._takes(expr, at))
 
-    def _offer(self, value: Any, taken: Taken | None) -> None:
+    def _offer(self, value: GraphExpr, taken: Taken | None) -> None:
         """Note how one user of a value takes a scale; all of them must do it along the same axis."""
         known = self._taken.get(value)
         if taken is None or (known is not None and known.axis != taken.axis):
@@ -66,11 +67,11 @@ class _Plan:
         else:
             self._taken[value] = Taken(taken.axis, taken.positive or (known is not None and known.positive))
 
-    def _result(self, expr: Any) -> Taken | None:
+    def _result(self, expr: GraphExpr) -> Taken | None:
         """Return how all users of a value take a scale of it."""
         return None if expr in self._refused else self._taken.get(expr)
 
-    def _takes(self, user: Any, at: int) -> Taken | None:
+    def _takes(self, user: GraphExpr, at: int) -> Taken | None:
         weights = weights_of(user, False)
         if weights is not None:
             return Taken(weights.axis) if at == 0 else None

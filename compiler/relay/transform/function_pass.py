@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, pass_decorator
@@ -30,7 +31,7 @@ class FunctionPass(Pass):
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
         return mod if result is mod else infer_module(result)
 
-    def _apply(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+    def _apply(self, func: RelayExpr, mod: IRModule, ctx: PassContext) -> Any:
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):
             return func
         with derived_from(func.span):

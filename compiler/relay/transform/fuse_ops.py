@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -14,7 +16,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_config_option, register_named_pass
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
@@ -75,7 +77,7 @@ class _Kernel:
     params: list[Var] = field(default_factory=list)
     args: list[Any] = field(default_factory=list)
 
-    def parts(self, expr: Any) -> tuple[Any, ...]:
+    def parts(self, expr: GraphExpr) -> tuple[Any, ...]:
         """Return what a member is computed from."""
         if expr not in self.members:
             return ()
@@ -95,7 +97,7 @@ class _Fuser(GraphMutator):
             groups.root(i) for i, n in enumerate(graph.nodes) if isinstance(n, Call) and isinstance(n.op, RelayOp)
         }
 
-    def rewrite(self, expr: Any) -> Any:
+    def rewrite(self, expr: GraphExpr) -> Any:
         index = self._graph.index
         for part in post_order(expr, outside_kernels):
             at = index.get(part)
@@ -106,27 +108,29 @@ class _Fuser(GraphMutator):
                 self.visit(part)
         return self.memo_map[expr]
 
-    def _belongs(self, expr: Any, group: int) -> bool:
+    def _belongs(self, expr: GraphExpr, group: int) -> bool:
         """Return whether an expression is computed inside; an element of an outside tuple is passed as it is."""
         kernel = self._kernels.get(group)
         return not isinstance(expr, TupleGetItem) or (kernel is not None and expr.tuple_value in kernel.members)
 
-    def _add(self, expr: Any, group: int) -> None:
+    def _add(self, expr: GraphExpr, group: int) -> None:
         kernel = self._kernels.setdefault(group, _Kernel())
         kernel.members[expr] = None
         if expr is self._graph.nodes[group]:
             self.memo_map[expr] = self._finish(expr, kernel)
 
-    def _inside(self, expr: Any, inside: dict[Any, Any]) -> Any:
+    def _inside(self, expr: RelayExpr, inside: Mapping[GraphExpr, RelayExpr]) -> RelayExpr:
+        new: RelayExpr
         if isinstance(expr, Call):
-            new: Any = rebuild(expr, args=tuple([inside[a] for a in expr.args]))
+            new = rebuild(expr, args=tuple([inside[a] for a in expr.args]))
         elif isinstance(expr, Tuple):
             new = Tuple(tuple([inside[f] for f in expr.fields]))
         else:
+            assert isinstance(expr, TupleGetItem)
             new = TupleGetItem(inside[expr.tuple_value], expr.index)
         return typed(new, expr.checked_type_)
 
-    def _from_outside(self, operand: Any, kernel: _Kernel) -> Any:
+    def _from_outside(self, operand: GraphExpr, kernel: _Kernel) -> Any:
         if isinstance(operand, Constant) and (self._link_params or not operand.data.shape):
             return operand
         param = Var(f"p{len(kernel.args)}", type_of(operand))
@@ -134,7 +138,7 @@ class _Fuser(GraphMutator):
         kernel.args.append(self.visit(operand))
         return param
 
-    def _finish(self, root: Any, kernel: _Kernel) -> Call:
+    def _finish(self, root: GraphExpr, kernel: _Kernel) -> Call:
         for expr in post_order(root, kernel.parts):
             with derived_from(expr.span):
                 own = expr in kernel.members

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.analysis.post_dominators import PostDominators, Use
-from compiler.relay.expr import Call, Tuple, TupleGetItem
+from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.operator import OpPattern, RelayOp
 from compiler.relay.transform.rewriter import is_primitive, outside_kernels, type_of
 from compiler.relay.ty import AnyDim, TensorType, TupleType, tensor_types
@@ -32,7 +33,7 @@ class FusionGraph:
     index: dict[Any, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(func: Any) -> FusionGraph:
+    def of(func: RelayExpr) -> FusionGraph:
         """Return the graph of a function; what cannot be fused uses its operands from outside."""
         graph = FusionGraph()
         for part in post_order(func, outside_kernels):
@@ -49,7 +50,7 @@ class FusionGraph:
         return graph
 
 
-def _pattern(expr: Any) -> OpPattern | None:
+def _pattern(expr: GraphExpr) -> OpPattern | None:
     """Return how an expression may be fused; None if it is nothing that stands in a kernel."""
     if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
         return OpPattern.OPAQUE if expr.op.stateful or _data_dependent(expr) else expr.op.pattern
@@ -58,7 +59,7 @@ def _pattern(expr: Any) -> OpPattern | None:
     return OpPattern.INJECTIVE if isinstance(expr, TupleGetItem) else None
 
 
-def _use(user: Any, operand: Any, at: int, pattern: OpPattern | None) -> Use:
+def _use(user: GraphExpr, operand: GraphExpr, at: int, pattern: OpPattern | None) -> Use:
     of_tensor = isinstance(type_of(operand), TensorType)
     if isinstance(user, Call) and isinstance(user.op, RelayOp):
         if pattern is OpPattern.BROADCAST and type_of(operand) == type_of(user):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import expected
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
-from compiler.relay.expr import Function
+from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.inference import infer_expr
 from compiler.relay.transform.first_order_gradient import first_order
 from compiler.relay.transform.higher_order_gradient import higher_order
@@ -15,7 +13,7 @@ from compiler.relay.transform.higher_order_gradient import higher_order
 _MODES = {"first_order": first_order, "higher_order": higher_order}
 
 
-def gradient(expr: Any, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
+def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
     """Return the function that computes what a function computes, and the gradients of that.
 
     Parameters

@@ -7,9 +7,10 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Tuple, TupleGetItem, as_expr
+from compiler.relay.expr import Call, Expr, GraphExpr, Tuple, TupleGetItem, as_expr
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType, tensor_types
@@ -21,17 +22,17 @@ def apply(name: str, *args: Any) -> Any:
     return operator(*args)
 
 
-def ones(expr: Any) -> Any:
+def ones(expr: RelayExpr) -> Any:
     """Return ones in the shape of an expression, a tuple of them for a tuple."""
     return map_tensors(infer_expr(expr), expr, lambda tensor: apply("ones_like", tensor))
 
 
-def zeros(expr: Any) -> Any:
+def zeros(expr: RelayExpr) -> Any:
     """Return zeros in the shape of an expression, a tuple of them for a tuple."""
     return map_tensors(infer_expr(expr), expr, lambda tensor: apply("zeros_like", tensor))
 
 
-def map_tensors(t: Type, expr: Any, change: Callable[[Any], Any]) -> Any:
+def map_tensors(t: Type, expr: RelayExpr, change: Callable[[Any], Any]) -> Any:
     """Return a value of the type ``t`` with every tensor in it changed."""
     if isinstance(t, TupleType):
         fields = expr.fields if isinstance(expr, Tuple) else [TupleGetItem(expr, i) for i in range(len(t.fields))]
@@ -41,7 +42,7 @@ def map_tensors(t: Type, expr: Any, change: Callable[[Any], Any]) -> Any:
     return change(expr)
 
 
-def operator_gradient(call: Call, grad: Any) -> Sequence[Any]:
+def operator_gradient(call: Call, grad: Expr) -> Sequence[Any]:
     """Return what a call adds to the gradient of each of its arguments; None where that is nothing.
 
     Raises
@@ -60,5 +61,5 @@ def operator_gradient(call: Call, grad: Any) -> Sequence[Any]:
     return [g if _differentiable(arg) else None for arg, g in zip(call.args, grads, strict=True)]
 
 
-def _differentiable(expr: Any) -> bool:
+def _differentiable(expr: GraphExpr) -> bool:
     return any(dt.is_float(t.dtype) for t in tensor_types([infer_expr(expr)]))

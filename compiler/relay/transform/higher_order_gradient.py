@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
@@ -21,6 +22,7 @@ from compiler.relay.expr import (
     Call,
     Constant,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -78,14 +80,14 @@ class _Lets:
     def __init__(self) -> None:
         self._bindings: list[tuple[Var, Any]] = []
 
-    def add(self, value: Any, var: Var | None = None) -> Var:
+    def add(self, value: RelayExpr, var: Var | None = None) -> Var:
         if isinstance(value, Var) and var is None:
             return value
         var = Var("x") if var is None else var
         self._bindings.append((var, value))
         return var
 
-    def around(self, body: Any) -> Any:
+    def around(self, body: RelayExpr) -> Any:
         for var, value in reversed(self._bindings):
             body = Let(var, value, body)
         return body
@@ -121,7 +123,7 @@ class _Block:
         self._pairs = pairs
         self._lets = lets
 
-    def expr(self, e: Any) -> Any:
+    def expr(self, e: GraphExpr) -> Any:
         while isinstance(e, Let):
             self._let(e)
             e = e.body
@@ -132,11 +134,11 @@ class _Block:
         with derived_from(let.value.span):
             self._lets.add(self._value(let.value), pair)
 
-    def _inside(self, e: Any) -> Any:
+    def _inside(self, e: GraphExpr) -> Any:
         lets = _Lets()
         return lets.around(_Block(self._program, self._backward, self._pairs, lets).expr(e))
 
-    def _value(self, e: Any) -> Any:
+    def _value(self, e: GraphExpr) -> Any:
         match e:
             case Var():
                 return self._pairs[e]
@@ -198,7 +200,7 @@ class _Block:
                     f"gradient: {made.name_hint} holds a tensor; its type must be generic to hold gradients as well"
                 )
 
-    def _function_value(self, callee: Any) -> Function:
+    def _function_value(self, callee: GlobalVar | Constructor) -> Function:
         t = callee.checked_type
         params = tuple(Var("x", pair_type(a)) for a in t.arg_types)
         return Function(params, self._apply(callee, params), pair_type(t.ret_type), t.type_params)
@@ -208,7 +210,7 @@ class _Block:
             return self._operator(call)
         return self._apply(call.op, tuple(self._value(arg) for arg in call.args))
 
-    def _apply(self, callee: Any, args: tuple[Any, ...]) -> Call:
+    def _apply(self, callee: GraphExpr, args: tuple[Any, ...]) -> Call:
         if isinstance(callee, GlobalVar):
             return Call(self._program.companion(callee), (self._backward, *args))
         if isinstance(callee, Constructor):
@@ -238,15 +240,15 @@ class _Block:
         add(RefWrite(self._backward, Function((), back.around(Call(rest, ())), _NOTHING)))
         return pair
 
-    def _forward(self, t: Type, pair: Any) -> Any:
+    def _forward(self, t: Type, pair: RelayExpr) -> Any:
         """Return the value in a pair, by a name of known type."""
         return _map_pairs(t, pair, lambda p, t: self._lets.add(TupleGetItem(p, 0), Var("v", t)))
 
-    def _cells_read(self, back: _Lets, t: Type, pair: Any) -> Any:
+    def _cells_read(self, back: _Lets, t: Type, pair: RelayExpr) -> Any:
         return _map_pairs(t, pair, lambda p, t: back.add(_read(p, t), Var("g", t)))
 
 
-def _accumulate(back: _Lets, t: Type, pair: Any, grad: Any) -> None:
+def _accumulate(back: _Lets, t: Type, pair: RelayExpr, grad: RelayExpr) -> None:
     if isinstance(t, TupleType):
         grad = grad if isinstance(grad, Tuple) else back.add(grad)
         for i, field in enumerate(t.fields):
@@ -257,16 +259,16 @@ def _accumulate(back: _Lets, t: Type, pair: Any, grad: Any) -> None:
     back.add(RefWrite(cell, apply("add", RefRead(cell), grad)))
 
 
-def _start(lets: _Lets, t: Type, pair: Any, grad: Any) -> None:
-    """Write a gradient into the cells of a value."""
-    if isinstance(t, TupleType):
+def _start(lets: _Lets, t: Type, pair: RelayExpr, grad: RelayExpr) -> None:
+    """Write a gradient, of which tuples are spelt out, into the cells of a value."""
+    if isinstance(t, TupleType) and isinstance(grad, Tuple):
         for i, field in enumerate(t.fields):
             _start(lets, field, TupleGetItem(pair, i), grad.fields[i])
     else:
         lets.add(RefWrite(TupleGetItem(pair, 1), grad))
 
 
-def _read(pair: Any, t: Type) -> Any:
+def _read(pair: RelayExpr, t: Type) -> Any:
     """Return the gradient that is in the cell of a pair."""
     return RefRead(TupleGetItem(pair, 1))
 
@@ -276,12 +278,12 @@ def pair_type(t: Type) -> Type:
     return TupleType((t, RefType(t))) if isinstance(t, TensorType) else map_parts(t, pair_type)
 
 
-def _with_cells(value: Any, t: Type) -> Any:
+def _with_cells(value: RelayExpr, t: Type) -> Any:
     """Return a value with a cell for the gradient of every tensor."""
     return map_tensors(t, value, lambda tensor: Tuple((tensor, RefCreate(zeros(tensor)))))
 
 
-def _map_pairs(t: Type, pair: Any, change: Callable[[Any, Type], Any]) -> Any:
+def _map_pairs(t: Type, pair: RelayExpr, change: Callable[[Any, Type], Any]) -> Any:
     """Return what has the structure of ``t``, made of the pairs of its tensors."""
     if isinstance(t, TupleType):
         return Tuple(tuple(_map_pairs(f, TupleGetItem(pair, i), change) for i, f in enumerate(t.fields)))
@@ -291,6 +293,6 @@ def _map_pairs(t: Type, pair: Any, change: Callable[[Any, Type], Any]) -> Any:
 
 
 class _Replace(ExprMutator):
-    def __init__(self, old: Any, new: Any) -> None:
+    def __init__(self, old: GraphExpr, new: RelayExpr) -> None:
         super().__init__()
         self.memo_map[old] = new

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
 from compiler.ir.types import Type
+from compiler.relay.expr import GraphExpr
 from compiler.relay.inference import infer_expr, infer_module
 
 
@@ -32,7 +31,7 @@ class InferType(Pass):
         return infer_module(mod)
 
 
-def InferTypeLocal(expr: Any) -> Type:
+def InferTypeLocal(expr: GraphExpr) -> Type:
     """Return the type of one expression, taking over the types that its parts have already."""
     return infer_expr(expr)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
@@ -80,7 +81,7 @@ def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
     return body
 
 
-def _used(func: Any) -> list[GlobalVar]:
+def _used(func: RelayExpr) -> list[GlobalVar]:
     return [part for part in post_order(func) if isinstance(part, GlobalVar)]
 
 

@@ -15,7 +15,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Tuple
+from compiler.relay.expr import Call, GraphExpr, Tuple
 from compiler.relay.operator import OpPattern, operator_of
 from compiler.relay.transform.rewriter import GraphMutator, call_op, op_name, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType
@@ -54,7 +54,7 @@ class LayoutRewriter(GraphMutator):
         self._placed: dict[Any, Placed] = {}
         self._forms: dict[tuple[Any, str], Any] = {}
 
-    def rewrite(self, expr: Any) -> Any:
+    def rewrite(self, expr: GraphExpr) -> Any:
         for part in post_order(expr, outside_kernels):
             with derived_from(part.span):
                 placed = self._place(part)
@@ -64,7 +64,7 @@ class LayoutRewriter(GraphMutator):
                 self._placed[part] = placed
         return self.visit(expr)
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         """Return an expression in its base layout."""
         placed = self._placed.get(expr)
         if placed is None or expr in self.memo_map:
@@ -73,10 +73,9 @@ class LayoutRewriter(GraphMutator):
             plain = self.memo_map[expr] = _transformed(placed.expr, placed.now, placed.base)
         return plain
 
-    def _place(self, expr: Any) -> Placed | None:
+    def _place(self, expr: GraphExpr) -> Placed | None:
         """Return the value of a call that is not in its base layout; None for everything else."""
-        op = relay_op(expr)
-        if op is None or not isinstance(type_of(expr), TensorType):
+        if not isinstance(expr, Call) or relay_op(expr) is None or not isinstance(type_of(expr), TensorType):
             return None
         operands = _flat_operands(expr)
         wish = self._wish(expr, operands)
@@ -110,7 +109,7 @@ class LayoutRewriter(GraphMutator):
         made = rebuild(altered or call, attrs=after[2])
         return _Wish(made, before[0], after[0], before[1][0], after[1][0])
 
-    def _form(self, operand: Any, base: str, now: str, rank: int) -> Any:
+    def _form(self, operand: GraphExpr, base: str, now: str, rank: int) -> Any:
         """Return an operand in a layout."""
         placed = self._placed.get(operand)
         if not now or (placed is None and now == base):
@@ -126,7 +125,7 @@ class LayoutRewriter(GraphMutator):
         return self._forms[operand, now]
 
 
-def _transformed(expr: Any, source: str, target: str) -> Any:
+def _transformed(expr: GraphExpr, source: str, target: str) -> Any:
     """Return a value in another layout.
 
     Raises

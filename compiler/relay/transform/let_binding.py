@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
@@ -13,6 +14,7 @@ from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operan
 from compiler.relay.expr import (
     Call,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -37,7 +39,7 @@ class LetBinding:
     def __init__(self, must_name: Callable[[Any, Scopes], bool]) -> None:
         self._must_name = must_name
 
-    def apply(self, expr: Any) -> Any:
+    def apply(self, expr: GraphExpr) -> Any:
         """Return the expression with names; the same object where nothing changed."""
         self._scopes = Scopes(expr)
         self._bindings: dict[Scope, list[tuple[Var, Any]]] = {}
@@ -54,7 +56,7 @@ class LetBinding:
             self._new[part] = self._replacement(part)
         return self._block(self._scopes.root, self._new[expr])
 
-    def _replacement(self, part: Any) -> Any:
+    def _replacement(self, part: GraphExpr) -> Any:
         """Return what users of a part use instead of it."""
         if isinstance(part, Let):
             return self._new[part.body]
@@ -75,14 +77,14 @@ class LetBinding:
         self._bindings.setdefault(self._scopes.of[part], []).append((name, value))
         return name
 
-    def _alias(self, part: Any) -> Any:
+    def _alias(self, part: GraphExpr) -> Any:
         """Return what another name for something stands for."""
-        let = self._lets.get(part)
+        let = self._lets.get(part) if isinstance(part, Var) else None
         if let is None or self._names.get(_result(let.value)) is part or let.value not in self._new:
             return part
         return self._new[let.value]
 
-    def _block(self, scope: Scope, result: Any) -> Any:
+    def _block(self, scope: Scope, result: RelayExpr) -> Any:
         for var, value in reversed(self._bindings.get(scope, ())):
             old = self._lets.get(var)
             if old is not None and old.value is value and old.body is result:
@@ -93,14 +95,14 @@ class LetBinding:
         return result
 
 
-def _result(expr: Any) -> Any:
+def _result(expr: GraphExpr) -> Any:
     """Return what a chain of lets ends in."""
     while isinstance(expr, Let):
         expr = expr.body
     return expr
 
 
-def with_operands(expr: Any, new: Sequence[Any]) -> Any:
+def with_operands(expr: GraphExpr, new: Sequence[Any]) -> Any:
     """Return an expression made of other operands, in the order of ``scoped_operands``."""
     old = scoped_operands(expr)
     if not old or all(a is b for a, b in zip(old, new, strict=True)):
@@ -108,14 +110,14 @@ def with_operands(expr: Any, new: Sequence[Any]) -> Any:
     return replaced(expr, _rebuilt(expr, new))
 
 
-def replaced(before: Any, after: Any) -> Any:
+def replaced(before: GraphExpr, after: GraphExpr) -> Any:
     """Report a rewrite, as mutators do, and return what came of it."""
     if after is not before:
         report_rewrite(before, after)
     return after
 
 
-def _rebuilt(expr: Any, new: Sequence[Any]) -> Any:
+def _rebuilt(expr: GraphExpr, new: Sequence[Any]) -> Any:
     match expr:
         case Call():
             op, args = (expr.op, new) if len(new) == len(expr.args) else (new[0], new[1:])

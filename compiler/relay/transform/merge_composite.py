@@ -11,7 +11,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.relay.analysis import post_order
 from compiler.relay.dataflow_pattern import DFPattern
-from compiler.relay.expr import Function
+from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 
 Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
@@ -61,9 +61,9 @@ def _inside_composites(func: Function) -> set[Any]:
     return {part for composite in made for part in post_order(composite.body)}
 
 
-def _wanted(check: Callable[[Any], bool], taken: set[Any], expr: Any) -> bool:
+def _wanted(check: Callable[[Any], bool], taken: set[Any], expr: GraphExpr) -> bool:
     return expr not in taken and bool(check(expr))
 
 
-def _always(expr: Any) -> bool:
+def _always(expr: GraphExpr) -> bool:
     return True

@@ -27,6 +27,7 @@ from compiler.relay.expr import (
     Call,
     Constant,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -114,7 +115,7 @@ class _Evaluator:
 
     # --- expressions --------------------------------------------------------------------------------------------------
 
-    def _value(self, e: Any, scope: Environment, block: Block) -> Value:
+    def _value(self, e: GraphExpr, scope: Environment, block: Block) -> Value:
         while isinstance(e, Let):
             if isinstance(e.value, Function) and not is_kernel(e.value):
                 scope[e.var] = self._closure(e.value, scope, block, e.var)
@@ -123,7 +124,7 @@ class _Evaluator:
             e = e.body
         return self._step(e, scope, block, "x")
 
-    def _step(self, e: Any, scope: Environment, block: Block, name: str) -> Value:
+    def _step(self, e: GraphExpr, scope: Environment, block: Block, name: str) -> Value:
         with derived_from(e.span):
             match e:
                 case Var():
@@ -199,7 +200,7 @@ class _Evaluator:
             func.running.pop()
             self._depth -= 1
 
-    def _reference(self, e: Any, scope: Environment, block: Block, name: str) -> Value:
+    def _reference(self, e: RefCreate | RefRead | RefWrite, scope: Environment, block: Block, name: str) -> Value:
         if isinstance(e, RefCreate):
             value, cell = self._step(e.value, scope, block, "x"), KnownCell()
             self._cells[cell] = value
@@ -323,7 +324,7 @@ def _constant(value: Value) -> Any:
     return None if any(f is None for f in fields) else Tuple(fields)
 
 
-def _known(e: Any, block: Block) -> Value | None:
+def _known(e: GraphExpr, block: Block) -> Value | None:
     """Return the value of a constant, or of a tuple of constants."""
     if isinstance(e, Constant):
         return Value(KnownTensor(e), e)

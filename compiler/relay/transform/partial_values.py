@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
+from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.adt import Constructor
-from compiler.relay.expr import Constant, Let, Var
+from compiler.relay.expr import Constant, GraphExpr, Let, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +71,18 @@ class Value:
 
     __slots__ = ("_code", "known")
 
-    def __init__(self, known: Known | None, code: Any) -> None:
+    def __init__(self, known: Known | None, code: GraphExpr | Callable[[], GraphExpr]) -> None:
         self.known = known
         self._code = code
 
     @property
     def code(self) -> Any:
         """The atom that stands for the value."""
-        if callable(self._code) and not hasattr(self._code, "span"):
+        if not isinstance(self._code, (RelayExpr, Op)):
             self._code = self._code()
         return self._code
 
-    def stands_for(self, code: Any) -> None:
+    def stands_for(self, code: RelayExpr) -> None:
         """Let the value have an atom before it is defined, as a function that calls itself needs."""
         self._code = code
 
@@ -91,18 +93,18 @@ class Block:
     def __init__(self) -> None:
         self._bindings: list[tuple[Var, Any]] = []
 
-    def emit(self, expr: Any, name: str = "x") -> Var:
+    def emit(self, expr: GraphExpr, name: str = "x") -> Var:
         """Write the definition of a variable and return it."""
         with derived_from(expr.span):
             var = Var(name)
         self.define(var, expr)
         return var
 
-    def define(self, var: Var, expr: Any) -> None:
+    def define(self, var: Var, expr: GraphExpr) -> None:
         """Write the definition of this variable."""
         self._bindings.append((var, expr))
 
-    def around(self, body: Any) -> Any:
+    def around(self, body: RelayExpr) -> Any:
         """Return the block with this result."""
         for var, value in reversed(self._bindings):
             with derived_from(value.span):

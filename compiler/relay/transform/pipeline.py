@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, register_config_option
+from compiler.relay.expr import Call
 from compiler.relay.transform.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
@@ -20,6 +21,7 @@ from compiler.relay.transform.fold_constant import FoldConstant
 from compiler.relay.transform.fold_scale_axis import FoldScaleAxis
 from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.rewriter import op_name
 from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
 from compiler.target.target import Target
@@ -83,6 +85,6 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
     return mod
 
 
-def _is_narrow_cast(expr: Any) -> bool:
+def _is_narrow_cast(call: Call) -> bool:
     """Return whether a call is a cast to 32-bit integers: shared by several kernels it would be stored wide."""
-    return bool(expr.op.name == "cast" and expr.attrs.dtype == "int32")
+    return op_name(call) == "cast" and call.attrs.dtype == "int32"

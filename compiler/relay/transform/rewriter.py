@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, PassInfo
@@ -19,13 +20,15 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import Dim, TensorType
 
+E = TypeVar("E", bound=RelayExpr)
 
-def is_primitive(expr: Any) -> bool:
+
+def is_primitive(expr: GraphExpr) -> bool:
     """Return whether an expression is a function that becomes one kernel."""
     return isinstance(expr, Function) and bool(expr.attrs.get("Primitive"))
 
 
-def outside_kernels(expr: Any) -> tuple[Any, ...]:
+def outside_kernels(expr: GraphExpr) -> tuple[Any, ...]:
     """Return what an expression is made of, for walks that leave kernels alone."""
     return () if is_primitive(expr) else operands(expr)
 
@@ -37,13 +40,13 @@ class GraphMutator(ExprMutator):
     rewritten has the type of what it replaces.
     """
 
-    def rewrite(self, expr: Any) -> Any:
+    def rewrite(self, expr: GraphExpr) -> Any:
         """Return the rewritten expression."""
         for part in post_order(expr, outside_kernels):
             self.visit(part)
         return self.memo_map[expr]
 
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         known = expr in self.memo_map
         result = super().visit(expr)
         if not known and result is not expr and result.checked_type_ is None:
@@ -63,7 +66,7 @@ def mutator_pass(make: Callable[[], GraphMutator], opt_level: int, name: str, *r
     return FunctionPass(transform, PassInfo(opt_level, name, required))
 
 
-def op_name(expr: Any) -> str:
+def op_name(expr: GraphExpr) -> str:
     """Return the name of the operator that an expression calls; empty if it is none."""
     return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else ""
 
@@ -80,50 +83,49 @@ def call_op(name: str, *args: Any, **attrs: Any) -> Call:
     return call
 
 
-def along_axis(vector: Any, axis: int, rank: int) -> Any:
+def along_axis(vector: RelayExpr, axis: int, rank: int) -> Any:
     """Return a vector with axes of extent 1 behind it, so that it broadcasts along an axis of a tensor."""
     behind = rank - 1 - axis % rank
     return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
 
 
-def relay_op(expr: Any) -> RelayOp | None:
+def relay_op(expr: GraphExpr) -> RelayOp | None:
     """Return the operator that an expression calls, or None."""
     return expr.op if isinstance(expr, Call) and isinstance(expr.op, RelayOp) else None
 
 
-def typed(expr: Any, t: Type | None) -> Any:
+def typed(expr: E, t: Type | None) -> E:
     """Fill in the type of an expression that is new and return the expression."""
-    expr.checked_type_ = t
+    set_checked_type(expr, t)
     return expr
 
 
-def type_of(expr: Any) -> Type:
+def type_of(expr: GraphExpr) -> Type:
     """Return the type of an expression, inferred if it is new."""
     found: Type | None = expr.checked_type_
     if found is None:
-        op = relay_op(expr)
-        types = () if op is None else tuple([type_of(arg) for arg in expr.args])
-        if op is None or op.relation is None:
+        op = expr.op if isinstance(expr, Call) else None
+        if not isinstance(expr, Call) or not isinstance(op, RelayOp) or op.relation is None:
             return infer_expr(expr)
         # What inference would do, without its preparations for what is not known yet.
-        found = op.relation(types, expr.attrs)
-        typed(expr, found)
+        found = op.relation(tuple([type_of(arg) for arg in expr.args]), expr.attrs)
+        set_checked_type(expr, found)
     return found
 
 
-def tensor_type(expr: Any) -> TensorType | None:
+def tensor_type(expr: GraphExpr) -> TensorType | None:
     """Return the type of an expression if it is a tensor."""
     found = type_of(expr)
     return found if isinstance(found, TensorType) else None
 
 
-def dims_of(expr: Any) -> tuple[Dim, ...] | None:
+def dims_of(expr: GraphExpr) -> tuple[Dim, ...] | None:
     """Return the shape of an expression that is a tensor."""
     found = tensor_type(expr)
     return None if found is None else found.dims
 
 
-def scalar_value(expr: Any) -> Any:
+def scalar_value(expr: GraphExpr) -> Any:
     """Return the one value that all elements of a constant have, as a NumPy scalar; None if there is none."""
     if not isinstance(expr, Constant) or expr.value.size == 0 or expr.value.size > 4096:
         return None
@@ -137,7 +139,7 @@ def const_like(value: float, dtype: str) -> Constant:
     return const(np.asarray(value, dtype))
 
 
-def users_of(expr: Any) -> dict[Any, int]:
+def users_of(expr: GraphExpr) -> dict[Any, int]:
     """Return how often each part of an expression is used; the expression itself counts as used once."""
     count: dict[Any, int] = {expr: 1}
     for part in post_order(expr, outside_kernels):

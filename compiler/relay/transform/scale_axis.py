@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.relay.expr import Call, Constant, Var
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, Constant, GraphExpr, Var
 from compiler.relay.operator import OpPattern
 from compiler.relay.transform.rewriter import (
     along_axis,
+    call_of,
     call_op,
     dims_of,
     op_name,
@@ -44,14 +46,14 @@ class Weights:
     weight_axis: int
     weight_rank: int
 
-    def scaled(self, weight: Any, scales: Sequence[Any]) -> Any:
+    def scaled(self, weight: RelayExpr, scales: Sequence[Any]) -> Any:
         """Return the weights with vectors (or scalars) multiplied in."""
         for scale in scales:
             weight = call_op("multiply", weight, along(scale, self.weight_axis, self.weight_rank))
         return weight
 
 
-def scale_axis(scale: Any, value: Any) -> int | None:
+def scale_axis(scale: RelayExpr, value: RelayExpr) -> int | None:
     """Return along which axis of ``value`` the factors of ``scale`` differ; None if it is no scale of one axis."""
     factors, dims = dims_of(scale), dims_of(value)
     if factors is None or dims is None or len(factors) > len(dims):
@@ -70,23 +72,24 @@ def _is_int(extent: Dim, value: int) -> bool:
     return isinstance(extent, int) and extent == value
 
 
-def as_vector(scale: Any, factors: tuple[Dim, ...]) -> Any:
+def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
     """Return a scale of shape ``factors`` as a vector; as a scalar if it is one number."""
     wide = tuple(d for d in factors if not _is_int(d, 1))
     if len(factors) == len(wide):
         return scale
-    inner = tensor_type(scale.args[0]) if op_name(scale) == "expand_dims" else None
-    if inner is not None and inner == TensorType(wide, inner.dtype):
-        return scale.args[0]
+    expanded = call_of(scale, "expand_dims")
+    inner = None if expanded is None else tensor_type(expanded.args[0])
+    if expanded is not None and inner is not None and inner == TensorType(wide, inner.dtype):
+        return expanded.args[0]
     return call_op("reshape", scale, newshape=wide)
 
 
-def along(vector: Any, axis: int, rank: int) -> Any:
+def along(vector: RelayExpr, axis: int, rank: int) -> Any:
     """Return a scale that broadcasts along an axis of a tensor."""
     return vector if dims_of(vector) == () else along_axis(vector, axis, rank)
 
 
-def is_positive(scale: Any) -> bool:
+def is_positive(scale: RelayExpr) -> bool:
     """Return whether all factors are known to be positive."""
     return isinstance(scale, Constant) and bool((scale.value > 0).all())
 
@@ -102,15 +105,15 @@ class Light:
     def __init__(self) -> None:
         self._known: dict[Any, bool] = {}
 
-    def add(self, expr: Any) -> None:
+    def add(self, expr: GraphExpr) -> None:
         """Take up an expression whose operands have been taken up."""
         op = relay_op(expr)
         simple = op is not None and op.pattern <= OpPattern.INJECTIVE and not op.stateful
-        parts = expr.args if simple else ()
+        parts = expr.args if simple and isinstance(expr, Call) else ()
         leaf = isinstance(expr, (Constant, Var))
         self._known[expr] = leaf or (simple and all(self._known.get(p, False) for p in parts))
 
-    def __contains__(self, expr: Any) -> bool:
+    def __contains__(self, expr: GraphExpr) -> bool:
         return self._known.get(expr, False)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.transform import register_named_pass
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, op_name, type_of
 from compiler.relay.transform.simplify_rules import RULES, Rule
@@ -49,9 +49,9 @@ class _Simplifier(GraphMutator):
             new = simpler
         raise AssertionError(f"SimplifyExpr: the rules for {op_name(new)} never end")
 
-    def _once(self, expr: Any) -> Any:
+    def _once(self, expr: GraphExpr) -> Any:
         rules = self._rules.get(op_name(expr))
-        if rules is None:
+        if rules is None or not isinstance(expr, Call):
             return None
         type_of(expr)
         for rule in rules:

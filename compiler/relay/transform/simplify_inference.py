@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, Tuple
 from compiler.relay.transform.function_pass import FunctionPass
@@ -38,7 +39,7 @@ class _Simplifier(GraphMutator):
         return new if rule is None else rule(new, call.args[0])
 
 
-def _batch_norm(call: Call, data_before: Any) -> Any:
+def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
     data, gamma, beta, mean, variance = call.args
     attrs, found = call.attrs, tensor_type(data_before)
     assert found is not None
@@ -53,24 +54,24 @@ def _batch_norm(call: Call, data_before: Any) -> Any:
     return Tuple((call_op("add", scaled, along_axis(shift, axis, rank)), mean, variance))
 
 
-def _layer_norm(call: Call, data_before: Any) -> Any:
+def _layer_norm(call: Call, data_before: RelayExpr) -> Any:
     return _by_own_statistics(call, call.args[0], data_before, (call.attrs.axis,))
 
 
-def _instance_norm(call: Call, data_before: Any) -> Any:
+def _instance_norm(call: Call, data_before: RelayExpr) -> Any:
     dims = dims_of(data_before)
     assert dims is not None
     axis = call.attrs.axis % len(dims)
     return _by_own_statistics(call, call.args[0], data_before, tuple(d for d in range(1, len(dims)) if d != axis))
 
 
-def _by_own_statistics(call: Call, data: Any, data_before: Any, axes: Sequence[int]) -> Any:
+def _by_own_statistics(call: Call, data: RelayExpr, data_before: RelayExpr, axes: Sequence[int]) -> Any:
     found = tensor_type(data_before)
     assert found is not None
     return _affine(call, _normalized(data, axes, call.attrs.epsilon, found.dtype), len(found.dims))
 
 
-def _group_norm(call: Call, data_before: Any) -> Any:
+def _group_norm(call: Call, data_before: RelayExpr) -> Any:
     """Split the channels into (groups, channels of one), normalise, and join them again."""
     found = tensor_type(data_before)
     assert found is not None
@@ -85,7 +86,7 @@ def _group_norm(call: Call, data_before: Any) -> Any:
     return _affine(call, joined, len(dims))
 
 
-def _l2_normalize(call: Call, data_before: Any) -> Any:
+def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
     data, found = call.args[0], tensor_type(data_before)
     assert found is not None
     squares = call_op("sum", call_op("multiply", data, data), axis=call.attrs.axis, keepdims=True)
@@ -93,7 +94,7 @@ def _l2_normalize(call: Call, data_before: Any) -> Any:
     return call_op("divide", data, norm)
 
 
-def _dropout(call: Call, data_before: Any) -> Any:
+def _dropout(call: Call, data_before: RelayExpr) -> Any:
     return Tuple((call.args[0], call_op("ones_like", call.args[0])))
 
 
@@ -108,7 +109,7 @@ _RULES: dict[str, Callable[[Call, Any], Any]] = {
 """By operator: ``rule(call, data before rewriting)`` returns what replaces a call whose operands are rewritten."""
 
 
-def _normalized(data: Any, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
+def _normalized(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
     """Return ``(data - mean) / sqrt(variance + epsilon)`` over some axes."""
     mean = call_op("mean", data, axis=tuple(axes), keepdims=True)
     centred = call_op("subtract", data, mean)
@@ -116,12 +117,12 @@ def _normalized(data: Any, axes: Sequence[int], epsilon: float, dtype: str) -> A
     return call_op("multiply", centred, _inverse_deviation(variance, epsilon, dtype))
 
 
-def _inverse_deviation(variance: Any, epsilon: float, dtype: str) -> Any:
+def _inverse_deviation(variance: RelayExpr, epsilon: float, dtype: str) -> Any:
     deviation = call_op("sqrt", call_op("add", variance, const_like(epsilon, dtype)))
     return call_op("divide", const_like(1.0, dtype), deviation)
 
 
-def _affine(call: Call, value: Any, rank: int) -> Any:
+def _affine(call: Call, value: RelayExpr, rank: int) -> Any:
     """Return a value times gamma plus beta, as far as the call wants them."""
     _, gamma, beta = call.args
     axis = call.attrs.axis % rank

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.relay.expr import Call, Constant, const
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, Constant, GraphExpr, const
 from compiler.relay.transform.rewriter import call_of, call_op, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
@@ -43,12 +44,12 @@ def _inner(call: Call, name: str) -> Any:
     return inner if op_name(inner) == name else None
 
 
-def _static(expr: Any) -> TensorType | None:
+def _static(expr: GraphExpr) -> TensorType | None:
     found = tensor_type(expr)
     return found if found is not None and found.is_static else None
 
 
-def _same_type(call: Call, replacement: Any) -> Any:
+def _same_type(call: Call, replacement: RelayExpr) -> Any:
     """Return the replacement if it has the type of the call."""
     return replacement if type_of(replacement) == type_of(call) else None
 

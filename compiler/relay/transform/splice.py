@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.relay.analysis import bottom_up
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.transform.inline import inlined
 
 
-def splice_calls(expr: Any) -> Any:
+def splice_calls(expr: GraphExpr) -> Any:
     """Return an expression in which no function is called where it is written down."""
     return bottom_up(_Splice(), expr)
 
 
 class _Splice(ExprMutator):
-    def visit(self, expr: Any) -> Any:
+    def visit(self, expr: GraphExpr) -> Any:
         result = super().visit(expr)
         self.memo_map[result] = result  # it may be a part of what is spliced around it
         return result

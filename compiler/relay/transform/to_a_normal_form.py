@@ -7,7 +7,7 @@ from typing import Any
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
-from compiler.relay.expr import Function
+from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import LetBinding
 
@@ -33,7 +33,7 @@ def to_a_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Functio
     return rebuild(func, body=body)
 
 
-def ToANormalFormExpr(expr: Any) -> Any:
+def ToANormalFormExpr(expr: GraphExpr) -> Any:
     """Return an expression in A-normal form."""
     return LetBinding(lambda part, scopes: True).apply(expr)
 

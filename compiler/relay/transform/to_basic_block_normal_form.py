@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import Effects
 from compiler.relay.analysis.scopes import Scopes
-from compiler.relay.expr import Function
+from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import LetBinding
 
@@ -31,7 +29,7 @@ def to_basic_block_normal_form(func: Function, mod: IRModule, ctx: PassContext) 
     """Return a function whose body is in basic block normal form."""
     effects = Effects(func, mod)
 
-    def must_name(part: Any, scopes: Scopes) -> bool:
+    def must_name(part: GraphExpr, scopes: Scopes) -> bool:
         return part in scopes.shared or effects.of(part)
 
     body = LetBinding(must_name).apply(func.body)

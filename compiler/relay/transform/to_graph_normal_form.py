@@ -10,7 +10,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import Effects, free_vars
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Function, Let
+from compiler.relay.expr import Function, GraphExpr, Let
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import with_operands
 
@@ -34,7 +34,7 @@ def to_graph_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Fun
     return rebuild(func, body=body)
 
 
-def graph_normal_form(expr: Any, mod: IRModule | None = None) -> Any:
+def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
     """Return an expression as a graph."""
     parts = post_order_outside_kernels(expr)
     effects = Effects(expr, mod)
