@@ -7,7 +7,8 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
-from compiler.ir.node import rebuild
+from compiler.ir.node import rebuild, same_items
+from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.adt import Match
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
@@ -105,19 +106,19 @@ def _result(expr: GraphExpr) -> Any:
 def with_operands(expr: GraphExpr, new: Sequence[Any]) -> Any:
     """Return an expression made of other operands, in the order of ``scoped_operands``."""
     old = scoped_operands(expr)
-    if not old or all(a is b for a, b in zip(old, new, strict=True)):
+    if isinstance(expr, Op) or not old or same_items(new, old):
         return expr
     return replaced(expr, _rebuilt(expr, new))
 
 
-def replaced(before: GraphExpr, after: GraphExpr) -> Any:
+def replaced(before: RelayExpr, after: RelayExpr) -> Any:
     """Report a rewrite, as mutators do, and return what came of it."""
     if after is not before:
         report_rewrite(before, after)
     return after
 
 
-def _rebuilt(expr: GraphExpr, new: Sequence[Any]) -> Any:
+def _rebuilt(expr: RelayExpr, new: Sequence[Any]) -> Any:
     match expr:
         case Call():
             op, args = (expr.op, new) if len(new) == len(expr.args) else (new[0], new[1:])
