@@ -11,7 +11,6 @@ from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, R
 from compiler.te import stage as te
 from compiler.te.bounds import infer_bound
 from compiler.te.operation import ComputeOp
-from compiler.te.relations import IterVarAttr
 from compiler.te.schedule import Schedule
 
 _ANNOTATIONS = {IterVar.Unrolled: "unroll", IterVar.Vectorized: "vectorize", IterVar.Parallelized: "parallel"}
@@ -68,13 +67,13 @@ def _loop(axis: IterVar, depth: int, stage: te.Stage, extent: str) -> Loop:
     )
 
 
-def _kind(axis: IterVar, attr: IterVarAttr | None) -> Literal["spatial", "reduce", "thread"]:
+def _kind(axis: IterVar, attr: te.IterVarAttr | None) -> Literal["spatial", "reduce", "thread"]:
     if axis.iter_type == IterVar.ThreadIndex or (attr is not None and attr.bind_thread is not None):
         return "thread"
     return "reduce" if axis.iter_type == IterVar.CommReduce else "spatial"
 
 
-def _annotation(attr: IterVarAttr | None) -> str:
+def _annotation(attr: te.IterVarAttr | None) -> str:
     if attr is None:
         return ""
     words = [_ANNOTATIONS[attr.iter_type]] if attr.iter_type is not None else []

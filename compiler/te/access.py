@@ -29,7 +29,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
-from compiler.te.body import map_body
+from compiler.te.compute_body import map_body
 from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.op import all as all_of
 

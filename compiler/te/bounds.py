@@ -16,16 +16,15 @@ from compiler.ir.error import ScheduleError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Var, const
 from compiler.ir.substitute import post_order_visit
-from compiler.te.body import reads_tensors
-from compiler.te.message import Domains, pass_down_domain
+from compiler.te.compute_body import reads_tensors
+from compiler.te.message_passing import pass_down_domain, pass_up_domain
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp, domain
 from compiler.te.primitives import asked_in
-from compiler.te.relations import Fuse, Rebase, Split, position
+from compiler.te.relations.relation import Domains, Sets
 from compiler.te.stage import AttachType, Stage
+from compiler.te.stage_state import position
 from compiler.te.storage import relaxed_by_scope
 from compiler.te.tensor import Tensor
-
-Sets = dict[IterVar, IntervalSet]
 
 
 @dataclass(slots=True)
@@ -155,7 +154,7 @@ def _needed_by(consumer: Stage, stage: Stage, bounds: Bounds, needed: list[list[
                 thread = _thread(parent, axis)
                 relaxed[axis.var if thread is None else thread.var] = IntSet.from_range(bounds.domains[axis])
         outer = parent
-    _pass_up(consumer, bounds, loops)
+    pass_up_domain(consumer, bounds.domains, loops, bounds.analyzer)
     sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
     _reads_of(consumer.op, stage.op, sets, bounds.analyzer, needed)
 
@@ -218,58 +217,3 @@ def _clamped(found: IntervalSet, extent: PrimExpr, analyzer: Analyzer) -> Interv
         high = high if found.has_upper_bound() else analyzer.simplify(last)
         return IntSet.interval(low, high)
     return found
-
-
-def _pass_up(stage: Stage, bounds: Bounds, sets: Sets) -> None:
-    """Add the sets of all axes that loops with a set come from."""
-    domains, analyzer = bounds.domains, bounds.analyzer
-    for r in reversed(stage.relations):
-        if isinstance(r, Split):
-            if _whole(sets[r.outer], domains[r.outer], analyzer) and _whole(sets[r.inner], domains[r.inner], analyzer):
-                sets[r.parent] = IntSet.from_range(domains[r.parent])
-            else:
-                value = r.outer.var * domains[r.inner].extent + r.inner.var + domains[r.parent].min
-                sets[r.parent] = eval_set(value, {a.var: sets[a] for a in (r.outer, r.inner)}, analyzer)
-        elif isinstance(r, Fuse):
-            _pass_up_fuse(r, bounds, sets)
-        elif isinstance(r, Rebase):
-            if _whole(sets[r.rebased], domains[r.rebased], analyzer):
-                sets[r.parent] = IntSet.from_range(domains[r.parent])
-            else:
-                begin, inner = domains[r.parent].min, r.rebased.var
-                value = inner + begin if isinstance(begin, IntImm) else begin + inner
-                sets[r.parent] = eval_set(value, {r.rebased.var: sets[r.rebased]}, analyzer)
-
-
-def _pass_up_fuse(r: Fuse, bounds: Bounds, sets: Sets) -> None:
-    """A piece of a fused loop covers some rows, and a part of a row only if it never runs over a row's end."""
-    domains, simplify = bounds.domains, bounds.analyzer.simplify
-    fused, outer, inner = sets[r.fused], domains[r.outer], domains[r.inner]
-    width = inner.extent
-    if _whole(fused, domains[r.fused], bounds.analyzer):
-        sets[r.outer], sets[r.inner] = IntSet.from_range(outer), IntSet.from_range(inner)
-        return
-    low, high = fused.min_value, fused.max_value
-    if fused.is_single_point():
-        sets[r.outer] = IntSet.single_point(simplify(low // width + outer.min))
-        sets[r.inner] = IntSet.single_point(simplify(low % width + inner.min))
-        return
-    sets[r.outer] = IntSet.interval(simplify(low // width + outer.min), simplify(high // width + outer.min))
-    length = simplify(high - low + 1)
-    aligned = isinstance(length, IntImm) and _zero(simplify(width % length)) and _zero(simplify(low % length))
-    if aligned:
-        sets[r.inner] = IntSet.interval(simplify(low % width + inner.min), simplify(high % width + inner.min))
-    else:
-        sets[r.inner] = IntSet.from_range(inner)
-
-
-def _zero(e: PrimExpr) -> bool:
-    return isinstance(e, IntImm) and e.value == 0
-
-
-def _whole(found: IntervalSet, dom: Range, analyzer: Analyzer) -> bool:
-    """Return whether a set is all of a loop."""
-    if found.is_single_point():
-        return False
-    last = dom.min + dom.extent - 1
-    return analyzer.can_prove_equal(found.min_value, dom.min) and analyzer.can_prove_equal(found.max_value, last)

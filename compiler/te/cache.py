@@ -7,11 +7,11 @@ from typing import Any
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.substitute import substitute
-from compiler.te.body import map_body
+from compiler.te.compute_body import map_body
 from compiler.te.dataflow import replace_dataflow, replace_inputs, rewrite_dataflow
 from compiler.te.guards import guarded_condition
+from compiler.te.loop_layout import Layout, loop_layout
 from compiler.te.operation import ComputeOp, Operation
-from compiler.te.relayout import Layout, layout_of
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.builtin import if_then_else
@@ -75,7 +75,7 @@ def cache_write(schedule: Any, tensors: Any, scope: str) -> Any:
     _check_scope("cache_write", scope)
     stage = schedule[wanted[0]]
     op = _whole_operation(schedule, stage, wanted, scope)
-    layout = layout_of(stage)
+    layout = loop_layout(stage)
     axes = tuple(
         IterVar(dom, Var(f"{axis.var.name}.c", axis.var.dtype), IterVar.DataPar)
         for axis, dom in zip(layout.axes, layout.domains, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from compiler.ir.primexpr import PrimExpr, ProducerLoad
-from compiler.te.body import LoadMutator, map_body
+from compiler.te.compute_body import LoadMutator, map_body
 from compiler.te.operation import ComputeOp, Operation
 from compiler.te.tensor import Tensor
 

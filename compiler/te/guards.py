@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir.primexpr import FloorMod, IntImm, IterVar, PrimExpr, Range, const
-from compiler.te.body import reads_tensors
-from compiler.te.message import Domains, Values, overshooting
+from compiler.te.compute_body import reads_tensors
+from compiler.te.message_passing import axes_to_guard
 from compiler.te.operation import domain
+from compiler.te.relations.relation import Domains, Values
+from compiler.te.stage_state import StageState
 from compiler.tir.builtin import if_then_else
 from compiler.tir.op import all as all_of
 
 
 def bound_predicates(
-    stage: Any,
+    stage: StageState,
     domains: Domains,
     values: Values,
     analyzer: Analyzer,
@@ -38,7 +39,7 @@ def bound_predicates(
         Whether elements outside of the declared shape, but inside of the domain found, may be computed.
     """
     predicates: list[PrimExpr] = []
-    over = overshooting(stage, domains, analyzer)
+    over = axes_to_guard(stage, domains, analyzer)
     for axis in stage.all_iter_vars:
         if axis in over and axis not in skip:
             value = values[axis] - domains[axis].min

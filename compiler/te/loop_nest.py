@@ -12,14 +12,14 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, Var
 from compiler.ir.substitute import post_order_visit, substitute
-from compiler.te.body import reads_tensors
+from compiler.te.compute_body import reads_tensors
 from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition
-from compiler.te.message import Domains, Values, comes_from, pass_up_index
+from compiler.te.message_passing import derived_axes, pass_up_index
 from compiler.te.operation import ComputeOp
 from compiler.te.primitives import asked_in
-from compiler.te.relations import IterVarAttr
-from compiler.te.stage import Stage
+from compiler.te.relations.relation import Domains, Values
+from compiler.te.stage import IterVarAttr, Stage
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
@@ -113,7 +113,7 @@ class ComputeNest:
     def _reduction(self, reduction: Reduce, nest: LoopNest, predicates: list[PrimExpr]) -> Stmt:
         """Loops over elements stay outside; where reduction loops begin, initial values are stored first."""
         leaves = self.stage.leaf_iter_vars
-        reducing = comes_from(self.stage, set(self.op.reduce_axis))
+        reducing = derived_axes(self.stage, set(self.op.reduce_axis))
         if any(self._thread(a) is not None for a in leaves if a in reducing):
             return self._across_threads(reduction, nest, predicates, reducing)
         begin = next((i for i, a in enumerate(leaves) if a in reducing), len(leaves))

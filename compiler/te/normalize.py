@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.substitute import substitute
-from compiler.te.body import LoadMutator, map_body
+from compiler.te.compute_body import LoadMutator, map_body
 from compiler.te.dataflow import rewrite_dataflow
 from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
-from compiler.te.relations import Fuse, Rebase, Split, position
+from compiler.te.relations.rebase import Rebase
 from compiler.te.stage import AttachType, Stage
+from compiler.te.stage_state import position
 from compiler.te.tensor import Tensor
 
 S = TypeVar("S")
@@ -68,12 +69,9 @@ def _settle_attachment(stage: Stage) -> None:
         assert stage.attach_stage is not None
         if position(stage.attach_stage.leaf_iter_vars, stage.attach_ivar) >= 0:
             return
-        for r in stage.attach_stage.relations:
-            if isinstance(r, Split) and r.parent is stage.attach_ivar:
-                stage.attach_ivar = r.inner
-                break
-            if isinstance(r, Fuse) and (r.outer is stage.attach_ivar or r.inner is stage.attach_ivar):
-                stage.attach_ivar = r.fused
+        for relation in stage.attach_stage.relations:
+            if position(relation.parents, stage.attach_ivar) >= 0:
+                stage.attach_ivar = relation.children[-1]
                 break
         else:
             assert stage.attach_ivar is not None
@@ -94,9 +92,7 @@ def _rebase(schedule: Any) -> None:
             if at < 0:
                 continue
             rebased = IterVar(None, Var(axis.var.name, axis.var.dtype), axis.iter_type, span=axis.span)
-            stage.relations.append(Rebase(axis, rebased))
-            stage.all_iter_vars.append(rebased)
-            stage.leaf_iter_vars[at] = rebased
+            stage.relate(Rebase(axis, rebased), at)
             if axis in stage.iter_var_attrs:
                 stage.iter_var_attrs[rebased] = stage.iter_var_attrs[axis]
             moved[axis] = rebased

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -57,15 +57,19 @@ class Primitive:
 class Recorder(Protocol):
     """What a schedule offers to the recording of its primitives."""
 
-    stages: list[Any]
     primitives: list[Primitive]
     applying: bool
+
+    @property
+    def stages(self) -> Sequence[Any]:
+        """Its stages, in the order of the data."""
 
     def checkpoint(self) -> Callable[[], None]:
         """Return what brings the stages back to how they are now."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def primitive(method: F) -> F:
@@ -120,6 +124,45 @@ def primitive(method: F) -> F:
         return result
 
     return recorded  # type: ignore[return-value]
+
+
+class PrimitiveRegistry:
+    """Primitives that are written outside of the class whose methods they are.
+
+    Functions are registered as they are imported, before and after the class is; each becomes a method of it.
+    """
+
+    def __init__(self) -> None:
+        self.methods: dict[str, Callable[..., Any]] = {}
+        self._owner: type | None = None
+
+    def register(self, function: F) -> F:
+        """Make a function, whose first parameter is a stage, a primitive.
+
+        Raises
+        ------
+        TypeError
+            If there is a primitive of that name.
+        """
+        name = function.__name__
+        if name in self.methods or (self._owner is not None and hasattr(self._owner, name)):
+            raise TypeError(f"there is a primitive {name!r} already")
+        recorded = self.methods[name] = primitive(function)
+        if self._owner is not None:
+            self._add(self._owner, name, recorded)
+        return recorded
+
+    def install(self, owner: type[T]) -> type[T]:
+        """Give a class all methods that are registered, now and later; a class decorator."""
+        self._owner = owner
+        for name, method in self.methods.items():
+            self._add(owner, name, method)
+        return owner
+
+    @staticmethod
+    def _add(owner: type, name: str, method: Callable[..., Any]) -> None:
+        method.__qualname__ = f"{owner.__name__}.{name}"
+        setattr(owner, name, method)
 
 
 def asked_in(primitives: list[Primitive], name: str, stage: str) -> str:

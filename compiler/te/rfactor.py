@@ -10,8 +10,9 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce,
 from compiler.ir.substitute import substitute
 from compiler.te.dataflow import replace_dataflow
 from compiler.te.guards import bound_predicates, guarded_condition
-from compiler.te.message import Domains, from_zero, loop_values, pass_down_domain, pass_up_index, reaches
+from compiler.te.message_passing import connected_axes, loop_values, pass_down_domain, pass_up_index, range_from_zero
 from compiler.te.operation import ComputeOp, domain
+from compiler.te.relations.relation import Domains
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.builtin import if_then_else, likely
@@ -64,12 +65,12 @@ def _place(factor_axis: Any, op: ComputeOp) -> int:
 
 def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterVar, place: int) -> ComputeOp:
     """Reduce over all loops but ``axis``, which becomes a dimension."""
-    family = reaches(stage, {axis})
+    family = connected_axes(stage, {axis})
     analyzer = Analyzer()
     domains: Domains = {a: domain(a) for a in op.root_iter_vars}
     pass_down_domain(stage, domains, analyzer)
     begin = domains[axis].min
-    domains[axis] = from_zero(domains[axis].extent)
+    domains[axis] = range_from_zero(domains[axis].extent)
     values = loop_values(stage.leaf_iter_vars, domains)
     values[axis] += begin
     for a in stage.all_iter_vars:

@@ -9,7 +9,7 @@ from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.ir.instrument import active_instruments
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
-from compiler.te.dataflow import depends_on, post_dfs_order
+from compiler.te.dataflow import post_dfs_order
 from compiler.te.normalize import normalize
 from compiler.te.operation import Operation
 from compiler.te.primitives import Primitive, primitive
@@ -81,10 +81,6 @@ class Schedule:
         self.stages.insert(at, stage)
         self._stage_of[op] = stage
         return stage
-
-    def reads(self, consumer: Stage, producer: Stage) -> bool:
-        """Return whether one stage reads another, directly or through others."""
-        return depends_on(consumer.op, producer.op)
 
     def copy(self) -> Schedule:
         """Return a schedule with stages of its own for the same operations."""

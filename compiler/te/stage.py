@@ -2,73 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import IterVar, Reduce, StringImm, Var, convert
+from compiler.ir.primexpr import ExprLike, IterVar, Reduce, StringImm, convert
+from compiler.te.dataflow import depends_on
 from compiler.te.operation import ComputeOp
 from compiler.te.primitives import primitive
-from compiler.te.relations import Fuse, IterVarAttr, Singleton, Split, position
-from compiler.te.stage_state import AttachType, StageState
+from compiler.te.relations import fuse, import_relations, reverse, split
+from compiler.te.stage_state import AttachType, IterVarAttr, StageState, position, stage_primitives
 
-__all__ = ["AttachType", "Stage"]
+__all__ = ["AttachType", "IterVarAttr", "Stage"]
+
+import_relations()
 
 
+@stage_primitives.install
 class Stage(StageState):
-    """The schedule of one operation, shaped by primitives; a schedule makes one for each of its operations."""
+    """The schedule of one operation, shaped by primitives; a schedule makes one for each of its operations.
+
+    The primitives that make axes stand beside their relations, in :mod:`compiler.te.relations`.
+    """
 
     # loops
 
-    @primitive
-    def split(
-        self, parent: IterVar, factor: Any = None, nparts: Any = None, disable_predication: bool = False
-    ) -> tuple[IterVar, IterVar]:
-        """Split a loop in two; where the sizes do not divide its extent, the last iterations are guarded.
-
-        ::
-
-            for i in range(100):                          for i_outer in range(4):
-                B[i] = A[i]               →                   for i_inner in range(30):
-                                                                  if i_inner + i_outer * 30 < 100:
-                                                                      B[i_inner + i_outer * 30] = …
-
-        Parameters
-        ----------
-        parent : IterVar
-        factor : int or PrimExpr
-            Extent of the inner loop.
-        nparts : int or PrimExpr
-            Extent of the outer loop; exactly one of the two must be given.
-
-        Returns
-        -------
-        outer, inner : IterVar
-        """
-        at = self.require_leaf("split", parent)
-        if (factor is None) == (nparts is None):
-            got = "neither" if factor is None else "both"
-            raise ArgumentError(f"split: one of factor and nparts must be given, got {got} ({self._of(parent)})")
-        if disable_predication:
-            raise ArgumentError(f"split: disable_predication must be False ({self._of(parent)}): guards are exact")
-        if parent.iter_type == IterVar.ThreadIndex:
-            raise ScheduleError(f"split: {self._of(parent)} is a thread axis; split the loop before it is bound")
-        by = None if factor is None else self._factor("factor", factor, parent)
-        parts = None if nparts is None else self._factor("nparts", nparts, parent)
-        outer, inner = (self._derived(parent, f"{parent.var.name}.{end}") for end in ("outer", "inner"))
-        self.relations.append(Split(parent, outer, inner, by, parts))
-        self.all_iter_vars += [outer, inner]
-        self.leaf_iter_vars[at : at + 1] = [outer, inner]
-        return outer, inner
+    # Type checkers know these by name; the decorator above installs whatever else is registered.
+    split = split.split
+    fuse = fuse.fuse
+    reverse = reverse.reverse
 
     @primitive
     def tile(
         self,
         x_parent: IterVar,
         y_parent: IterVar,
-        x_factor: Any = None,
-        y_factor: Any = None,
-        x_nparts: Any = None,
-        y_nparts: Any = None,
+        x_factor: ExprLike | None = None,
+        y_factor: ExprLike | None = None,
+        x_nparts: ExprLike | None = None,
+        y_nparts: ExprLike | None = None,
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
         """Split two loops and move the inner ones inside.
 
@@ -91,51 +60,6 @@ class Stage(StageState):
         y_outer, y_inner = self.split(y_parent, factor=y_factor, nparts=y_nparts)
         self.reorder(x_outer, y_outer, x_inner, y_inner)
         return x_outer, y_outer, x_inner, y_inner
-
-    @primitive
-    def fuse(self, *args: IterVar) -> IterVar:
-        """Make one loop of adjacent ones; without arguments, put a loop of one iteration outside of all others.
-
-        ::
-
-            for i in range(4):                            for i_j_fused in range(32):
-                for j in range(8):        →                   B[i_j_fused // 8, i_j_fused % 8] = …
-                    B[i, j] = …
-
-        Returns
-        -------
-        fused : IterVar
-        """
-        axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
-        if not axes:
-            single = IterVar(None, Var("singleton"), IterVar.DataPar)
-            self.relations.append(Singleton(single))
-            self.all_iter_vars.append(single)
-            self.leaf_iter_vars.insert(0, single)
-            return single
-        self.require_leaf("fuse", axes[0])
-        fused = axes[0]
-        for axis in axes[1:]:
-            fused = self._fuse_two(fused, axis)
-        return fused
-
-    def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
-        first, second = self.require_leaf("fuse", outer), self.require_leaf("fuse", inner)
-        if abs(first - second) != 1:
-            names = " and ".join(repr(a.var.name) for a in (outer, inner))
-            raise ScheduleError(f"fuse: axes must be adjacent, got {names} ({self._loops()})")
-        if second < first:
-            outer, inner, first = inner, outer, second
-        if (outer.iter_type == IterVar.CommReduce) != (inner.iter_type == IterVar.CommReduce):
-            raise ScheduleError(
-                f"fuse: {outer.var.name!r} and {inner.var.name!r} of stage {self.op.name!r} must both be reduction "
-                "axes or both not: an element and its parts cannot share one loop"
-            )
-        fused = self._derived(outer, f"{outer.var.name}.{inner.var.name}.fused")
-        self.relations.append(Fuse(outer, inner, fused))
-        self.all_iter_vars.append(fused)
-        self.leaf_iter_vars[first : first + 2] = [fused]
-        return fused
 
     @primitive
     def reorder(self, *args: IterVar) -> None:
@@ -204,12 +128,12 @@ class Stage(StageState):
         self.require_leaf("bind", ivar)
         if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type != IterVar.ThreadIndex:
             raise ArgumentError(
-                f"bind: thread_ivar must be made by te.thread_axis, got {show(thread_ivar)} ({self._of(ivar)})"
+                f"bind: thread_ivar must be made by te.thread_axis, got {show(thread_ivar)} ({self.describe(ivar)})"
             )
         self._set_attr(ivar, bind_thread=thread_ivar)
 
     @primitive
-    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: ExprLike | None = None) -> None:
         """Annotate a loop for the passes, e.g. ``pragma(i, "auto_unroll_max_step", 16)``.
 
         ::
@@ -220,7 +144,7 @@ class Stage(StageState):
         """
         self.require_leaf("pragma", var)
         if not isinstance(pragma_type, str):
-            raise ArgumentError(f"pragma: pragma_type must be a string, got {show(pragma_type)} ({self._of(var)})")
+            raise ArgumentError(f"pragma: pragma_type must be a string, got {show(pragma_type)} ({self.describe(var)})")
         value = StringImm("") if pragma_value is None else convert(pragma_value)
         before = self.iter_var_attrs.get(var, IterVarAttr()).pragmas
         self._set_attr(var, pragmas=(*before, (pragma_type, value)))
@@ -256,7 +180,7 @@ class Stage(StageState):
         if self.is_output:
             raise ScheduleError(f"compute_at: stage {self.op.name!r} is an output, which must be computed as a whole")
         parent.require_leaf("compute_at", scope)
-        if not self.schedule.reads(parent, self):
+        if not depends_on(parent.op, self.op):
             raise ScheduleError(
                 f"compute_at: stage {self.op.name!r} must be computed inside a stage that reads it, "
                 f"and {parent.op.name!r} does not"
@@ -320,11 +244,12 @@ class Stage(StageState):
             raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
         for name, value, kind in (("factor", factor, "positive"), ("offset", offset, "non-negative")):
             if not isinstance(value, int) or value < (kind == "positive"):
-                raise ArgumentError(f"storage_align: {name} must be a {kind} int, got {show(value)} ({self._of(axis)})")
+                got = f"got {show(value)} ({self.describe(axis)})"
+                raise ArgumentError(f"storage_align: {name} must be a {kind} int, {got}")
         self._set_attr(axis, dim_align=(factor, offset))
 
     @primitive
-    def set_store_predicate(self, predicate: Any) -> None:
+    def set_store_predicate(self, predicate: ExprLike) -> None:
         """Store elements only where a condition on threads holds, e.g. in the first of them.
 
         ::

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.ir.origin import NO_SPAN, Span, current_span
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, convert
+from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.te.operation import Operation, PlaceholderOp
-from compiler.te.primitives import Recorder
-from compiler.te.relations import IterVarAttr, IterVarRelation, parents, position
+from compiler.te.primitives import PrimitiveRegistry, Recorder
+from compiler.te.relations.relation import Relation
 from compiler.te.tensor import Tensor
+
+stage_primitives = PrimitiveRegistry()
+"""The primitives that stand beside their relation; ``Stage`` has them as methods."""
+stage_primitive = stage_primitives.register
 
 
 class AttachType(IntEnum):
@@ -23,11 +28,34 @@ class AttachType(IntEnum):
     SCOPE = 4
 
 
-class Owner(Recorder, Protocol):
-    """What a stage needs to know of its schedule."""
+@dataclass(frozen=True, slots=True)
+class IterVarAttr:
+    """What a schedule asked for an axis beyond its place in the nest.
 
-    def reads(self, consumer: Any, producer: Any) -> bool:
-        """Return whether one stage reads another, directly or through others."""
+    Attributes
+    ----------
+    iter_type : int, optional
+        ``IterVar.Vectorized``, ``Unrolled`` or ``Parallelized``.
+    bind_thread : IterVar, optional
+        The thread axis that carries the loop.
+    pragmas : tuple of (str, PrimExpr)
+        Annotations for the passes, in the order in which they were given.
+    dim_align : (int, int), optional
+        Factor and offset in elements, from ``storage_align``.
+    span : Span
+        The lines of the schedule that asked.
+    """
+
+    iter_type: int | None = None
+    bind_thread: IterVar | None = None
+    pragmas: tuple[tuple[str, PrimExpr], ...] = ()
+    dim_align: tuple[int, int] | None = None
+    span: Span = NO_SPAN
+
+
+def position(axes: Sequence[IterVar], axis: object) -> int:
+    """Return where ``axis`` itself stands among ``axes``, -1 if nowhere."""
+    return next((i for i, a in enumerate(axes) if a is axis), -1)
 
 
 class StageState:
@@ -41,7 +69,8 @@ class StageState:
         The operation that the stage was created for.
     all_iter_vars, leaf_iter_vars : list of IterVar
         Every axis that ever was, and the loops from the outermost to the innermost.
-    relations : list of IterVarRelation
+    relations : list of Relation
+        How its axes are made from one another, in the order in which the primitives made them.
     attach_type, attach_stage, attach_ivar
         Where the stage is computed.
     place_span : Span
@@ -52,7 +81,7 @@ class StageState:
         Where elements are stored, if not everywhere.
     """
 
-    def __init__(self, schedule: Owner, op: Operation) -> None:
+    def __init__(self, schedule: Recorder, op: Operation) -> None:
         self.schedule = schedule
         self.origin_op = op
         self.op = op
@@ -66,7 +95,7 @@ class StageState:
         self.place_span: Span = NO_SPAN
         self.all_iter_vars: list[IterVar] = []
         self.leaf_iter_vars: list[IterVar] = []
-        self.relations: list[IterVarRelation] = []
+        self.relations: list[Relation] = []
         self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
         self.set_op(op)
 
@@ -77,7 +106,7 @@ class StageState:
         self.leaf_iter_vars = list(op.root_iter_vars)
         self.relations = []
 
-    def copy(self, schedule: Owner) -> Self:
+    def copy(self, schedule: Recorder) -> Self:
         """Return a copy for another schedule; the stage that it is attached to is still the old one."""
         new = type(self)(schedule, self.origin_op)
         new.take(self)
@@ -91,6 +120,16 @@ class StageState:
         self.place_span, self.store_predicate = other.place_span, other.store_predicate
         self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
+
+    def derived_axis(self, parent: IterVar, name: str) -> IterVar:
+        """Return a new axis of the same kind and type as one that it is made from."""
+        return IterVar(None, Var(name, parent.var.dtype), parent.iter_type)
+
+    def relate(self, relation: Relation, at: int) -> None:
+        """Replace the parents of a relation, which are adjacent loops from the position ``at`` on, by its children."""
+        self.relations.append(relation)
+        self.all_iter_vars += relation.children
+        self.leaf_iter_vars[at : at + len(relation.parents)] = relation.children
 
     def __repr__(self) -> str:
         return f"stage({self.op.name})"
@@ -113,17 +152,18 @@ class StageState:
         at = position(self.leaf_iter_vars, axis)
         if at >= 0:
             return at
+        loops = self.describe_loops()
         for relation in self.relations:
-            if position(list(parents(relation)), axis) >= 0:
-                past = {"Split": "split", "Fuse": "fused"}.get(type(relation).__name__, "replaced")
-                raise ScheduleError(f"{primitive_name}: {self._of(axis)} has already been {past} ({self._loops()})")
-        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is no axis of {self.op.name!r} ({self._loops()})")
+            if position(relation.parents, axis) >= 0:
+                past = relation.participle
+                raise ScheduleError(f"{primitive_name}: {self.describe(axis)} has already been {past} ({loops})")
+        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is no axis of {self.op.name!r} ({loops})")
 
     def _must_be_parallel(self, primitive_name: str, axis: IterVar) -> None:
         self.require_leaf(primitive_name, axis)
         if axis.iter_type == IterVar.CommReduce:
             raise ScheduleError(
-                f"{primitive_name}: {self._of(axis)} is a reduction axis, whose iterations write one element; "
+                f"{primitive_name}: {self.describe(axis)} is a reduction axis, whose iterations write one element; "
                 "split it and use rfactor first"
             )
 
@@ -131,25 +171,15 @@ class StageState:
         if isinstance(self.op, PlaceholderOp):
             raise ScheduleError(f"{primitive_name}: {self.op.name!r} is a placeholder, which is not computed")
 
-    def _factor(self, name: str, value: Any, axis: IterVar) -> PrimExpr:
-        if not isinstance(value, (bool, float, str)):
-            e = convert(value)
-            largest = dt.int_range(axis.var.dtype)[1]
-            if 0 < e.value <= largest if isinstance(e, IntImm) else dt.is_integral(e.dtype):
-                return e.astype(axis.var.dtype)
-        raise ArgumentError(f"split: {name} must be a positive int, got {show(value)} ({self._of(axis)})")
-
-    def _derived(self, parent: IterVar, name: str) -> IterVar:
-        return IterVar(None, Var(name, parent.var.dtype), parent.iter_type)
-
     def _set_attr(self, axis: IterVar, **changes: Any) -> None:
         old = self.iter_var_attrs.get(axis, IterVarAttr())
-        values = {f: getattr(old, f) for f in IterVarAttr.__slots__}
-        self.iter_var_attrs[axis] = IterVarAttr(**{**values, **changes, "span": old.span | current_span()})
+        self.iter_var_attrs[axis] = replace(old, **changes, span=old.span | current_span())
 
-    def _of(self, axis: IterVar) -> str:
+    def describe(self, axis: IterVar) -> str:
+        """Return an axis as error messages name it: ``axis 'i' of stage 'C'``."""
         return f"axis {axis.var.name!r} of stage {self.op.name!r}"
 
-    def _loops(self) -> str:
+    def describe_loops(self) -> str:
+        """Return the loops as error messages list them: ``the loops of 'C' are i, j, k``."""
         loops = ", ".join(a.var.name for a in self.leaf_iter_vars)
         return f"the loops of {self.op.name!r} are {loops}" if loops else f"{self.op.name!r} has no loops"

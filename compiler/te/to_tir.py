@@ -16,7 +16,6 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import Bounds, attach_path, infer_bound
 from compiler.te.loop_nest import ComputeNest
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
-from compiler.te.relations import Split
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
 from compiler.te.tensor import Tensor
@@ -68,8 +67,8 @@ def _check_variables(schedule: Any, params: Sequence[Var], buffer_map: Mapping[V
         if isinstance(stage.op, PlaceholderOp):
             continue
         own = {a.var for a in stage.op.root_iter_vars}
-        factors = [r.size for r in stage.relations if isinstance(r, Split)]
-        used = free_vars((*stage.op.body, *(domain(a).extent for a in stage.op.root_iter_vars), *factors))
+        operands = [e for relation in stage.relations for e in relation.operands.values()]
+        used = free_vars((*stage.op.body, *(domain(a).extent for a in stage.op.root_iter_vars), *operands))
         for var in used:
             if var not in known and var not in own:
                 raise LoweringError(

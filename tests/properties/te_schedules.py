@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,11 @@ from compiler.te.bounds import infer_bound
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
+from compiler.te.stage_state import stage_primitives
 from tests.properties.te_programs import Draw, Program, pick
 
+Step = Callable[[Draw, Stage], None]
+"""Applies one primitive, with arguments that it draws."""
 OUTSIDE = "outside of its consumer"
 """What is said of a stage that some of its readers cannot see."""
 
@@ -27,7 +31,7 @@ def schedules(draw: Draw, program: Program, steps: int = 6) -> Schedule:
     for _ in range(draw(st.integers(0, 2))):
         pick(draw, [_cache_read, _cache_write, _rfactor])(draw, schedule)
     for _ in range(draw(st.integers(0, steps))):
-        pick(draw, [split, split, fuse, reorder, annotate])(draw, _stage(draw, schedule))
+        transform_loops(draw, _stage(draw, schedule))
     for stage in reversed(schedule.stages):
         _place(draw, schedule, stage)
     if draw(st.booleans()):
@@ -70,6 +74,32 @@ def fuse(draw: Draw, stage: Stage) -> None:
 
 def reorder(draw: Draw, stage: Stage) -> None:
     stage.reorder(*_shuffled(draw, stage.leaf_iter_vars))
+
+
+def _on_any_loop(name: str) -> Step:
+    """Return a step that applies a primitive, which takes one loop, to any one."""
+
+    def apply(draw: Draw, stage: Stage) -> None:
+        if stage.leaf_iter_vars:
+            getattr(stage, name)(pick(draw, stage.leaf_iter_vars))
+
+    return apply
+
+
+def transform_loops(draw: Draw, stage: Stage) -> None:
+    """Apply any primitive that changes the loops of a stage or how they run; splits are twice as likely."""
+    pick(draw, [split, *loop_steps(), reorder, annotate])(draw, stage)
+
+
+def loop_steps() -> list[Step]:
+    """Return a step for each primitive that stands beside an axis relation, whatever there is."""
+    steps: dict[str, Step] = {"split": split, "fuse": fuse}
+    for name, method in stage_primitives.methods.items():
+        parameters = list(inspect.signature(method).parameters)
+        if name not in steps:
+            assert len(parameters) == 2, f"{name} takes more than a loop: add a step that draws its arguments"
+            steps[name] = _on_any_loop(name)
+    return list(steps.values())
 
 
 def _shuffled(draw: Draw, axes: list[IterVar]) -> list[IterVar]:

@@ -16,7 +16,7 @@ from compiler.te.stage import AttachType
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.interpreter import interpret
 from tests.properties.te_programs import Draw, pick
-from tests.properties.te_schedules import annotate, fuse, reorder, split
+from tests.properties.te_schedules import transform_loops
 from tests.properties.test_te_schedules import relaxed
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +54,7 @@ def _schedule(draw: Draw, output: te.Tensor) -> te.Schedule:
     if first.op.name != "doubled":
         first = schedule[next(t for t in output.op.input_tensors if t.name == "doubled")]
     for _ in range(draw(st.integers(0, 5))):
-        pick(draw, [split, split, fuse, reorder, annotate])(draw, pick(draw, [first, last]))
+        transform_loops(draw, pick(draw, [first, last]))
     place = draw(st.integers(0, 3))
     if place == 1:
         first.compute_inline()

@@ -212,5 +212,5 @@ def _primitives() -> list[Any]:
 
 def test_every_primitive_shows_before_and_after() -> None:
     methods = _primitives()
-    assert len(methods) == 19
+    assert {"split", "reverse", "compute_at", "cache_write"} <= {m.__name__ for m in methods}
     assert [m.__name__ for m in methods if "→" not in (m.__doc__ or "")] == []

@@ -8,7 +8,7 @@ from functools import reduce
 from compiler.arith import Analyzer
 from compiler.ir.primexpr import And, IterVar, PrimExpr, Range
 from compiler.te.guards import bound_predicates
-from compiler.te.message import loop_values, pass_down_domain, pass_down_index, pass_up_index
+from compiler.te.message_passing import loop_values, pass_down_domain, pass_down_index, pass_up_index
 from compiler.te.operation import domain
 from compiler.te.stage import Stage
 
@@ -38,7 +38,7 @@ class Layout:
     guard: PrimExpr | None
 
 
-def layout_of(stage: Stage) -> Layout:
+def loop_layout(stage: Stage) -> Layout:
     """Return the layout that the loops of ``stage`` make."""
     own = stage.op.axis
     if not stage.relations:

@@ -1,0 +1,80 @@
+"""Reversing an axis: its last value first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ScheduleError
+from compiler.ir.primexpr import IterVar, PrimExpr, Range
+from compiler.te.relations.relation import Relation
+from compiler.te.stage_state import StageState, stage_primitive
+
+__all__ = ["Reverse", "reverse"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reverse(Relation):
+    """``parent = extent(parent) - 1 - reversed``."""
+
+    participle: ClassVar[str] = "reversed"
+
+    parent: IterVar
+    reversed: IterVar
+
+    @property
+    def parents(self) -> tuple[IterVar, ...]:
+        return (self.parent,)
+
+    @property
+    def children(self) -> tuple[IterVar, ...]:
+        return (self.reversed,)
+
+    def extents_down(self, domains: Mapping[IterVar, Range], analyzer: Analyzer) -> tuple[PrimExpr, ...]:
+        return (domains[self.parent].extent,)
+
+    def values_down(
+        self, offsets: Mapping[IterVar, PrimExpr], domains: Mapping[IterVar, Range]
+    ) -> tuple[PrimExpr, ...]:
+        return (domains[self.parent].extent - 1 - offsets[self.parent],)
+
+    def values_up(self, values: Mapping[IterVar, PrimExpr], domains: Mapping[IterVar, Range]) -> tuple[PrimExpr, ...]:
+        return (domains[self.parent].extent - 1 - values[self.reversed],)
+
+    def covers_exactly(self, domains: Mapping[IterVar, Range], analyzer: Analyzer) -> bool:
+        return True
+
+
+@stage_primitive
+def reverse(self: StageState, axis: IterVar) -> IterVar:
+    """Run a loop backwards, from the last value of its axis to the first one.
+
+    The elements are the same; those of a reduction are combined in the opposite order, which may round differently.
+    An extension: classic TVM has no such primitive.  ::
+
+        for i in range(8):            →               for i_reversed in range(8):
+            B[i] = A[i]                                   B[7 - i_reversed] = A[7 - i_reversed]
+
+    Parameters
+    ----------
+    axis : IterVar
+        A loop of this stage.
+
+    Returns
+    -------
+    reversed : IterVar
+        The loop in its place.
+
+    Raises
+    ------
+    ScheduleError
+        If ``axis`` is no loop of this stage, or a thread axis, whose iterations have no order.
+    """
+    at = self.require_leaf("reverse", axis)
+    if axis.iter_type == IterVar.ThreadIndex:
+        raise ScheduleError(f"reverse: {self.describe(axis)} is a thread axis, whose iterations have no order")
+    backwards = self.derived_axis(axis, f"{axis.var.name}.reversed")
+    self.relate(Reverse(axis, backwards), at)
+    return backwards
