@@ -10,17 +10,30 @@ from compiler.ir.types import Type, TypeVar
 from compiler.relay.expr import Call, Expr, Var, as_expr, make_call
 from compiler.relay.ty import GlobalTypeVar
 
+__all__ = [
+    "Clause",
+    "Constructor",
+    "Match",
+    "Pattern",
+    "PatternConstructor",
+    "PatternTuple",
+    "PatternVar",
+    "PatternWildcard",
+    "TypeData",
+]
+
 
 @node
 class Constructor(Expr):
-    """Makes values of an algebraic data type.
+    """Makes values of an algebraic data type: ``Cons(x, xs)``.
 
-    Attributes
+    Parameters
     ----------
     name_hint : str
     inputs : tuple of Type
         What a value holds.
     belong_to : GlobalTypeVar
+        The data type.
     tag : int
         The position among the constructors of the type; set by :class:`TypeData`.
     """
@@ -42,7 +55,16 @@ class Constructor(Expr):
 
 @node
 class TypeData(Type):
-    """The definition of an algebraic data type."""
+    """The definition of an algebraic data type: ``type List[A] { Cons(A, List[A]), Nil }``.
+
+    Parameters
+    ----------
+    header : GlobalTypeVar
+        The type's name.
+    type_vars : tuple of TypeVar
+        What it is generic in.
+    constructors : tuple of Constructor
+    """
 
     defines: ClassVar[tuple[str, ...]] = ("type_vars", "constructors")
 
@@ -62,7 +84,7 @@ class TypeData(Type):
 
 @node
 class Pattern(Node):
-    """Base of what a value can be matched with."""
+    """Base of what :class:`Match` compares a value with."""
 
 
 @node
@@ -72,7 +94,12 @@ class PatternWildcard(Pattern):
 
 @node
 class PatternVar(Pattern):
-    """Matches anything and names it."""
+    """Matches anything and binds it to a variable.
+
+    Parameters
+    ----------
+    var : Var
+    """
 
     defines: ClassVar[tuple[str, ...]] = ("var",)
 
@@ -81,7 +108,14 @@ class PatternVar(Pattern):
 
 @node
 class PatternConstructor(Pattern):
-    """Matches the values of one constructor whose parts match."""
+    """Matches the values of one constructor whose fields match.
+
+    Parameters
+    ----------
+    constructor : Constructor
+    patterns : tuple of Pattern
+        One for each of the constructor's inputs.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("patterns",)
 
@@ -94,7 +128,13 @@ class PatternConstructor(Pattern):
 
 @node
 class PatternTuple(Pattern):
-    """Matches tuples whose parts match."""
+    """Matches tuples whose fields match.
+
+    Parameters
+    ----------
+    patterns : tuple of Pattern
+        One for each field.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("patterns",)
 
@@ -106,7 +146,15 @@ class PatternTuple(Pattern):
 
 @node
 class Clause(Node):
-    """One case of a match: a pattern, and what the match is where it fits."""
+    """One case of a match.
+
+    Parameters
+    ----------
+    lhs : Pattern
+        Which values it is for.
+    rhs : Expr
+        What the match is then; sees the variables of the pattern.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("lhs", "rhs")
 
@@ -119,12 +167,15 @@ class Clause(Node):
 
 @node
 class Match(Expr):
-    """Takes the first clause that fits a value.
+    """The first of several clauses whose pattern a value matches.
 
-    Attributes
+    Parameters
     ----------
+    data : Expr
+        The value.
+    clauses : tuple of Clause
     complete : bool
-        Whether the clauses must cover every value.
+        Whether the clauses must cover every value; inference checks it (``match?`` in texts where they need not).
     """
 
     children: ClassVar[tuple[str, ...]] = ("data", "clauses")

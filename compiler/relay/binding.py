@@ -13,9 +13,13 @@ from compiler.relay.analysis.variables import free_vars
 from compiler.relay.expr import Function, GraphExpr, Var, as_expr
 from compiler.relay.expr_functor import ExprMutator
 
+__all__ = [
+    "bind",
+]
+
 
 def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
-    """Put expressions in the place of free variables, or of parameters of a function.
+    """Substitute expressions for free variables, or for parameters of a function.
 
     Parameters
     ----------
@@ -25,6 +29,11 @@ def bind(expr: GraphExpr, binds: Mapping[Var, Any]) -> Any:
             fn (%x, %y) { add(%x, %y) }, {%y: multiply(%z, 2f)}   ->   fn (%x, %z) { add(%x, multiply(%z, 2f)) }
 
     binds : mapping of Var to Expr
+
+    Returns
+    -------
+    Expr or Function
+        The very same where nothing is bound.
 
     Raises
     ------

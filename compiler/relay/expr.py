@@ -23,6 +23,27 @@ from compiler.ir.types import Type, TypeVar
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
+__all__ = [
+    "Call",
+    "Constant",
+    "Expr",
+    "ExprLike",
+    "Function",
+    "GraphExpr",
+    "If",
+    "Let",
+    "RefCreate",
+    "RefRead",
+    "RefWrite",
+    "TensorLike",
+    "Tuple",
+    "TupleGetItem",
+    "TupleWrapper",
+    "Var",
+    "const",
+    "var",
+]
+
 GraphExpr: TypeAlias = RelayExpr | Op
 """What a graph is made of: expressions, and the operators that calls name."""
 
@@ -43,12 +64,26 @@ def mint_here(label: str) -> Span:
 
 @node
 class Expr(RelayExpr):
-    """Base of the expressions of a graph."""
+    """Base of the expressions of a graph.
+
+    Operators of Python (``+ - * / < <= > >=`` and unary ``-``) make calls of the operators of graphs; the other
+    operand may be a number, which becomes a constant.
+    """
 
     shared: ClassVar[bool] = True
 
     def astype(self, dtype: str) -> Expr:
-        """Return the value converted to another data type."""
+        """Return the value converted to another data type, as the call of ``cast``.
+
+        Parameters
+        ----------
+        dtype : str
+            Such as ``float16``.
+
+        Returns
+        -------
+        Expr
+        """
         return _apply("cast", self, dtype=dtype)
 
     def __neg__(self) -> Expr:
@@ -91,11 +126,25 @@ class Expr(RelayExpr):
         return _binary("greater_equal", self, other)
 
     def __call__(self, *args: ExprLike) -> Call:
-        """Apply a function value to arguments."""
+        """Apply a function value to arguments.
+
+        Parameters
+        ----------
+        *args : Expr, number or sequence of Expr
+
+        Returns
+        -------
+        Call
+        """
         return Call(self, _exprs("Call", args))
 
     def as_function(self) -> Function:
-        """Return the function of this expression's free variables."""
+        """Return the function whose parameters are this expression's free variables and whose body is the expression.
+
+        Returns
+        -------
+        Function
+        """
         return Function(tuple(_free_vars_of[0](self)), self)
 
     def __str__(self) -> str:
@@ -104,7 +153,18 @@ class Expr(RelayExpr):
     __repr__ = __str__
 
     def astext(self, show_meta_data: bool = True) -> str:
-        """Return the expression in Relay's text format, with the values of its constants if they are wanted."""
+        """Return the expression in Relay's text format.
+
+        Parameters
+        ----------
+        show_meta_data : bool
+            Whether the values of constants that are too large for the text are appended as a ``#[metadata]`` section.
+
+        Returns
+        -------
+        str
+            A text that :func:`tvm.relay.parse_expr` reads; without the metadata only if no constant is that large.
+        """
         return _astext_of[0](self, show_meta_data) if _astext_of else str(self)
 
 
@@ -144,7 +204,18 @@ def _operand(name: str, value: ExprLike) -> RelayExpr:
 
 
 def as_expr(value: Any) -> Any:
-    """Return the expression that a :class:`TupleWrapper` stands for, a list as a tuple, and all else as it is."""
+    """Return the expression that a value stands for: a :class:`TupleWrapper` its tuple, a list or tuple a
+    :class:`Tuple`.
+
+    Parameters
+    ----------
+    value : Expr, TupleWrapper, sequence of Expr or object
+
+    Returns
+    -------
+    Expr or object
+        All else as it is, for the caller to convert or to refuse.
+    """
     if isinstance(value, TupleWrapper):
         return value.tuple_value
     if isinstance(value, (list, tuple)):
@@ -162,7 +233,13 @@ def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
 
 @node
 class Constant(Expr):
-    """A tensor that is known."""
+    """A tensor whose value is part of the program.
+
+    Parameters
+    ----------
+    data : NDArray
+        Any shape and data type.
+    """
 
     shared: ClassVar[bool] = False
 
@@ -170,7 +247,7 @@ class Constant(Expr):
 
     @property
     def value(self) -> npt.NDArray[Any]:
-        """The value itself, which must not be changed."""
+        """The value as a NumPy view of :attr:`data`, which must not be written to."""
         return self.data.view()
 
     @property
@@ -181,7 +258,17 @@ class Constant(Expr):
 
 @node
 class Var(Expr):
-    """A parameter, or a name that ``let`` binds; the same one only if it is the same object."""
+    """A variable: a parameter of a function, a name that ``let`` binds, or a name in a pattern.
+
+    Variables are compared by identity; two of one name are two variables.
+
+    Parameters
+    ----------
+    name_hint : str
+        The name in texts, made unique there.
+    type_annotation : Type, optional
+        Its type; inference finds it where it is left out.
+    """
 
     nominal: ClassVar[bool] = True
     variable: ClassVar[bool] = True
@@ -199,13 +286,21 @@ class Var(Expr):
 class Call(Expr):
     """An operator, constructor or function applied to arguments.
 
-    Attributes
+    Parameters
     ----------
     op : Op, Constructor, GlobalVar or Expr
+        What is applied.
     args : tuple of Expr
+        The arguments.
     attrs : Attrs
-        Of an operator: what is known about the application while compiling.
+        Attributes of an operator, such as the strides of a convolution; those left out have their defaults.
     type_args : tuple of Type
+        What a generic function is applied to; inference finds them where they are left out.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is no expression.
     """
 
     children: ClassVar[tuple[str, ...]] = ("op", "args")
@@ -226,7 +321,17 @@ class Call(Expr):
 
 @node
 class Let(Expr):
-    """Names a value for the rest of an expression."""
+    """Binds a value to a variable for the rest of an expression.
+
+    Parameters
+    ----------
+    var : Var
+        What is bound; visible in ``body``, and in ``value`` if that is a function.
+    value : Expr
+        Evaluated first, once.
+    body : Expr
+        The value of the whole expression.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
     defines: ClassVar[tuple[str, ...]] = ("var",)
@@ -243,7 +348,15 @@ class Let(Expr):
 
 @node
 class If(Expr):
-    """Evaluates one of two branches."""
+    """Evaluates one of two branches.
+
+    Parameters
+    ----------
+    cond : Expr
+        A scalar of data type ``bool``.
+    true_branch, false_branch : Expr
+        Of one type.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("cond", "true_branch", "false_branch")
 
@@ -259,7 +372,12 @@ class If(Expr):
 
 @node
 class Tuple(Expr):
-    """Several values as one."""
+    """Several values as one.
+
+    Parameters
+    ----------
+    fields : tuple of Expr
+    """
 
     children: ClassVar[tuple[str, ...]] = ("fields",)
 
@@ -277,7 +395,14 @@ class Tuple(Expr):
 
 @node
 class TupleGetItem(Expr):
-    """One value of a tuple."""
+    """One field of a tuple.
+
+    Parameters
+    ----------
+    tuple_value : Expr
+    index : int
+        From 0 on.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("tuple_value",)
 
@@ -290,7 +415,13 @@ class TupleGetItem(Expr):
 
 @node
 class RefCreate(Expr):
-    """A new mutable cell."""
+    """A new mutable reference.
+
+    Parameters
+    ----------
+    value : Expr
+        What it holds at first.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -299,7 +430,12 @@ class RefCreate(Expr):
 
 @node
 class RefRead(Expr):
-    """The value in a cell."""
+    """The value that a reference holds.
+
+    Parameters
+    ----------
+    ref : Expr
+    """
 
     children: ClassVar[tuple[str, ...]] = ("ref",)
 
@@ -308,7 +444,14 @@ class RefRead(Expr):
 
 @node
 class RefWrite(Expr):
-    """Puts a value into a cell; is itself the empty tuple."""
+    """Lets a reference hold another value; the expression itself is the empty tuple.
+
+    Parameters
+    ----------
+    ref : Expr
+    value : Expr
+        Of the type that the reference was created with.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("ref", "value")
 
@@ -318,16 +461,26 @@ class RefWrite(Expr):
 
 @node
 class Function(BaseFunc, Expr):
-    """Parameters and a body; a value like any other.
+    """Parameters and a body; a value like any other, which sees the variables around it.
 
-    Attributes
+    Parameters
     ----------
     params : tuple of Var
+        The parameters.
     body : Expr
-    ret_type : Type or None
+        What a call computes.
+    ret_type : Type, optional
+        The type of ``body``; inference finds it where it is left out.
     type_params : tuple of TypeVar
+        What the function is generic in.
     attrs : Attrs
-        ``Primitive`` marks a group that becomes one kernel; ``global_symbol``, ``Compiler``, …
+        ``Primitive`` marks a group of operators that becomes one kernel, ``Inline`` a function for the pass of that
+        name, ``Compiler`` one for an external compiler, ``global_symbol`` names it.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is no variable, or the body no expression.
     """
 
     children: ClassVar[tuple[str, ...]] = ("params", "body")
@@ -351,29 +504,70 @@ class Function(BaseFunc, Expr):
             object.__setattr__(self, "attrs", Attrs(self.attrs))
 
     def as_function(self) -> Function:
+        """Return the function itself.
+
+        Returns
+        -------
+        Function
+        """
         return self
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
-        """Return this function with one more attribute, or several from a mapping."""
+        """Return this function with more attributes.
+
+        Parameters
+        ----------
+        key : str or mapping of str to object
+            One name, or several with their values.
+        value : object
+            The attribute's value, where ``key`` is a name.
+
+        Returns
+        -------
+        Function
+        """
         more = {key: value} if isinstance(key, str) else dict(key)
         with derived_from(self.span):
             return rebuild(self, attrs=Attrs({**self.attrs, **more}))
 
     def without_attr(self, key: str) -> Function:
-        """Return this function without an attribute."""
+        """Return this function without an attribute.
+
+        Parameters
+        ----------
+        key : str
+            Need not be there.
+
+        Returns
+        -------
+        Function
+        """
         with derived_from(self.span):
             return rebuild(self, attrs=Attrs({k: v for k, v in self.attrs.items() if k != key}))
 
 
 class TupleWrapper:
-    """A call that returns several values, to be indexed and unpacked like a Python tuple."""
+    """A call that returns several values, to be indexed and unpacked like a Python tuple.
+
+    Parameters
+    ----------
+    tuple_value : Expr
+        The call; its type is a tuple.
+    size : int
+        Of how many fields.
+    """
 
     def __init__(self, tuple_value: RelayExpr, size: int) -> None:
         self.tuple_value = tuple_value
         self.size = size
 
     def astuple(self) -> RelayExpr:
-        """Return the expression whose value is the tuple."""
+        """Return the expression whose value is the tuple.
+
+        Returns
+        -------
+        Expr
+        """
         return self.tuple_value
 
     def __getitem__(self, index: int) -> TupleGetItem:
@@ -404,15 +598,27 @@ def var(
     Parameters
     ----------
     name_hint : str
+        The name in texts.
     type_annotation : Type or str, optional
         A string is the data type of a scalar.
     shape : sequence of int or PrimExpr, optional
         Instead of a type: that of a tensor of ``dtype``.
+    dtype : str
+        The data type that goes with ``shape``.
+
+    Returns
+    -------
+    Var
 
     Raises
     ------
     ArgumentError
-        If both a type and a shape are given.
+        If the name is no string, or both a type and a shape are given.
+
+    Examples
+    --------
+    >>> x = relay.var("x", shape=(1, 3, 224, 224), dtype="float32")
+    >>> n = relay.var("n", "int32")
     """
     if not isinstance(name_hint, str):
         raise ArgumentError(f"var: name_hint must be a string, got {show(name_hint)}")
@@ -431,8 +637,13 @@ def const(value: TensorLike, dtype: str | None = None) -> Constant:
     Parameters
     ----------
     value : number, sequence, numpy.ndarray or NDArray
+        Any shape.
     dtype : str, optional
         When left out that of an array; of Python numbers ``float32``, ``int32`` or ``bool``.
+
+    Returns
+    -------
+    Constant
 
     Raises
     ------
@@ -452,7 +663,17 @@ def const(value: TensorLike, dtype: str | None = None) -> Constant:
 
 
 def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:
-    """Return the call of a function."""
+    """Return the call of a function of a module, from the line of the user who calls it.
+
+    Parameters
+    ----------
+    func : GlobalVar or Expr
+    args : sequence of Expr
+
+    Returns
+    -------
+    Call
+    """
     with derived_from(mint_here(str(getattr(func, "name_hint", "call")))):
         return Call(func, _exprs("Call", args))
 

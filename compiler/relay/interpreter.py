@@ -40,6 +40,17 @@ from compiler.relay.expr import (
 from compiler.relay.operator import RelayOp
 from compiler.runtime.ndarray import NDArray
 
+__all__ = [
+    "UNKNOWN",
+    "Closure",
+    "ConstructorValue",
+    "Frame",
+    "Interpreter",
+    "InterpreterError",
+    "RefValue",
+    "apply_operator",
+]
+
 
 class InterpreterError(TVMError):
     """A graph that cannot be evaluated with these values."""
@@ -135,13 +146,18 @@ class Interpreter:
         ----------
         expr : Expr, Function, GlobalVar or str
             A string names a function of the module.
-        args : sequence or mapping, optional
+        args : sequence or mapping of str to value, optional
             Arrays, numbers, tuples, or values that were returned before; a mapping names the parameters.
+
+        Returns
+        -------
+        value
+            See the class.
 
         Raises
         ------
         InterpreterError
-            If an operator has no reference or refuses its arguments, a variable is free, or no clause fits.
+            If an operator has no reference or refuses its arguments, a variable is free, or no clause matches.
         ArgumentError
             If the arguments do not fit the parameters.
         """
@@ -151,7 +167,22 @@ class Interpreter:
         return value if args is None else self.apply(value, args)
 
     def apply(self, function: Any, args: Sequence[Any] | Mapping[str, Any]) -> Any:
-        """Return the value of a function value applied to arguments; see :meth:`evaluate`."""
+        """Return the value of a function value applied to arguments; see :meth:`evaluate`.
+
+        Parameters
+        ----------
+        function : Closure
+        args : sequence or mapping of str to value
+
+        Returns
+        -------
+        value
+
+        Raises
+        ------
+        ArgumentError
+            If ``function`` is none, or the arguments do not fit its parameters.
+        """
         if not isinstance(function, Closure):
             raise ArgumentError(f"evaluate: arguments are for functions, got a {type(function).__name__}")
         values = _arguments(function.func, args)

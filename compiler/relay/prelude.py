@@ -22,6 +22,11 @@ from compiler.relay.adt import (
 from compiler.relay.expr import Function, If, Tuple, TupleGetItem, Var, const
 from compiler.relay.ty import GlobalTypeVar, TupleType, TypeCall, scalar_type
 
+__all__ = [
+    "FUNCTIONS",
+    "Prelude",
+]
+
 INT = scalar_type("int32")
 
 
@@ -86,14 +91,39 @@ class Prelude:
     # --- how the functions below are written --------------------------------------------------------------------------
 
     def on_list(self, xs: Var, nil: Any, cons: Callable[[Var, Var], Any]) -> Match:
-        """Return the match of a list: what it is when empty (not covered if None), and of a head and a tail."""
+        """Return the match of a list.
+
+        Parameters
+        ----------
+        xs : Var
+            The list.
+        nil : Expr or None
+            The value for an empty list; None if it is not covered.
+        cons : callable
+            From the variables of head and tail to the value for a longer one.
+
+        Returns
+        -------
+        Match
+        """
         head, tail = Var("h"), Var("t")
         whole = PatternConstructor(self.cons, (PatternVar(head), PatternVar(tail)))
         clauses = [] if nil is None else [Clause(PatternConstructor(self.nil), nil)]
         return Match(xs, (*clauses, Clause(whole, cons(head, tail))), nil is not None)
 
     def on_pair(self, value: Any, body: Callable[[Var, Var], Any]) -> Match:
-        """Return the match of a pair."""
+        """Return the match of a pair.
+
+        Parameters
+        ----------
+        value : Expr
+        body : callable
+            From the variables of the two fields to the value.
+
+        Returns
+        -------
+        Match
+        """
         a, b = Var("a"), Var("b")
         return Match(value, (Clause(PatternTuple((PatternVar(a), PatternVar(b))), body(a, b)),))
 

@@ -9,6 +9,10 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.expr import ExprLike, If, Let, Var, as_expr
 
+__all__ = [
+    "ScopeBuilder",
+]
+
 
 class ScopeBuilder:
     """Collects lets, and the branches of an if, and puts them together at the end.
@@ -30,12 +34,22 @@ class ScopeBuilder:
         self._scopes: list[_Scope] = [_Scope()]
 
     def let(self, var: Any, value: ExprLike) -> Var:
-        """Name a value for the rest of the scope and return the variable.
+        """Bind a value to a variable for the rest of the scope.
 
         Parameters
         ----------
         var : str, (str, Type) or Var
+            A name, a name with a type, or the variable itself.
         value : Expr
+
+        Returns
+        -------
+        Var
+
+        Raises
+        ------
+        ArgumentError
+            If ``var`` is none of these.
         """
         if isinstance(var, str):
             var = Var(var)
@@ -47,18 +61,48 @@ class ScopeBuilder:
         return var
 
     def ret(self, value: ExprLike) -> None:
-        """Say what the scope's value is."""
+        """Set the scope's value.
+
+        Parameters
+        ----------
+        value : Expr
+
+        Raises
+        ------
+        ArgumentError
+            If the scope has a value already.
+        """
         self._end(as_expr(value))
 
     @contextmanager
     def if_scope(self, cond: ExprLike) -> Iterator[None]:
-        """Say in the block what the value is where the condition holds; :meth:`else_scope` must follow."""
+        """Open the scope of a branch that is taken where a condition holds; :meth:`else_scope` must follow.
+
+        Parameters
+        ----------
+        cond : Expr
+            A scalar of data type ``bool``.
+
+        Returns
+        -------
+        context manager
+        """
         yield from self._branch()
         self._scopes[-1].pending = (cond, self._last)
 
     @contextmanager
     def else_scope(self) -> Iterator[None]:
-        """Say in the block what the value is where the condition of the :meth:`if_scope` before does not hold."""
+        """Open the scope of the other branch; the ``if`` becomes the value of the scope around.
+
+        Returns
+        -------
+        context manager
+
+        Raises
+        ------
+        ArgumentError
+            If no ``if_scope`` came before.
+        """
         scope = self._scopes[-1]
         if scope.pending is None:
             raise ArgumentError("ScopeBuilder.else_scope: must follow an if_scope")
@@ -68,6 +112,11 @@ class ScopeBuilder:
 
     def get(self) -> Any:
         """Return what was built.
+
+        Returns
+        -------
+        Expr
+            The lets of the scope around its value.
 
         Raises
         ------

@@ -19,6 +19,14 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
+__all__ = [
+    "MARK",
+    "metadata_text",
+    "quoted",
+    "read_metadata",
+    "unquoted",
+]
+
 MARK = "#[metadata]"
 
 _MAGIC = 0xDD5E40F096B4A13F

@@ -32,19 +32,34 @@ Dim = int | PrimExpr
 
 @node
 class AnyDim(PrimExpr):
-    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``."""
+    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``.
+
+    Parameters
+    ----------
+    dtype : str
+        An integer type.
+    """
 
     dtype: str = "int64"
 
 
 @node
 class TensorType(Type):
-    """An array of known rank.
+    """A dense array of known rank and data type; without dimensions it is a scalar.
 
     Parameters
     ----------
     shape : sequence of int or PrimExpr
+        The extents; symbolic ones are variables of integers, unknown ones ``relay.Any()``.
     dtype : str
+        Of the elements.
+
+    Raises
+    ------
+    ArgumentError
+        If an extent is negative or no integer.
+    DTypeError
+        If there is no such data type.
     """
 
     shape: tuple[Any, ...]
@@ -112,18 +127,41 @@ def _dim_key(d: Any) -> Any:
 
 
 def same_dim(a: Dim, b: Dim) -> bool:
-    """Return whether two extents are certainly the same; two unknown ones (``?``) count as the same."""
+    """Return whether two extents are certainly the same; two unknown ones (``?``) count as the same.
+
+    Parameters
+    ----------
+    a, b : int or PrimExpr
+
+    Returns
+    -------
+    bool
+    """
     return bool(_dim_key(convert(a)) == _dim_key(convert(b)))
 
 
 def scalar_type(dtype: str) -> TensorType:
-    """Return the type of a tensor without dimensions."""
+    """Return the type of a tensor without dimensions.
+
+    Parameters
+    ----------
+    dtype : str
+
+    Returns
+    -------
+    TensorType
+    """
     return TensorType((), dtype)
 
 
 @node
 class TupleType(Type):
-    """Several values."""
+    """Several values.
+
+    Parameters
+    ----------
+    fields : tuple of Type
+    """
 
     fields: tuple[Type, ...]
 
@@ -133,14 +171,25 @@ class TupleType(Type):
 
 @node
 class RefType(Type):
-    """A mutable cell with a value."""
+    """A mutable reference.
+
+    Parameters
+    ----------
+    value : Type
+        Of what it holds.
+    """
 
     value: Type
 
 
 @node
 class GlobalTypeVar(Type):
-    """The name of an algebraic data type of a module; calling it applies it to types."""
+    """The name of an algebraic data type of a module; calling it applies the type to others: ``List(A)``.
+
+    Parameters
+    ----------
+    name_hint : str
+    """
 
     name_hint: str
 
@@ -150,7 +199,13 @@ class GlobalTypeVar(Type):
 
 @node
 class TypeCall(Type):
-    """A generic type applied to types, such as ``List[Tensor[(), int32]]``."""
+    """A generic data type applied to types, such as ``List[Tensor[(), int32]]``.
+
+    Parameters
+    ----------
+    func : GlobalTypeVar
+    args : tuple of Type
+    """
 
     func: Type
     args: tuple[Type, ...]
@@ -170,7 +225,17 @@ class IncompleteType(Type):
 
 
 def as_type(value: Any, what: str) -> Type:
-    """Return a type, or the tensor type of a data type's name.
+    """Return a type, or the type of a scalar of a data type's name.
+
+    Parameters
+    ----------
+    value : Type or str
+    what : str
+        The argument that it is, for the message.
+
+    Returns
+    -------
+    Type
 
     Raises
     ------
@@ -186,6 +251,14 @@ def as_type(value: Any, what: str) -> Type:
 
 def tensor_types(types: Sequence[Type]) -> list[TensorType]:
     """Return the tensor types of a sequence of types, those of nested tuples in their order.
+
+    Parameters
+    ----------
+    types : sequence of Type
+
+    Returns
+    -------
+    list of TensorType
 
     Raises
     ------

@@ -11,12 +11,16 @@ from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Function, GraphExpr, RefCreate, RefRead, RefWrite
 from compiler.relay.operator import RelayOp
 
+__all__ = [
+    "Effects",
+]
+
 
 class Effects:
-    """What may have effects in an expression: reading and writing references, and calls of stateful operators.
+    """Which parts of an expression may have side effects: references, and calls of stateful operators.
 
-    What an unknown function does nobody knows; but where nothing in the whole program has an effect of its own, no
-    function does either.
+    The effects of calling an unknown function are unknown; but where nothing in the whole program has an effect of its
+    own, no function has one either.
 
     Parameters
     ----------
@@ -33,7 +37,17 @@ class Effects:
         self._found: dict[Any, bool] = {}
 
     def of(self, expr: GraphExpr) -> bool:
-        """Return whether evaluating an expression may have effects."""
+        """Return whether evaluating an expression may have side effects.
+
+        Parameters
+        ----------
+        expr : Expr
+            A part of the expression that was analysed.
+
+        Returns
+        -------
+        bool
+        """
         if not self._any:
             return False
         if expr not in self._found:

@@ -13,6 +13,15 @@ from compiler.relay.analysis.traversal import post_order_visit
 from compiler.relay.expr import Call, Function, GraphExpr, Var
 from compiler.relay.ty import GlobalTypeVar, RefType, TupleType, TypeCall
 
+__all__ = [
+    "TypeKind",
+    "all_type_vars",
+    "bound_type_vars",
+    "check_kind",
+    "free_type_vars",
+    "type_parts",
+]
+
 
 class TypeKind(IntEnum):
     """What a type is the type of, with TVM's numbers."""
@@ -26,7 +35,16 @@ class TypeKind(IntEnum):
 
 
 def type_parts(t: Type) -> tuple[Type, ...]:
-    """Return the types that a type is made of."""
+    """Return the types that a type is directly made of: fields, arguments and result, what a reference holds.
+
+    Parameters
+    ----------
+    t : Type
+
+    Returns
+    -------
+    tuple of Type
+    """
     match t:
         case TupleType():
             return t.fields
@@ -50,6 +68,10 @@ def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
     t : Type
     mod : IRModule, optional
         Defines the data types that ``t`` names.
+
+    Returns
+    -------
+    TypeKind
 
     Raises
     ------
@@ -79,17 +101,53 @@ def _check_application(t: TypeCall, mod: IRModule | None) -> None:
 
 
 def all_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
-    """Return every type variable of an expression or a type, in order of first occurrence."""
+    """Return every type variable of an expression or a type.
+
+    Parameters
+    ----------
+    expr : Expr or Type
+    mod : IRModule, optional
+        Accepted for TVM's programs; the answer does not depend on it.
+
+    Returns
+    -------
+    list of TypeVar
+        In order of first occurrence.
+    """
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _variables(t)))
 
 
 def bound_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
-    """Return the type variables that generic functions of an expression, or generic types, are generic in."""
+    """Return the type variables that the generic functions of an expression, or generic types, bind.
+
+    Parameters
+    ----------
+    expr : Expr or Type
+    mod : IRModule, optional
+        Accepted for TVM's programs; the answer does not depend on it.
+
+    Returns
+    -------
+    list of TypeVar
+        In order of first occurrence.
+    """
     return list(dict.fromkeys(v for t in _types_in(expr) for v in _bound(t)))
 
 
 def free_type_vars(expr: GraphExpr | Type, mod: IRModule | None = None) -> list[TypeVar]:
-    """Return the type variables of an expression or a type that nothing in it is generic in."""
+    """Return the type variables of an expression or a type that nothing in it binds.
+
+    Parameters
+    ----------
+    expr : Expr or Type
+    mod : IRModule, optional
+        Accepted for TVM's programs; the answer does not depend on it.
+
+    Returns
+    -------
+    list of TypeVar
+        In order of first occurrence.
+    """
     bound = set(bound_type_vars(expr))
     return [v for v in all_type_vars(expr) if v not in bound]
 

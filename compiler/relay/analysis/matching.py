@@ -17,14 +17,34 @@ from compiler.relay.adt import (
     TypeData,
 )
 
+__all__ = [
+    "unmatched_cases",
+]
+
 _ANYTHING = PatternWildcard()
 
 
 def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
-    """Return patterns for the values that no clause of a match covers; none of them if the match is exhaustive.
+    """Return patterns for the values that no clause of a match covers.
 
-    The candidates begin with "anything" and are split, wherever a clause looks closer, into the constructors of the
-    type, until each candidate is either covered by a clause or clashes with all of them.
+    The candidates begin with the wildcard and are split, wherever a clause looks closer, into the constructors of the
+    type, until each candidate is either covered by a clause or excluded by all of them.
+
+    Parameters
+    ----------
+    match : Match
+    mod : IRModule
+        Defines the data types of the patterns.
+
+    Returns
+    -------
+    list of Pattern
+        Empty if the match is exhaustive.
+
+    References
+    ----------
+    L. Maranget, "Warnings for pattern matching", Journal of Functional Programming 17(3), 2007: the question is the
+    same, and answered there by a matrix of clauses.
     """
     clauses = [clause.lhs for clause in match.clauses]
     candidates: list[Pattern] = [_ANYTHING]

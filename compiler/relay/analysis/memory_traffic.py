@@ -15,19 +15,25 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.ndarray import numpy_dtype
 
+__all__ = [
+    "MemoryTraffic",
+    "count_ops",
+    "memory_traffic",
+]
+
 
 @dataclass(slots=True)
 class MemoryTraffic:
     """What a run of a graph reads and writes if nothing stays in cache between kernels.
 
-    Attributes
+    Parameters
     ----------
     kernels : int
         Calls of fused functions, and of operators that stand alone.
     bytes_read : int
-        Sizes of all their arguments.
+        Sizes of all their arguments, in bytes.
     bytes_written : int
-        Sizes of all their results.
+        Sizes of all their results, in bytes.
     """
 
     kernels: int = 0
@@ -36,9 +42,16 @@ class MemoryTraffic:
 
 
 def memory_traffic(module: IRModule) -> MemoryTraffic:
-    """Return what a run of a module's ``main`` reads and writes, each function value taken once.
+    """Return what a run of a module's functions reads and writes, each call counted once.
 
-    Values whose type is not known, or has no known size, count nothing.
+    Parameters
+    ----------
+    module : IRModule
+        With inferred types; values whose type is unknown, or has an unknown extent, count nothing.
+
+    Returns
+    -------
+    MemoryTraffic
     """
     traffic = MemoryTraffic()
     for expr in _all(module, into_kernels=False):
@@ -50,7 +63,17 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
 
 
 def count_ops(module: IRModule) -> dict[str, int]:
-    """Return how often each operator is called in a module's functions, fused ones included, the commonest first."""
+    """Return how often each operator is called in a module's functions, fused ones included.
+
+    Parameters
+    ----------
+    module : IRModule
+
+    Returns
+    -------
+    dict of str to int
+        By the operator's name, the most frequent first.
+    """
     calls = (e for e in _all(module, into_kernels=True) if isinstance(e, Call))
     return dict(Counter(call.op.name for call in calls if isinstance(call.op, RelayOp)).most_common())
 

@@ -10,23 +10,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+__all__ = [
+    "PostDominators",
+    "Use",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """That one node uses another: ``label`` says how, by a number of which the largest on a path counts."""
+    """That one node uses another.
+
+    Parameters
+    ----------
+    user : int
+        The number of the node that uses; -1 where that is no node of the graph.
+    label : int
+        How it uses; the largest label on a path is the path's.
+    """
 
     user: int
     label: int
 
 
 class PostDominators:
-    """The tree of immediate post-dominators.
+    """The tree of immediate post-dominators of a graph whose nodes are numbered.
 
     Parameters
     ----------
     uses : sequence of sequences of Use
-        For each node, in an order in which users stand behind what they use, who uses it.  A node without any, or one
-        that :attr:`Use.user` names no node (-1) for, leaves the graph: nothing post-dominates it.
+        For each node, numbered so that users come after what they use, its uses.  A node without any, or one of whose
+        users is -1, leaves the graph: nothing post-dominates it.
     outside : int
         The label of leaving the graph.
 
@@ -36,6 +49,10 @@ class PostDominators:
         The immediate post-dominator of each node; ``len(uses)``, which is no node, if there is none.
     label : list of int
         The largest label on all paths from a node to its immediate post-dominator.
+
+    References
+    ----------
+    E. W. Myers, "An applicative random-access stack", Information Processing Letters 17(5), 1983.
     """
 
     def __init__(self, uses: Sequence[Sequence[Use]], outside: int) -> None:

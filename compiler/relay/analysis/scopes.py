@@ -15,6 +15,17 @@ from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Var
 
+__all__ = [
+    "Scope",
+    "Scopes",
+    "check_basic_block_normal_form",
+    "common_scope",
+    "is_atom",
+    "is_kernel",
+    "post_order_outside_kernels",
+    "scoped_operands",
+]
+
 _ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
 
 
@@ -115,5 +126,18 @@ def is_atom(expr: GraphExpr) -> bool:
 
 
 def check_basic_block_normal_form(expr: GraphExpr) -> bool:
-    """Return whether no block uses an expression of the block around it other than by name."""
+    """Return whether no block uses an expression of the block around it other than by name.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    bool
+
+    See Also
+    --------
+    tvm.relay.transform.ToBasicBlockNormalForm : makes it so.
+    """
     return all(is_atom(part) for part in Scopes(expr).shared)

@@ -9,15 +9,30 @@ from compiler.relay.adt import Match
 from compiler.relay.expr import Call, Function, GraphExpr, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 from compiler.relay.expr_functor import bound_in_pattern
 
+__all__ = [
+    "bottom_up",
+    "operands",
+    "post_order",
+    "post_order_visit",
+]
+
 
 def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | None = None) -> list[Any]:
-    """Return every part of an expression once, operands before what uses them, in the order of evaluation.
+    """Return every part of an expression once, operands before their users, in the order of evaluation.
+
+    Works for graphs of any depth: it keeps a stack of its own.
 
     Parameters
     ----------
     expr : Expr
     parts_of : callable, optional
-        What an expression is made of; when left out everything, variables where they are defined.
+        From an expression to the tuple of its parts; when left out :func:`operands`, and variables where they are
+        bound.
+
+    Returns
+    -------
+    list of Expr
+        ``expr`` last.
     """
     parts_of = parts_of or _parts
     done: set[Any] = set()
@@ -38,13 +53,32 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
 
 
 def post_order_visit(expr: GraphExpr, fvisit: Callable[[Any], Any]) -> None:
-    """Call ``fvisit`` once on every part of an expression, operands before what uses them."""
+    """Call a function once on every part of an expression, operands before their users.
+
+    Parameters
+    ----------
+    expr : Expr
+    fvisit : callable
+        ``fvisit(part)``; its result is ignored.
+    """
     for part in post_order(expr):
         fvisit(part)
 
 
 def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
-    """Return ``visitor.visit(expr)`` after visiting all parts, operands first, so that no rule needs deep recursion."""
+    """Return ``visitor.visit(expr)`` after visiting all parts, operands first, so that no rule recurses deeply.
+
+    Parameters
+    ----------
+    visitor : ExprFunctor
+        Remembers what it returned for each expression.
+    expr : Expr
+
+    Returns
+    -------
+    object
+        What the visitor returns for ``expr``.
+    """
     for part in post_order(expr):
         visitor.visit(part)
     return visitor.visit(expr)
@@ -65,7 +99,18 @@ def _parts(expr: GraphExpr) -> tuple[Any, ...]:
 
 
 def operands(expr: GraphExpr) -> tuple[Any, ...]:
-    """Return the expressions that an expression is directly made of; a function is made of its body."""
+    """Return the expressions that an expression is directly made of.
+
+    Parameters
+    ----------
+    expr : Expr
+        Of a call its operator and arguments, of a function its body.
+
+    Returns
+    -------
+    tuple of Expr
+        In the order of evaluation.
+    """
     match expr:
         case Call():
             return (expr.op, *expr.args)

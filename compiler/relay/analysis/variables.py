@@ -9,23 +9,59 @@ from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Function, GraphExpr, Let, Var, set_free_vars
 from compiler.relay.expr_functor import bound_in_pattern
 
+__all__ = [
+    "all_vars",
+    "bound_vars",
+    "free_vars",
+]
+
 
 def free_vars(expr: GraphExpr) -> list[Var]:
-    """Return the variables that an expression uses and does not define, in order of first use."""
+    """Return the variables that an expression uses and does not bind.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    list of Var
+        In order of first use.
+    """
     parts = post_order(expr)
     bound = _bound(parts)
     return [v for v in parts if isinstance(v, Var) and v not in bound]
 
 
 def bound_vars(expr: GraphExpr) -> list[Var]:
-    """Return the variables that an expression defines, in order of first occurrence."""
+    """Return the variables that an expression binds: parameters, names of lets, names in patterns.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    list of Var
+        In order of first occurrence.
+    """
     parts = post_order(expr)
     bound = _bound(parts)
     return [v for v in parts if isinstance(v, Var) and v in bound]
 
 
 def all_vars(expr: GraphExpr) -> list[Var]:
-    """Return every variable of an expression, in order of first occurrence."""
+    """Return every variable of an expression.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    list of Var
+        In order of first occurrence.
+    """
     return [v for v in post_order(expr) if isinstance(v, Var)]
 
 

@@ -10,14 +10,22 @@ from compiler.relay.adt import Match
 from compiler.relay.expr import Function, GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprVisitor, bound_in_pattern
 
+__all__ = [
+    "well_formed",
+]
+
 
 def well_formed(expr: GraphExpr) -> bool:
-    """Return whether every variable is defined once at most, and used only inside of what its definition is for.
+    """Return whether every variable is bound once at most, and used only in the scope of its binding.
 
     Parameters
     ----------
     expr : Expr or IRModule
-        It may use variables that it does not define.
+        It may use variables that it does not bind.
+
+    Returns
+    -------
+    bool
     """
     if isinstance(expr, IRModule):
         return not any(_Scopes(func).faults for func in expr.functions.values() if isinstance(func, Function))

@@ -5,6 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from compiler.relay.dataflow_pattern.builders import (
+    dominates,
+    has_attr,
+    has_dtype,
+    has_shape,
+    has_type,
+    is_constant,
+    is_expr,
+    is_if,
+    is_let,
+    is_op,
+    is_tuple,
+    is_tuple_get_item,
+    is_var,
+    wildcard,
+)
 from compiler.relay.dataflow_pattern.groups import Partition, groups
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
 from compiler.relay.dataflow_pattern.pattern import (
@@ -25,21 +41,7 @@ from compiler.relay.dataflow_pattern.pattern import (
     TypePattern,
     VarPattern,
     WildcardPattern,
-    dominates,
-    has_attr,
-    has_dtype,
-    has_shape,
-    has_type,
-    is_constant,
-    is_expr,
-    is_if,
-    is_let,
-    is_op,
-    is_tuple,
-    is_tuple_get_item,
-    is_var,
     set_actions,
-    wildcard,
 )
 from compiler.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
 from compiler.relay.expr import GraphExpr
@@ -84,7 +86,18 @@ __all__ = [
 
 
 def match(pattern: DFPattern, expr: GraphExpr) -> bool:
-    """Return whether an expression fits a pattern."""
+    """Return whether an expression matches a pattern.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    expr : Expr
+        With inferred types, where the pattern asks for types.
+
+    Returns
+    -------
+    bool
+    """
     return Matcher(Graph(expr)).match(pattern, expr)
 
 
@@ -94,7 +107,21 @@ def partition(
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[Any], bool] = lambda found: True,
 ) -> Any:
-    """Return ``expr`` with everything that fits moved into functions of its own; see :meth:`DFPattern.partition`."""
+    """Move everything that matches a pattern into functions of its own; see :meth:`DFPattern.partition`.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    expr : Expr
+    attrs : mapping of str to object, optional
+        Attributes of these functions, besides ``PartitionedFromPattern``.
+    check : callable
+        From an expression that matches to whether it is moved; all are when left out.
+
+    Returns
+    -------
+    Expr
+    """
     return Partition(groups(pattern, expr), attrs or {}, check).visit(expr)
 
 

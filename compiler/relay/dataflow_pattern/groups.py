@@ -15,6 +15,12 @@ from compiler.relay.dataflow_pattern.pattern import DFPattern
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Var
 from compiler.relay.expr_functor import ExprMutator
 
+__all__ = [
+    "Group",
+    "Partition",
+    "groups",
+]
+
 
 @dataclass(slots=True)
 class Group:

@@ -34,6 +34,11 @@ from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tu
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType, same_dim
 
+__all__ = [
+    "Graph",
+    "Matcher",
+]
+
 _COMMUTATIVE = ("add", "multiply")
 
 

@@ -12,71 +12,181 @@ from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
 from compiler.relay.ty import TensorType
 
+__all__ = [
+    "AltPattern",
+    "AttrPattern",
+    "CallPattern",
+    "ConstantPattern",
+    "DFPattern",
+    "DataTypePattern",
+    "DominatorPattern",
+    "ExprPattern",
+    "FunctionPattern",
+    "IfPattern",
+    "LetPattern",
+    "ShapePattern",
+    "TupleGetItemPattern",
+    "TuplePattern",
+    "TypePattern",
+    "VarPattern",
+    "WildcardPattern",
+]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DFPattern:
-    """Base of all patterns; operators and calls make larger ones."""
+    """Base of all patterns.
+
+    Called with patterns it is the pattern of a call; ``+ - * /`` are the patterns of the calls of these operators, and
+    ``a | b`` takes either.  A pattern object that occurs twice must match one expression in both places.
+    """
 
     def __call__(self, *args: Any) -> CallPattern:
-        """Return the pattern of this applied to arguments; ``p(None)`` takes any."""
-        return CallPattern(self, None if len(args) == 1 and args[0] is None else _patterns("call", args))
+        """Return the pattern of this applied to arguments; ``p(None)`` takes any.
+
+        Parameters
+        ----------
+        *args : DFPattern
+
+        Returns
+        -------
+        CallPattern
+        """
+        return CallPattern(self, None if len(args) == 1 and args[0] is None else checked_all("call", args))
 
     def __or__(self, other: DFPattern) -> AltPattern:
-        return AltPattern(self, _pattern("|", other))
+        return AltPattern(self, checked("|", other))
 
     def __add__(self, other: DFPattern) -> CallPattern:
-        return is_op("add")(self, other)
+        return ExprPattern(Op.get("add"))(self, other)
 
     def __sub__(self, other: DFPattern) -> CallPattern:
-        return is_op("subtract")(self, other)
+        return ExprPattern(Op.get("subtract"))(self, other)
 
     def __mul__(self, other: DFPattern) -> CallPattern:
-        return is_op("multiply")(self, other)
+        return ExprPattern(Op.get("multiply"))(self, other)
 
     def __truediv__(self, other: DFPattern) -> CallPattern:
-        return is_op("divide")(self, other)
+        return ExprPattern(Op.get("divide"))(self, other)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
-        """Return this pattern where attributes have these values; of an operator, facts such as ``TOpPattern``."""
+        """Return this pattern where attributes have given values.
+
+        Parameters
+        ----------
+        attrs : mapping of str to object
+            Of a call or function its attributes; of an operator facts such as ``TOpPattern``.
+
+        Returns
+        -------
+        AttrPattern
+        """
         return AttrPattern(self, dict(attrs))
 
     def has_type(self, ttype: Type) -> TypePattern:
-        """Return this pattern where the type is ``ttype``."""
-        return has_type(ttype, self)
+        """Return this pattern where the expression is of a type.
+
+        Parameters
+        ----------
+        ttype : Type
+
+        Returns
+        -------
+        TypePattern
+        """
+        return TypePattern(self, ttype)
 
     def has_dtype(self, dtype: str) -> DataTypePattern:
-        """Return this pattern where elements have a data type."""
-        return has_dtype(dtype, self)
+        """Return this pattern where the elements are of a data type.
+
+        Parameters
+        ----------
+        dtype : str
+
+        Returns
+        -------
+        DataTypePattern
+        """
+        return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
-        """Return this pattern where the tensor has a shape."""
-        return has_shape(shape, self)
+        """Return this pattern where the tensor is of a shape.
+
+        Parameters
+        ----------
+        shape : sequence of int or PrimExpr
+
+        Returns
+        -------
+        ShapePattern
+        """
+        return ShapePattern(self, TensorType(tuple(shape)).dims)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
-        """Return this pattern with something more around it, or without."""
+        """Return this pattern with something more around it, or without.
+
+        Parameters
+        ----------
+        option_constructor : callable
+            From this pattern to the larger one, e.g. ``lambda x: is_op("nn.relu")(x)``.
+
+        Returns
+        -------
+        AltPattern
+        """
         return AltPattern(option_constructor(self), self)
 
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
-        """Return the pattern of this below ``parent``, with nothing but ``path`` between; see :func:`dominates`."""
-        return DominatorPattern(parent, wildcard() if path is None else path, self)
+        """Return the pattern of an expression that this pattern matches and that a parent dominates; see
+        :func:`dominates`.
+
+        Parameters
+        ----------
+        parent : DFPattern
+            What everything comes from.
+        path : DFPattern, optional
+            What may be between; anything when left out.
+
+        Returns
+        -------
+        DominatorPattern
+        """
+        return DominatorPattern(parent, WildcardPattern() if path is None else path, self)
 
     def match(self, expr: GraphExpr) -> bool:
-        """Return whether an expression fits."""
+        """Return whether an expression matches this pattern.
+
+        Parameters
+        ----------
+        expr : Expr
+
+        Returns
+        -------
+        bool
+        """
         found: bool = _actions[0](self, expr)
         return found
 
     def partition(
         self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda found: True
     ) -> Any:
-        """Return ``expr`` with everything that fits moved into functions of its own.
+        """Move everything that matches into functions of its own.
 
         Parameters
         ----------
         expr : Expr
-        attrs : mapping, optional
-            Attributes of these functions.
+        attrs : mapping of str to object, optional
+            Attributes of these functions, besides ``PartitionedFromPattern``.
         check : callable
-            Whether a place that fits is wanted.
+            From an expression that matches to whether it is moved; all are when left out.
+
+        Returns
+        -------
+        Expr
+            Where the pattern matches, the call of a function with the match as its body::
+
+                nn.relu(nn.conv2d(%x, %w))
+                fn (%a, %b, PartitionedFromPattern="nn.conv2d_nn.relu_") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
         """
         return _actions[1](self, expr, attrs, check)
 
@@ -106,21 +216,39 @@ class ConstantPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VarPattern(DFPattern):
-    """A variable, of a name unless that is empty."""
+    """A variable.
+
+    Parameters
+    ----------
+    name : str
+        Its name; empty for any.
+    """
 
     name: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExprPattern(DFPattern):
-    """One expression: an operator, or what has the same structure."""
+    """One expression.
+
+    Parameters
+    ----------
+    expr : Expr or Op
+        An operator, or an expression: what has the same structure matches.
+    """
 
     expr: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AltPattern(DFPattern):
-    """The first of two patterns that fits."""
+    """Either of two patterns.
+
+    Parameters
+    ----------
+    left, right : DFPattern
+        Tried in this order.
+    """
 
     left: DFPattern
     right: DFPattern
@@ -128,7 +256,15 @@ class AltPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CallPattern(DFPattern):
-    """A call; ``args`` is None for any arguments."""
+    """A call.
+
+    Parameters
+    ----------
+    op : DFPattern
+        What is called.
+    args : tuple of DFPattern or None
+        The arguments, in either order for commutative operators; None for any.
+    """
 
     op: DFPattern
     args: tuple[DFPattern, ...] | None
@@ -136,7 +272,14 @@ class CallPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FunctionPattern(DFPattern):
-    """A function; ``params`` is None for any parameters."""
+    """A function.
+
+    Parameters
+    ----------
+    params : sequence of DFPattern or None
+        The parameters; None for any.
+    body : DFPattern
+    """
 
     params: Sequence[DFPattern] | None
     body: DFPattern
@@ -144,7 +287,12 @@ class FunctionPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IfPattern(DFPattern):
-    """A branch."""
+    """A branch.
+
+    Parameters
+    ----------
+    cond, true_branch, false_branch : DFPattern
+    """
 
     cond: DFPattern
     true_branch: DFPattern
@@ -153,7 +301,12 @@ class IfPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LetPattern(DFPattern):
-    """A ``let``."""
+    """A ``let``.
+
+    Parameters
+    ----------
+    var, value, body : DFPattern
+    """
 
     var: DFPattern
     value: DFPattern
@@ -162,14 +315,27 @@ class LetPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TuplePattern(DFPattern):
-    """A tuple; ``fields`` is None for any."""
+    """A tuple.
+
+    Parameters
+    ----------
+    fields : sequence of DFPattern or None
+        The fields; None for any.
+    """
 
     fields: Sequence[DFPattern] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleGetItemPattern(DFPattern):
-    """An element of a tuple; ``index`` is None for any."""
+    """A field of a tuple.
+
+    Parameters
+    ----------
+    tuple : DFPattern
+    index : int, optional
+        Which field; any when left out.
+    """
 
     tuple: DFPattern
     index: int | None = None
@@ -177,7 +343,13 @@ class TupleGetItemPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttrPattern(DFPattern):
-    """What fits a pattern and has attributes of these values."""
+    """What matches a pattern and has attributes of given values.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    attrs : mapping of str to object
+    """
 
     pattern: DFPattern
     attrs: Mapping[str, Any]
@@ -185,7 +357,13 @@ class AttrPattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TypePattern(DFPattern):
-    """What fits a pattern and has a type."""
+    """What matches a pattern and is of a type.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    type : Type
+    """
 
     pattern: DFPattern
     type: Type
@@ -193,7 +371,13 @@ class TypePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DataTypePattern(DFPattern):
-    """What fits a pattern and has elements of a data type."""
+    """What matches a pattern and has elements of a data type.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    dtype : str
+    """
 
     pattern: DFPattern
     dtype: str
@@ -201,7 +385,13 @@ class DataTypePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapePattern(DFPattern):
-    """What fits a pattern and has a shape."""
+    """What matches a pattern and is a tensor of a shape.
+
+    Parameters
+    ----------
+    pattern : DFPattern
+    shape : tuple of int or PrimExpr
+    """
 
     pattern: DFPattern
     shape: tuple[Any, ...]
@@ -209,97 +399,23 @@ class ShapePattern(DFPattern):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DominatorPattern(DFPattern):
-    """Everything from ``parent`` to ``child``, where all paths between them are of ``path``."""
+    """Everything from a parent to a child that it leads to, on all paths between them; see :func:`dominates`.
+
+    Parameters
+    ----------
+    parent, path, child : DFPattern
+    """
 
     parent: DFPattern
     path: DFPattern
     child: DFPattern
 
 
-def _pattern(what: str, value: Any) -> DFPattern:
+def checked(what: str, value: Any) -> DFPattern:
     if not isinstance(value, DFPattern):
         raise ArgumentError(f"pattern: {what} takes patterns, got {type(value).__name__} {show(value)}")
     return value
 
 
-def _patterns(what: str, values: Sequence[Any]) -> tuple[DFPattern, ...]:
-    return tuple(_pattern(what, v) for v in values)
-
-
-def wildcard() -> WildcardPattern:
-    """Return the pattern of anything."""
-    return WildcardPattern()
-
-
-def is_constant() -> ConstantPattern:
-    """Return the pattern of a constant."""
-    return ConstantPattern()
-
-
-def is_var(name: str = "") -> VarPattern:
-    """Return the pattern of a variable, of that name if one is given."""
-    return VarPattern(name)
-
-
-def is_expr(expr: GraphExpr) -> ExprPattern:
-    """Return the pattern of what has the same structure as an expression."""
-    return ExprPattern(expr)
-
-
-def is_op(op_name: str) -> ExprPattern:
-    """Return the pattern of an operator; called with patterns, that of its call.
-
-    Raises
-    ------
-    TVMError
-        If there is no such operator.
-    """
-    return ExprPattern(Op.get(op_name))
-
-
-def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
-    """Return the pattern of a tuple; None takes any fields."""
-    return TuplePattern(None if fields is None else _patterns("is_tuple", fields))
-
-
-def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """Return the pattern of an element of a tuple; without an index, of any."""
-    return TupleGetItemPattern(_pattern("is_tuple_get_item", tuple_value), index)
-
-
-def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
-    """Return the pattern of a branch."""
-    return IfPattern(*_patterns("is_if", (cond, true_branch, false_branch)))
-
-
-def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
-    """Return the pattern of a ``let``."""
-    return LetPattern(*_patterns("is_let", (var, value, body)))
-
-
-def has_type(ttype: Type, pattern: DFPattern | None = None) -> TypePattern:
-    """Return the pattern of what has a type."""
-    return TypePattern(wildcard() if pattern is None else pattern, ttype)
-
-
-def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
-    """Return the pattern of tensors with elements of a data type."""
-    return DataTypePattern(wildcard() if pattern is None else pattern, dtype)
-
-
-def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
-    """Return the pattern of tensors of a shape."""
-    return ShapePattern(wildcard() if pattern is None else pattern, TensorType(tuple(shape)).dims)
-
-
-def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
-    """Return the pattern of what has attributes of these values."""
-    return (wildcard() if pattern is None else pattern).has_attr(attrs)
-
-
-def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
-    """Return the pattern of a ``parent`` whose every use leads to ``child``, through nothing but ``path``.
-
-    E.g. all chains of elementwise operators between a convolution and an addition.
-    """
-    return DominatorPattern(*_patterns("dominates", (parent, path, child)))
+def checked_all(what: str, values: Sequence[Any]) -> tuple[DFPattern, ...]:
+    return tuple(checked(what, v) for v in values)

@@ -15,11 +15,16 @@ from compiler.relay.expr import GraphExpr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 
+__all__ = [
+    "DFPatternCallback",
+    "rewrite",
+]
+
 _ROUNDS = 100
 
 
 class DFPatternCallback:
-    """What to do where a pattern fits: set ``self.pattern`` and override :meth:`callback`.
+    """What to do where a pattern matches: set ``self.pattern`` and override :meth:`callback`.
 
     Parameters
     ----------
@@ -27,6 +32,17 @@ class DFPatternCallback:
         Whether the callback looks at types, which are then inferred first.
     rewrite_once : bool
         Whether what the callback made is not looked at again.
+
+    Examples
+    --------
+    >>> class RemoveDoubleNegation(DFPatternCallback):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.x = wildcard()
+    ...         self.pattern = is_op("negative")(is_op("negative")(self.x))
+    ...     def callback(self, pre, post, node_map):
+    ...         return node_map[self.x][0]
+    >>> rewrite(RemoveDoubleNegation(), expr)
     """
 
     pattern: DFPattern
@@ -36,18 +52,36 @@ class DFPatternCallback:
         self.rewrite_once = rewrite_once
 
     def rewrite(self, expr: GraphExpr) -> Any:
-        """Return an expression rewritten wherever the pattern fits."""
+        """Return an expression rewritten wherever the pattern matches; see :func:`rewrite`.
+
+        Parameters
+        ----------
+        expr : Expr
+
+        Returns
+        -------
+        Expr
+        """
         return rewrite(self, expr)
 
     def callback(self, pre: GraphExpr, post: GraphExpr, node_map: dict[DFPattern, list[Any]]) -> Any:
-        """Return what takes the place of an expression that fits.
+        """Return what takes the place of an expression that matches.
 
         Parameters
         ----------
         pre, post : Expr
             The expression as it was, and with its operands rewritten.
-        node_map : dict
-            By pattern the rewritten expressions that it stands for.
+        node_map : dict of DFPattern to list of Expr
+            By pattern the rewritten expressions that it matched.
+
+        Returns
+        -------
+        Expr
+
+        Raises
+        ------
+        NotImplementedError
+            If it is not overridden.
         """
         raise NotImplementedError(f"{type(self).__name__} must override callback")
 
@@ -55,7 +89,7 @@ class DFPatternCallback:
 def rewrite(
     callbacks: DFPatternCallback | Sequence[DFPatternCallback], expr: GraphExpr, mod: IRModule | None = None
 ) -> Any:
-    """Return an expression rewritten wherever patterns fit, again and again until nothing changes.
+    """Return an expression rewritten wherever patterns match, again and again until nothing changes.
 
     Parameters
     ----------
@@ -63,6 +97,10 @@ def rewrite(
     expr : Expr
     mod : IRModule, optional
         The functions that the expression names, for inference.
+
+    Returns
+    -------
+    Expr
 
     Raises
     ------

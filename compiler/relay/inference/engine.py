@@ -37,6 +37,10 @@ from compiler.relay.inference.solver import Solver, bind_dims, instantiate
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import IncompleteType, RefType, TensorType, TupleType, scalar_type
 
+__all__ = [
+    "Inference",
+]
+
 Rule = Generator[Any, Type, Type]
 
 _BOOL = scalar_type("bool")

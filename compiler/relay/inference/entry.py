@@ -18,6 +18,11 @@ from compiler.relay.inference.errors import TypeInferenceError
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import IncompleteType
 
+__all__ = [
+    "infer_expr",
+    "infer_module",
+]
+
 
 def infer_module(mod: IRModule) -> IRModule:
     """Find the types of all expressions of a module.

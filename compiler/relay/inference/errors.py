@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from compiler.ir.error import TVMError
 from compiler.ir.origin import Location, Span, ambient
 
+__all__ = [
+    "Diagnostic",
+    "TypeInferenceError",
+    "UnificationError",
+    "diagnose",
+    "user_location",
+]
+
 
 class UnificationError(TVMError):
     """Two types that cannot be the same."""

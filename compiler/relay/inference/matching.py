@@ -20,6 +20,13 @@ from compiler.relay.analysis import unmatched_cases
 from compiler.relay.inference.solver import instantiate
 from compiler.relay.ty import IncompleteType, TupleType, TypeCall
 
+__all__ = [
+    "constructor_type",
+    "definition_of",
+    "infer_pattern",
+    "missing_cases",
+]
+
 if TYPE_CHECKING:
     from compiler.relay.inference.engine import Inference
 

@@ -24,28 +24,49 @@ __all__ = ["ParseError", "fromtext", "parse", "parse_expr"]
 
 
 def parse(source: str, src_path: str = "", init_module: IRModule | None = None) -> IRModule:
-    """Return the module of a text.
+    """Return the module of a program in Relay's text format.
 
     Parameters
     ----------
     source : str
         Types and functions, or one expression, which becomes ``main``.
     src_path : str
-        Where the text comes from.
+        The file that the text comes from.
     init_module : IRModule, optional
         Types and functions that the text may use; they become part of the module.
+
+    Returns
+    -------
+    IRModule
+        Without inferred types.
 
     Raises
     ------
     ParseError
         Naming the line, the column and what was expected there.
+
+    Examples
+    --------
+    >>> mod = relay.parse('''
+    ... #[version = "0.0.5"]
+    ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }
+    ... ''')
     """
     found = _read("parse", source, init_module)
     return found if isinstance(found, IRModule) else IRModule.from_expr(found)
 
 
 def parse_expr(source: str) -> Any:
-    """Return the expression of a text.
+    """Return the expression of a text in Relay's text format.
+
+    Parameters
+    ----------
+    source : str
+        One expression, or a module, of which it is ``main``.
+
+    Returns
+    -------
+    Expr
 
     Raises
     ------
@@ -57,7 +78,18 @@ def parse_expr(source: str) -> Any:
 
 
 def fromtext(data: str, source_name: str = "") -> Any:
-    """Return the module, or the expression, of a text.
+    """Return the module or the expression of a text, whichever it is.
+
+    Parameters
+    ----------
+    data : str
+        A program in Relay's text format.
+    source_name : str
+        The file that the text comes from.
+
+    Returns
+    -------
+    IRModule or Expr
 
     Raises
     ------

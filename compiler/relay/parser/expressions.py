@@ -39,6 +39,10 @@ from compiler.relay.operator import RelayOp, relay_ops
 from compiler.relay.parser.lexer import Token
 from compiler.relay.parser.values import ValueParser
 
+__all__ = [
+    "ExpressionParser",
+]
+
 _FIELD = re.compile(r"^(.*)\.(\d+)$")
 _INFIX: tuple[Mapping[str, str], ...] = (
     {"<": "less", ">": "greater", "<=": "less_equal", ">=": "greater_equal", "==": "equal", "!=": "not_equal"},

@@ -8,6 +8,14 @@ from typing import NamedTuple, NoReturn
 from compiler.ir.error import TVMError
 from compiler.relay.text_metadata import MARK
 
+__all__ = [
+    "Cursor",
+    "ParseError",
+    "Token",
+    "split_metadata",
+    "tokens",
+]
+
 _TOKEN = re.compile(
     r"""
     (?P<skip>      \s+ | /\*.*?\*/ | //[^\n]* | \#\[version\s*=\s*"[^"\n]*"\] )

@@ -11,6 +11,10 @@ from compiler.relay.parser.lexer import Cursor, split_metadata
 from compiler.relay.text_metadata import read_metadata
 from compiler.relay.ty import GlobalTypeVar
 
+__all__ = [
+    "Program",
+]
+
 
 class Program(ExpressionParser):
     """Reads a text.

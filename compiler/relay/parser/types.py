@@ -21,6 +21,10 @@ from compiler.relay.ty import (
     scalar_type,
 )
 
+__all__ = [
+    "TypeParser",
+]
+
 _DTYPE = re.compile(r"^(bool|u?int\d+|b?float\d+)$")
 _CALLS: dict[str, type] = {"min": Min, "max": Max, "floordiv": FloorDiv, "floormod": FloorMod}
 

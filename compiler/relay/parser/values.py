@@ -16,6 +16,10 @@ from compiler.relay.parser.types import TypeParser
 from compiler.relay.text_metadata import unquoted
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
+__all__ = [
+    "ValueParser",
+]
+
 _NUMBER = re.compile(r"^(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|inf|nan)(?:(?P<letter>[fiu])(?P<width>\d*))?$")
 _KINDS = {"f": "float", "i": "int", "u": "uint"}
 

@@ -27,7 +27,7 @@ _LEFT_OUT = "/* The values of large constants are left out; astext(show_meta_dat
 
 
 def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> TextBuilder:
-    """Return a module, an expression or a type in Relay's text format.
+    """Write a module, an expression or a type in Relay's text format.
 
     Parameters
     ----------
@@ -49,12 +49,33 @@ def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> T
 
 
 def text(n: Any) -> str:
-    """Return a module, an expression or a type as ``str`` shows it: without the values of large constants."""
+    """Return a module, an expression or a type as ``str`` shows it: without the values of large constants.
+
+    Parameters
+    ----------
+    n : IRModule, Expr or Type
+
+    Returns
+    -------
+    str
+    """
     return relay_text(n, show_meta_data=False).text()
 
 
 def astext(n: Any, show_meta_data: bool = True) -> str:
-    """Return a module or an expression as a whole text that can be read again, with the version of the format."""
+    """Return a module or an expression as a whole text that can be parsed again, with the version of the format.
+
+    Parameters
+    ----------
+    n : IRModule or Expr
+    show_meta_data : bool
+        Whether the values of constants that are too large for the text are appended; without them the text says that
+        they are missing.
+
+    Returns
+    -------
+    str
+    """
     out, left_out = _written(n, show_meta_data)
     parts = [_VERSION, out.text()]
     return "\n".join([*parts, _LEFT_OUT] if left_out else parts)

@@ -36,6 +36,10 @@ from compiler.relay.printer.plan import Block, LetLine, Plan
 from compiler.relay.printer.types import tuple_text, type_text
 from compiler.relay.printer.values import ValueText, shown_attrs
 
+__all__ = [
+    "BlockPrinter",
+]
+
 
 class BlockPrinter:
     """Writes expressions.

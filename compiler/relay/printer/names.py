@@ -7,6 +7,10 @@ from typing import Any
 
 from compiler.ir.types import TypeVar
 
+__all__ = [
+    "Names",
+]
+
 _ODD = re.compile(r"[^A-Za-z0-9_.]|\.(?![A-Za-z0-9_])")
 _FIELD = re.compile(r"\.\d+$")
 

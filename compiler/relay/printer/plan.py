@@ -18,6 +18,13 @@ from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Var
 from compiler.relay.expr_functor import bound_in_pattern
 
+__all__ = [
+    "ATOMS",
+    "Block",
+    "LetLine",
+    "Plan",
+]
+
 ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
 """Expressions that are written where they are used."""
 

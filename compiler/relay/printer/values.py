@@ -18,6 +18,13 @@ from compiler.relay.printer.types import dim_text, type_text
 from compiler.relay.text_metadata import quoted
 from compiler.runtime.ndarray import NDArray
 
+__all__ = [
+    "ValueText",
+    "float_text",
+    "scalar_text",
+    "shown_attrs",
+]
+
 _SUFFIXES = {"int": "i", "uint": "u", "float": "f"}
 
 

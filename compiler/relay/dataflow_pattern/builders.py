@@ -1,0 +1,262 @@
+"""The functions that patterns are written with: ``is_op("nn.relu")(wildcard())``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.op import Op
+from compiler.ir.types import Type
+from compiler.relay.dataflow_pattern.pattern import (
+    AttrPattern,
+    ConstantPattern,
+    DataTypePattern,
+    DFPattern,
+    DominatorPattern,
+    ExprPattern,
+    IfPattern,
+    LetPattern,
+    ShapePattern,
+    TupleGetItemPattern,
+    TuplePattern,
+    TypePattern,
+    VarPattern,
+    WildcardPattern,
+    checked,
+    checked_all,
+)
+from compiler.relay.expr import GraphExpr
+from compiler.relay.ty import TensorType
+
+__all__ = [
+    "dominates",
+    "has_attr",
+    "has_dtype",
+    "has_shape",
+    "has_type",
+    "is_constant",
+    "is_expr",
+    "is_if",
+    "is_let",
+    "is_op",
+    "is_tuple",
+    "is_tuple_get_item",
+    "is_var",
+    "wildcard",
+]
+
+
+def wildcard() -> WildcardPattern:
+    """Return the pattern of anything.
+
+    Returns
+    -------
+    WildcardPattern
+    """
+    return WildcardPattern()
+
+
+def is_constant() -> ConstantPattern:
+    """Return the pattern of a constant.
+
+    Returns
+    -------
+    ConstantPattern
+    """
+    return ConstantPattern()
+
+
+def is_var(name: str = "") -> VarPattern:
+    """Return the pattern of a variable.
+
+    Parameters
+    ----------
+    name : str
+        Its name; empty for any.
+
+    Returns
+    -------
+    VarPattern
+    """
+    return VarPattern(name)
+
+
+def is_expr(expr: GraphExpr) -> ExprPattern:
+    """Return the pattern of what has the same structure as an expression.
+
+    Parameters
+    ----------
+    expr : Expr or Op
+
+    Returns
+    -------
+    ExprPattern
+    """
+    return ExprPattern(expr)
+
+
+def is_op(op_name: str) -> ExprPattern:
+    """Return the pattern of an operator; called with patterns, that of its call.
+
+    Parameters
+    ----------
+    op_name : str
+        Such as ``nn.conv2d``.
+
+    Returns
+    -------
+    ExprPattern
+
+    Raises
+    ------
+    TVMError
+        If there is no such operator.
+
+    Examples
+    --------
+    >>> conv = is_op("nn.conv2d")(wildcard(), is_constant())
+    >>> conv_relu = is_op("nn.relu")(conv)
+    """
+    return ExprPattern(Op.get(op_name))
+
+
+def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
+    """Return the pattern of a tuple.
+
+    Parameters
+    ----------
+    fields : sequence of DFPattern or None
+        The fields; None for any.
+
+    Returns
+    -------
+    TuplePattern
+    """
+    return TuplePattern(None if fields is None else checked_all("is_tuple", fields))
+
+
+def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
+    """Return the pattern of a field of a tuple.
+
+    Parameters
+    ----------
+    tuple_value : DFPattern
+    index : int, optional
+        Which field; any when left out.
+
+    Returns
+    -------
+    TupleGetItemPattern
+    """
+    return TupleGetItemPattern(checked("is_tuple_get_item", tuple_value), index)
+
+
+def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
+    """Return the pattern of a branch.
+
+    Parameters
+    ----------
+    cond, true_branch, false_branch : DFPattern
+
+    Returns
+    -------
+    IfPattern
+    """
+    return IfPattern(*checked_all("is_if", (cond, true_branch, false_branch)))
+
+
+def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
+    """Return the pattern of a ``let``.
+
+    Parameters
+    ----------
+    var, value, body : DFPattern
+
+    Returns
+    -------
+    LetPattern
+    """
+    return LetPattern(*checked_all("is_let", (var, value, body)))
+
+
+def has_type(ttype: Type, pattern: DFPattern | None = None) -> TypePattern:
+    """Return the pattern of what is of a type.
+
+    Parameters
+    ----------
+    ttype : Type
+    pattern : DFPattern, optional
+        What it must match besides.
+
+    Returns
+    -------
+    TypePattern
+    """
+    return TypePattern(wildcard() if pattern is None else pattern, ttype)
+
+
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
+    """Return the pattern of tensors with elements of a data type.
+
+    Parameters
+    ----------
+    dtype : str
+    pattern : DFPattern, optional
+        What it must match besides.
+
+    Returns
+    -------
+    DataTypePattern
+    """
+    return DataTypePattern(wildcard() if pattern is None else pattern, dtype)
+
+
+def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
+    """Return the pattern of tensors of a shape.
+
+    Parameters
+    ----------
+    shape : sequence of int or PrimExpr
+    pattern : DFPattern, optional
+        What it must match besides.
+
+    Returns
+    -------
+    ShapePattern
+    """
+    return ShapePattern(wildcard() if pattern is None else pattern, TensorType(tuple(shape)).dims)
+
+
+def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
+    """Return the pattern of what has attributes of given values.
+
+    Parameters
+    ----------
+    attrs : mapping of str to object
+    pattern : DFPattern, optional
+        What it must match besides.
+
+    Returns
+    -------
+    AttrPattern
+    """
+    return (wildcard() if pattern is None else pattern).has_attr(attrs)
+
+
+def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
+    """Return the pattern of a parent of which every path leads into one child, through nothing but ``path``.
+
+    Parameters
+    ----------
+    parent : DFPattern
+        The nearest expression above the child that matches, such as a convolution.
+    path : DFPattern
+        What each expression in between must match, such as any elementwise operator.
+    child : DFPattern
+        Where the paths come together, such as an addition.
+
+    Returns
+    -------
+    DominatorPattern
+    """
+    return DominatorPattern(*checked_all("dominates", (parent, path, child)))
