@@ -14,19 +14,10 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import compiler
+from compiler.names import LATER, module_of
 
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__
-_MOVED = {
-    "contrib.debugger.debug_executor": "runtime.debug_executor",
-    "contrib.graph_executor": "runtime.graph_executor",
-    "error": "ir.error",
-    "instrument": "ir.instrument",
-    "nd": "runtime.ndarray",
-    "tir.expr": "ir.primexpr",
-    "transform": "ir.transform",
-}
-"""Modules that stand in another room than in TVM."""
 
 
 def install() -> None:
@@ -41,16 +32,6 @@ def install() -> None:
         sys.meta_path.append(Explainer())
 
 
-def resolve(name: str) -> str:
-    """Return the module that ``tvm.x.y`` stands for."""
-    below = name[len(ALIAS) + 1 :]
-    for public, real in _MOVED.items():
-        if below == public or below.startswith(public + "."):
-            below = real + below[len(public) :]
-            break
-    return f"{_PACKAGE}.{below}" if below else _PACKAGE
-
-
 class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds ``tvm.x.y`` as the very module that it stands for."""
 
@@ -59,14 +40,14 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
             return None
-        real = resolve(fullname)
+        real = module_of(fullname)
         if not _exists(real):
             # Without ``name`` the error is shown as it is, also by ``from tvm.te import …``.
             raise ModuleNotFoundError(_explain(fullname))
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(resolve(spec.name))
+        module = importlib.import_module(module_of(spec.name))
         spec.loader_state = module.__spec__
         return module
 
@@ -98,10 +79,10 @@ def _exists(real: str) -> bool:
 def _explain(fullname: str) -> str:
     parent, _, name = fullname.rpartition(".")
     first = fullname.split(".")[1]
-    if first in compiler.LATER:
+    if first in LATER:
         return f"tvm.{first} is not part of Strata yet"
     try:
-        getattr(importlib.import_module(resolve(parent)), name)
+        getattr(importlib.import_module(module_of(parent)), name)
     except AttributeError as exc:
         if str(exc).startswith(ALIAS):
             return str(exc)

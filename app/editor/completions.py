@@ -20,7 +20,7 @@ OWNERS: dict[str, Any] = {"tvm": compiler, "te": te, "tir": tir, "Schedule": te.
 
 def _names(owner: Any) -> list[str]:
     if owner is compiler:
-        return compiler.public_names()
+        return dir(compiler)
     listed = getattr(owner, "__all__", None) if isinstance(owner, ModuleType) else None
     return sorted(name for name in listed or vars(owner) if not name.startswith("_"))
 

@@ -10,7 +10,7 @@ from compiler.arith.detect_linear_equation import detect_clip_bound, detect_line
 from compiler.arith.int_set import IntervalSet, IntSet, intersect, neg_inf, pos_inf, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.arith.modular_set import ModularSet
-from compiler.ir.error import guard_names
+from compiler.ir.extension import public_module
 
 __all__ = [
     "Analyzer",
@@ -30,4 +30,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = guard_names("tvm.arith", __all__)
+    __getattr__, __dir__ = public_module("tvm.arith", __all__)

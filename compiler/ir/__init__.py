@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir import instrument, transform
-from compiler.ir.error import TVMError, guard_names
+from compiler.ir.error import TVMError
+from compiler.ir.extension import public_module
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
@@ -34,4 +35,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = guard_names("tvm.ir", __all__)
+    __getattr__, __dir__ = public_module("tvm.ir", __all__)

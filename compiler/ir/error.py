@@ -7,7 +7,7 @@ what was expected.  Anything else that escapes is a defect of ours.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NoReturn
 
 
@@ -73,12 +73,3 @@ def unknown_name(module: str, name: str, known: Iterable[str]) -> UnknownNameErr
     near = difflib.get_close_matches(name.lower(), public, n=1)
     hint = f"; did you mean {public[near[0]]!r}?" if near else ""
     return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)
-
-
-def guard_names(module: str, known: Iterable[str]) -> Callable[[str], NoReturn]:
-    """Return the ``__getattr__`` of a public module whose names are ``known``."""
-
-    def refuse(name: str) -> NoReturn:
-        raise unknown_name(module, name, known)
-
-    return refuse

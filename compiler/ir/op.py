@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.error import TVMError
+from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span
 from compiler.ir.types import Type
 
@@ -72,6 +73,8 @@ class Op:
             If no such operator is registered.
         """
         op = _REGISTRY.get(name)
+        if op is None and extension_point("operators").load_rooms():
+            op = _REGISTRY.get(name)
         if op is None:
             raise TVMError(f"Op.get: no operator is named {name!r}")
         return op

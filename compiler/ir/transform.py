@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
 
@@ -41,10 +42,6 @@ def register_config_option(key: str, kind: type | tuple[type, ...]) -> None:
     _CONFIG_OPTIONS[key] = kind
 
 
-option_sources: list[Callable[[], object]] = []
-"""Load the rooms that register options; asked before an option is refused, as those rooms may not be loaded yet."""
-
-
 def config_options() -> dict[str, type | tuple[type, ...]]:
     """Return every known configuration key with the type of its values."""
     return dict(_CONFIG_OPTIONS)
@@ -52,8 +49,7 @@ def config_options() -> dict[str, type | tuple[type, ...]]:
 
 def _check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if not config.keys() <= _CONFIG_OPTIONS.keys():
-        for load in option_sources:
-            load()
+        extension_point("passes").load_rooms()
     for key, value in config.items():
         kind = _CONFIG_OPTIONS.get(key)
         if kind is None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.ir.error import guard_names
+from compiler.ir.extension import public_module
 from compiler.runtime import ndarray, vm
 from compiler.runtime.device import Device, cpu, cuda, device, enabled, opencl
 from compiler.runtime.library import load_module
@@ -29,4 +29,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = guard_names("tvm.runtime", __all__)
+    __getattr__, __dir__ = public_module("tvm.runtime", __all__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +24,6 @@ def reference_call(
     attrs : mapping of str to str
         Of a graph's node: ``operator``, and as JSON ``operator_attrs`` and ``nest``.
     """
-    importlib.import_module("compiler.relay.op")  # registers the operators
     op = Op.get(attrs["operator"])
     reference = op.reference
     if reference is None:

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.ir.error import guard_names
+from compiler.ir.extension import public_module
 from compiler.target import codegen
 from compiler.target.target import Target
 
 __all__ = ["Target", "codegen"]
 
 if not TYPE_CHECKING:
-    __getattr__ = guard_names("tvm.target", __all__)
+    __getattr__, __dir__ = public_module("tvm.target", __all__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.ir.error import guard_names
+from compiler.ir.extension import public_module
 from compiler.te.operation import (
     ComputeOp,
     PlaceholderOp,
@@ -37,4 +37,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = guard_names("tvm.te", __all__)
+    __getattr__, __dir__ = public_module("tvm.te", __all__)

@@ -5,10 +5,9 @@ The passes (``tir.transform``) stand on a higher floor and are loaded when they 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from compiler.ir.error import unknown_name
+from compiler.ir.extension import public_module
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -143,13 +142,6 @@ __all__ = [
     "stmt_seq",
 ]
 
-_ELSEWHERE = {
-    "expr": "compiler.ir.primexpr",
-    "ir_builder": "compiler.tir.ir_builder",
-    "transform": "compiler.tir.transform",
-}
-"""Modules of ``tvm.tir`` that stand on another floor, or that few programs need."""
-
 
 def stmt_seq(*args: PrimExpr | Stmt) -> Stmt:
     """Return statements, and expressions to evaluate, as one sequence."""
@@ -163,8 +155,4 @@ def stmt_list(stmt: Stmt) -> list[Stmt]:
 
 
 if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
-
-    def __getattr__(name: str) -> Any:
-        if name in _ELSEWHERE:
-            return importlib.import_module(_ELSEWHERE[name])
-        raise unknown_name("tvm.tir", name, globals())
+    __getattr__, __dir__ = public_module("tvm.tir", __all__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.ir.error import guard_names
+from compiler.ir.extension import public_module
 from compiler.topi import nn
 from compiler.topi.broadcast import (
     add,
@@ -234,4 +234,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = guard_names("tvm.topi", __all__)
+    __getattr__, __dir__ = public_module("tvm.topi", __all__)

@@ -1,0 +1,107 @@
+"""Extension points: public modules and registries of a lower floor that rooms of higher floors complete.
+
+A room imports lower floors only, yet ``tvm.relay`` offers a function of the driver, ``tvm.topi`` what operators of
+graphs export, and the registry of passes those of all levels.  Whoever adds something says so here, from above: the
+top of the house (:mod:`compiler.names`) for the names and rooms that it lists, a room for what it defines.  Nothing is
+loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.ir.error import unknown_name
+
+__all__ = ["ExtensionPoint", "extension_point", "public_module"]
+
+Loader = Callable[[], object]
+
+
+class ExtensionPoint:
+    """Names that are added from above, and rooms that add more once they are imported."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Loader] = {}
+        self._rooms: list[Loader] = []
+        self._loading = threading.RLock()
+
+    def add(self, name: str, load: Loader) -> None:
+        """Add a name.
+
+        Parameters
+        ----------
+        name : str
+        load : callable
+            Returns what the name stands for; called each time that it is looked up.
+        """
+        self._names[name] = load
+
+    def add_room(self, load: Loader) -> None:
+        """Add a room.
+
+        Parameters
+        ----------
+        load : callable
+            Imports the room, which adds names here, or rows to the registry that this is the extension point of.
+        """
+        self._rooms.append(load)
+
+    def load_rooms(self) -> bool:
+        """Import the rooms that were not imported yet; return whether there were any."""
+        with self._loading:
+            rooms, self._rooms = self._rooms, []
+            for load in rooms:
+                load()
+        return bool(rooms)
+
+    def names(self) -> list[str]:
+        """Return all names that are added, those of all rooms included."""
+        self.load_rooms()
+        return list(self._names)
+
+    def find(self, name: str) -> Loader | None:
+        """Return what loads a name; None where not even a room that is yet to be imported adds it."""
+        if name not in self._names:
+            self.load_rooms()
+        return self._names.get(name)
+
+
+_POINTS: dict[str, ExtensionPoint] = {}
+
+
+def extension_point(name: str) -> ExtensionPoint:
+    """Return the extension point of a public module, e.g. ``tvm.topi``, or of a registry, e.g. ``passes``."""
+    return _POINTS.setdefault(name, ExtensionPoint())
+
+
+def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a public module.
+
+    Parameters
+    ----------
+    name : str
+        Under which users know it, e.g. ``tvm.te``.
+    own : sequence of str
+        The names that the module defines itself, its ``__all__``.
+
+    Returns
+    -------
+    tuple of two callables
+        The first one refuses names that neither the module nor a higher floor has, and names the nearest one.
+    """
+    point = extension_point(name)
+
+    def list_names() -> list[str]:
+        return sorted({*own, *point.names()})
+
+    def load(attribute: str) -> Any:
+        if attribute.startswith("_"):
+            raise AttributeError(f"{name} has no attribute {attribute!r}", name=attribute)
+        loader = point.find(attribute)
+        if loader is None:
+            raise unknown_name(name, attribute, list_names())
+        return loader()
+
+    return load, list_names

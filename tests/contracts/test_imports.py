@@ -1,0 +1,155 @@
+"""Who imports whom: nothing upward, not even by a name in a string, and no two files each other.
+
+An import counts where it runs when the module is imported: one within a function is left out of the circles, and so is
+one under ``if TYPE_CHECKING``, whose names only annotations need.  A package counts as its ``__init__.py``; that Python
+imports the package before its modules does not count.  Floors are those that import-linter holds imports to.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import compiler
+from compiler import names
+
+ROOT = Path(__file__).parents[2]
+TOP = ("compiler", "compiler.__main__", "compiler.alias", "compiler.names")
+"""The library's own door: it may name every room below."""
+DOTTED = re.compile(r"(compiler|app)(\.\w+)+(:\w+)?")
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Return the files of both wings by the names of their modules."""
+    files = [path for wing in ("compiler", "app") for path in (ROOT / wing).rglob("*.py")]
+    parts = {path: path.relative_to(ROOT).with_suffix("").parts for path in files}
+    return {".".join(p[:-1] if p[-1] == "__init__" else p): path for path, p in parts.items()}
+
+
+@cache
+def floors() -> list[list[str]]:
+    """Return the rooms of each floor, the top first."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = config["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [[room.strip() for room in floor.split("|")] for floor in layers]
+
+
+def floor_of(module: str) -> int:
+    """Return the floor of a module, counted from the top."""
+    if module in TOP:
+        return 0
+    inside = [n for n, rooms in enumerate(floors()) if any(f"{module}.".startswith(f"{room}.") for room in rooms)]
+    return inside[0] if inside else 1  # what classic programs import beside the language stands beside the driver
+
+
+def strings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the strings of a module that are not docstrings."""
+    texts = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            yield node
+
+
+def named_modules(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the modules that strings of a program name, with their lines."""
+    for node in strings(ast.parse(source)):
+        if isinstance(node.value, str) and DOTTED.fullmatch(node.value):
+            name = node.value.partition(":")[0]
+            if name in modules():
+                yield node.lineno, name
+
+
+def upward(module: str, source: str) -> list[str]:
+    """Return the places where a module names one of a higher floor in a string."""
+    return [f"{module}:{line}: {name}" for line, name in named_modules(source) if floor_of(name) < floor_of(module)]
+
+
+def test_no_string_names_a_module_of_a_higher_floor() -> None:
+    faults = [fault for module, path in modules().items() for fault in upward(module, path.read_text())]
+    assert not faults, "\n".join(faults)
+
+
+def test_a_string_that_names_a_module_of_a_higher_floor_is_seen() -> None:
+    table = 'PLACES = {"build": ("compiler.driver.build", "build")}'
+    assert upward("compiler.relay", table) == ["compiler.relay:1: compiler.driver.build"]
+    assert upward("compiler.runtime.x", 'import_module("compiler.relay.op")') == [
+        "compiler.runtime.x:1: compiler.relay.op"
+    ]
+    assert upward("compiler.driver.x", 'import_module("compiler.relay.op")') == []
+    assert upward("compiler.ir.x", '"""compiler.driver.build"""') == []
+
+
+def imported(module: str, tree: ast.Module) -> Iterator[str]:
+    """Yield the modules of both wings that a module imports while it is imported itself."""
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        statement = pending.pop()
+        match statement:
+            case ast.Import(names=aliases):
+                yield from (a.name for a in aliases if a.name in modules())
+            case ast.ImportFrom(module=str(origin), names=aliases):
+                inside = [f"{origin}.{a.name}" for a in aliases]
+                yield from (name if name in modules() else origin for name in inside if origin in modules())
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=otherwise):
+                pending += otherwise
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                pass
+            case _:
+                pending += [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt)]
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the sets of modules that import each other, by Tarjan's algorithm.
+
+    References
+    ----------
+    R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972).
+    """
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    groups: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        order[module] = lowest[module] = len(order)
+        stack.append(module)
+        for other in graph.get(module, ()):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                lowest[module] = min(lowest[module], lowest[other])
+        if lowest[module] == order[module]:
+            group = stack[stack.index(module) :]
+            del stack[-len(group) :]
+            if len(group) > 1:
+                groups.append(sorted(group))
+
+    for module in graph:
+        if module not in order:
+            visit(module)
+    return groups
+
+
+def test_no_two_files_import_each_other() -> None:
+    graph = {name: {*imported(name, ast.parse(path.read_text()))} - {name} for name, path in modules().items()}
+    assert sum(map(len, graph.values())) > 1000
+    assert circles(graph) == []
+
+
+def test_a_circle_is_seen() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+@pytest.mark.parametrize("name", names.PUBLIC)
+def test_every_public_name_is_where_the_table_says(name: str) -> None:
+    value: object = compiler
+    for part in name.split(".")[1:]:
+        value = getattr(value, part)
+    assert value is names.load(names.PUBLIC[name])
