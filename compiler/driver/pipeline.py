@@ -21,6 +21,7 @@ from compiler.ir.transform import Pass, PassContext, register_config_option
 from compiler.tir import transform
 
 register_config_option("tir.add_lower_pass", (list, tuple))
+register_config_option("tir.noalias", (bool, int))
 
 PHASES = 4
 

@@ -6,7 +6,7 @@ import difflib
 import types
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Callable as AbstractCallable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -19,8 +19,9 @@ def option_types(cls: type) -> dict[str, Any]:
     """Return the options of a dataclass with the types that they are annotated with, in the order of its fields."""
     hints = _HINTS.get(cls)
     if hints is None:
-        resolved = get_type_hints(cls)
-        hints = _HINTS[cls] = {f.name: resolved[f.name] for f in fields(cls) if f.init}
+        options = [f.name for f in fields(cls)] if is_dataclass(cls) else []
+        resolved = get_type_hints(cls) if options else {}
+        hints = _HINTS[cls] = {option: resolved[option] for option in options}
     return hints
 
 
@@ -74,19 +75,25 @@ def _elements_fit(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
 
 
 def type_text(hint: Any) -> str:
-    """Return an annotation as an error message says it: ``int``, ``str or None``, ``'basic' or None``."""
+    """Return an annotation as an error message says it: ``of type int``, ``'basic' or None``."""
+    named = (isinstance(hint, type) and hint is not type(None)) or get_origin(hint) is tuple
+    return f"of type {_type_name(hint)}" if named else _type_name(hint)
+
+
+def _type_name(hint: Any) -> str:
     if hint is None or hint is type(None):
         return "None"
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(type_text(arg) for arg in args)
+        return " or ".join(map(type_text, args))
     if origin is Literal:
-        return " or ".join(map(repr, args))
+        *others, last = map(repr, args)
+        return f"{', '.join(others)} or {last}" if others else last
     if origin is AbstractCallable:
         return "callable"
     if origin is not None:
-        return f"{origin.__name__} of {type_text(args[0])}" if args else str(origin.__name__)
-    return f"of type {hint.__name__}" if isinstance(hint, type) else str(hint)
+        return f"{origin.__name__} of {_type_name(args[0])}"
+    return str(getattr(hint, "__name__", hint))
 
 
 def options_text(options: Mapping[str, object]) -> str:

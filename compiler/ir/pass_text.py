@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from compiler.ir.error import ArgumentError, show
 
@@ -40,22 +40,22 @@ def read_calls(text: str, make: Make[P]) -> list[P]:
     return [_Reader(text, make).call(element) for element in tree.elts]
 
 
-class _Reader:
+class _Reader(Generic[P]):
     """Reads one expression at a time; the text stands in its errors."""
 
     def __init__(self, text: str, make: Make[P]) -> None:
         self._text = text
         self._make = make
 
-    def call(self, n: ast.expr) -> P:  # type: ignore[type-var]
+    def call(self, n: ast.expr) -> P:
         if not isinstance(n, ast.Call):
-            return self._make(self._name(n), (), {})  # type: ignore[return-value]
+            return self._make(self._name(n), (), {})
         named = {}
         for keyword in n.keywords:
             if keyword.arg is None:
                 raise self._error(n)
             named[keyword.arg] = self._value(keyword.value)
-        return self._make(self._name(n.func), [self._value(arg) for arg in n.args], named)  # type: ignore[return-value]
+        return self._make(self._name(n.func), [self._value(arg) for arg in n.args], named)
 
     def _name(self, n: ast.expr) -> str:
         if isinstance(n, ast.Attribute):
@@ -78,4 +78,5 @@ class _Reader:
             raise self._error(n) from None
 
     def _error(self, n: ast.expr) -> ArgumentError:
-        return ArgumentError(f"parse_pass: expected a pass or a literal, got {show(ast.unparse(n))} in {show(self._text)}")
+        part = show(ast.unparse(n))
+        return ArgumentError(f"parse_pass: expected a pass or a literal, got {part} in {show(self._text)}")

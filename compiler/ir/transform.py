@@ -6,14 +6,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import FrozenInstanceError, dataclass, replace
+from types import new_class
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
+from compiler.ir.pass_options import check_options, did_you_mean, option_types, options_text, value_text
+from compiler.ir.pass_text import read_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +135,131 @@ class PassContext:
 _DEFAULT = PassContext()
 
 
+_PASSES: dict[str, type[Pass]] = {}
+"""Every pass that can be written as text or required by name, under its name and under that of its class."""
+
+
+@dataclass_transform(frozen_default=True)
 class Pass:
-    """A function from module to module with a name and a level."""
+    """A function from module to module, as a value: a frozen dataclass whose fields are the pass's options.
 
-    info: PassInfo
+    A pass is one class, and defining it registers it::
 
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Return the transformed module; subclasses do their work here."""
-        raise TypeError(f"{type(self).__name__} does not say what it does")
+        class UnrollLoop(PrimFuncPass):
+            auto_max_step: int = 0
+
+            def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+                ...
+
+    Its facts are given with the class: ``class FoldConstant(FunctionPass, opt_level=2, required=("InferType",))``.
+    Options are checked against their annotations, two passes are equal if their options are, and ``repr`` is the text
+    that :func:`parse_pass` reads.
+
+    Parameters
+    ----------
+    name : str, optional
+        What instruments and contexts call the pass: the name of the class, after its level's prefix, if left out.
+    opt_level : int, optional
+        The pass runs when the context's level is at least this.
+    required : tuple of str, optional
+        Names of passes that run before.
+    configurable : bool, optional
+        Whether ``PassContext(config={name: {option: value}})`` changes the pass's options.
+    abstract : bool, optional
+        Whether this is a kind of pass instead of a pass.
+    """
+
+    facts: ClassVar[PassInfo] = PassInfo(0, "Pass")
+    """Level, name and requirements, the same for all passes of the class."""
+    prefix: ClassVar[str] = ""
+    """What the names of this kind of passes begin with."""
+    method: ClassVar[str] = "apply"
+    """The method in which a pass of this kind does its work."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        name: str | None = None,
+        opt_level: int | None = None,
+        required: Sequence[str] | None = None,
+        configurable: bool = False,
+        abstract: bool = False,
+    ) -> None:
+        super().__init_subclass__()
+        if "__annotations__" in cls.__dict__:
+            dataclass(frozen=True, eq=False, repr=False)(cls)
+        if abstract:
+            return
+        if getattr(getattr(cls, cls.method), "__isabstractmethod__", False):
+            raise ArgumentError(f"pass {cls.__name__}: a {cls.__mro__[1].__name__} needs a method {cls.method}")
+        base = cls.facts
+        cls.facts = PassInfo(
+            base.opt_level if opt_level is None else opt_level,
+            name or cls.prefix + cls.__name__,
+            base.required if required is None else tuple(required),
+        )
+        if configurable:
+            register_config_option(cls.facts.name, dict)
+        _register(cls)
+
+    def __post_init__(self) -> None:
+        check_options(self, type(self).__name__)
+
+    @property
+    def info(self) -> PassInfo:
+        """Level, name and requirements of the pass."""
+        return self.facts
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name, in the order in which the pass takes them."""
+        return {option: getattr(self, option) for option in option_types(type(self))}
+
+    def configured(self, ctx: PassContext) -> Self:
+        """Return the pass with the options that a context gives under the pass's name.
+
+        Raises
+        ------
+        ArgumentError
+            If the context names an option that the pass does not have, or gives a value of another type.
+        """
+        given = ctx.config.get(self.info.name)
+        if not given:
+            return self
+        _check_names(self.info.name, type(self), given)
+        return replace(self, **given)  # type: ignore[type-var]
+
+    @classmethod
+    def made_of(
+        cls, target: Any, opt_level: int = 0, name: str | None = None, required: Sequence[str] | None = None
+    ) -> Any:
+        """Make a pass of this kind of a function or class of the user's, as :func:`module_pass` says.
+
+        Parameters
+        ----------
+        target : callable, type or None
+            What does the work; None returns a decorator.
+        opt_level, name, required
+            The facts about the pass.
+        """
+        if target is None:
+            return lambda decorated: cls.made_of(decorated, opt_level, name, required)
+        own_name: str = getattr(target, "__name__", type(target).__name__)
+        label = name or own_name
+        if not callable(target):
+            raise ArgumentError(f"pass {label}: expected a function or a class, got {show(target)}")
+        members = {"__doc__": getattr(target, "__doc__", None), "__module__": getattr(target, "__module__", __name__)}
+        if isinstance(target, type):
+            members |= _members_of_class(target, cls.method, label)
+        else:
+            members[cls.method] = staticmethod(target)
+            own_name = label if label.isidentifier() else own_name
+        facts = {"name": label, "opt_level": opt_level, "required": required}
+        made = new_class(own_name, (cls,), facts, lambda body: body.update(members))
+        return made if isinstance(target, type) else made()
+
+    @abstractmethod
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Return the transformed module, or ``mod`` itself where nothing changed; each kind of pass has its way."""
 
     def __call__(self, mod: IRModule) -> IRModule:
         """Run the pass if the current context lets it."""
@@ -153,7 +275,7 @@ class Pass:
             mod = required_pass(name)(mod)
         for instrument in instruments:
             instrument.run_before_pass(mod, self.info)
-        result = self.transform_module(mod, ctx)
+        result = self.apply(mod, ctx)
         for instrument in instruments:
             instrument.run_after_pass(result, self.info)
         return result
@@ -167,7 +289,133 @@ class Pass:
         return "" if all(verdicts) else "an instrument said no"
 
     def __repr__(self) -> str:
-        return f"Pass({self.info.name}, opt_level={self.info.opt_level})"
+        return f"{type(self).__name__}({options_text(self.options())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pass) and type(other) is type(self) and other.options() == self.options()
+
+    def __hash__(self) -> int:
+        # An option may be a list or a mapping.
+        return hash(type(self))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__} is a value: its options cannot be changed")
+
+
+def _members_of_class(cls: type, method: str, name: str) -> dict[str, Any]:
+    """Return the members of a pass whose work an instance of ``cls`` does; further attributes come from that."""
+    if not callable(getattr(cls, method, None)):
+        raise ArgumentError(f"pass {name}: class {cls.__name__} needs a method {method}")
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        arguments = inspect.signature(cls).bind(*args, **kwargs)
+        arguments.apply_defaults()
+        object.__setattr__(self, "instance", cls(*args, **kwargs))
+        object.__setattr__(self, "_options", dict(arguments.arguments))
+
+    return {
+        "__init__": __init__,
+        "__getattr__": lambda self, attribute: getattr(self.__dict__["instance"], attribute),
+        "__signature__": inspect.signature(cls),
+        "options": lambda self: self._options,
+        method: lambda self, *args: getattr(self.instance, method)(*args),
+    }
+
+
+def _register(cls: type[Pass]) -> None:
+    """Let text and requirements name a pass; what a program defines never takes the name of one of the compiler's."""
+    for name in (cls.facts.name, cls.__name__):
+        other = _PASSES.get(name)
+        if other is None or cls.__module__.startswith(_OURS) or not other.__module__.startswith(_OURS):
+            _PASSES[name] = cls
+
+
+_OURS = __name__.partition(".")[0] + "."
+
+
+def pass_class(name: str) -> type[Pass]:
+    """Return the class of the passes of a name.
+
+    Parameters
+    ----------
+    name : str
+        Of the pass, e.g. ``"tir.VectorizeLoop"``, or of its class, e.g. ``"VectorizeLoop"``.
+
+    Raises
+    ------
+    ArgumentError
+        If no pass of that name is registered.
+    """
+    cls = _PASSES.get(name)
+    if cls is None:
+        raise ArgumentError(f"there is no pass {name!r}{did_you_mean(name, _PASSES)}")
+    return cls
+
+
+def registered_passes() -> list[type[Pass]]:
+    """Return the classes of all passes, sorted by the name of the pass."""
+    return sorted(set(_PASSES.values()), key=lambda cls: cls.facts.name)
+
+
+def parse_pass(text: str) -> Pass:
+    """Return the pass that a text describes; ``repr`` of a pass is such a text.
+
+    Parameters
+    ----------
+    text : str
+        One pass, or several separated by commas, with options as in Python.
+
+    Returns
+    -------
+    Pass
+        Several passes become a :class:`Sequential`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such pass, if it has no such option, or if an option is of the wrong type.
+
+    Examples
+    --------
+    >>> parse_pass("VectorizeLoop(enable_vectorize=False)")
+    VectorizeLoop(enable_vectorize=False)
+    >>> parse_pass("Simplify(), tir.UnrollLoop(auto_max_step=16)")
+    """
+    if not isinstance(text, str):
+        raise ArgumentError(f"parse_pass: expected a text, got {show(text)}")
+    passes = read_calls(text, _make_pass)
+    return passes[0] if len(passes) == 1 else Sequential(passes)
+
+
+def _make_pass(name: str, args: Sequence[object], options: Mapping[str, object]) -> Pass:
+    cls = pass_class(name)
+    signature = inspect.signature(cls)
+    _check_names(name, cls, options)
+    try:
+        signature.bind(*args, **options)
+    except TypeError as error:
+        raise ArgumentError(f"{name}{signature}: {error}") from None
+    return cls(*args, **options)
+
+
+def _check_names(name: str, cls: type[Pass], options: Mapping[str, object]) -> None:
+    """Refuse options that the constructor of a pass does not take."""
+    names = inspect.signature(cls).parameters
+    for option in options:
+        if option not in names:
+            raise ArgumentError(f"{name}: there is no option {option!r}{did_you_mean(str(option), names)}")
+
+
+def required_pass(name: str) -> Pass:
+    """Return a pass of that name with its usual options.
+
+    Raises
+    ------
+    ArgumentError
+        If no pass of that name is registered.
+    """
+    make = _NAMED_PASSES.get(name)
+    return make() if make is not None else pass_class(name)()
 
 
 _NAMED_PASSES: dict[str, Callable[[], Pass]] = {}
@@ -178,32 +426,24 @@ def register_named_pass(name: str, make: Callable[[], Pass]) -> None:
     _NAMED_PASSES[name] = make
 
 
-def required_pass(name: str) -> Pass:
-    """Return a fresh pass of that name.
+class ModulePass(Pass, abstract=True):
+    """A pass over whole modules: its work is ``transform_module(mod, ctx) -> mod``.
 
-    Raises
-    ------
-    ArgumentError
-        If no pass of that name is registered.
+    The method gets a copy of the module that it may change; where nothing changed, the pass returns the module that
+    it was given.
     """
-    make = _NAMED_PASSES.get(name)
-    if make is None:
-        raise ArgumentError(f"pass {name!r} is required but unknown")
-    return make()
 
+    method: ClassVar[str] = "transform_module"
 
-class ModulePass(Pass):
-    """A pass made of a function ``f(mod, ctx) -> mod``."""
-
-    def __init__(self, transform: Callable[[IRModule, PassContext], IRModule], info: PassInfo) -> None:
-        self.transform = transform
-        self.info = info
-
+    @abstractmethod
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        result = self.transform(mod.shallow_copy(), ctx)
+        """Return the transformed module."""
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run ``transform_module`` on a copy of the module."""
+        result = self.transform_module(mod.shallow_copy(), ctx)
         if not isinstance(result, IRModule):
             raise ArgumentError(f"pass {self.info.name}: must return an IRModule, returned {type(result).__name__}")
-        # A pass may change the module that it was given; where it did not, this is still the same one.
         return mod if _same(mod, result) else result
 
 
@@ -221,77 +461,94 @@ class Sequential(Pass):
 
     Parameters
     ----------
-    passes : iterable of Pass
+    passes : sequence of Pass
+        Each runs if the context lets it.
     opt_level : int
+        The whole sequence runs when the context's level is at least this.
     name : str
+    required : sequence of str, optional
+        Names of passes that run before.
+
+    Examples
+    --------
+    >>> tvm.transform.Sequential([tir.transform.Simplify(), tir.transform.UnrollLoop()])(mod)
     """
 
-    def __init__(
-        self,
-        passes: Iterable[Pass],
-        opt_level: int = 0,
-        name: str = "sequential",
-        required: Sequence[str] | None = None,
-    ) -> None:
-        self.passes = list(passes)
-        self.info = PassInfo(opt_level, name, tuple(required or ()))
+    passes: Sequence[Pass] = ()
+    opt_level: int = 0
+    name: str = "sequential"
+    required: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "passes", tuple(self.passes))
+        object.__setattr__(self, "required", tuple(self.required or ()))
         for item in self.passes:
             if not isinstance(item, Pass):
                 raise ArgumentError(f"Sequential: expected passes, got {type(item).__name__} {show(item)}")
+        check_options(self, "Sequential")
 
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+    @property
+    def info(self) -> PassInfo:
+        """Level, name and requirements of the whole sequence."""
+        return PassInfo(self.opt_level, self.name, tuple(self.required or ()))
+
+    def options(self) -> dict[str, Any]:
+        """Return the passes, and those options that are not the usual ones."""
+        usual = {"opt_level": 0, "name": "sequential", "required": ()}
+        given = {option: value for option, value in super().options().items() if usual.get(option) != value}
+        return {**given, "passes": list(self.passes)}
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run the passes in their order."""
         for item in self.passes:
             mod = item(mod)
         return mod
 
+    def __repr__(self) -> str:
+        options = self.options()
+        passes = value_text(options.pop("passes"))
+        return f"Sequential({', '.join([passes, *filter(None, [options_text(options)])])})"
 
-PassMaker = Callable[[Callable[..., Any], PassInfo], Pass]
 
+def module_pass(
+    pass_func: Any = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
+) -> Any:
+    """Make a module pass of a function or of a class.
 
-def pass_decorator(make: PassMaker, method: str) -> Callable[..., Any]:
-    """Return a decorator in TVM's manner for one kind of pass.
+    Parameters
+    ----------
+    pass_func : callable or type, optional
+        A function ``f(mod, ctx) -> mod``, or a class with a method ``transform_module(self, mod, ctx)``.  Left out
+        where this is used as a decorator with options.
+    opt_level : int
+        The pass runs when the context's level is at least this.
+    name : str, optional
+        The name of the function or class if left out.
+    required : sequence of str, optional
+        Names of passes that run before.
+    traceable : bool
+        Accepted for compatibility with TVM.
 
-    The decorator takes a function, or a class whose instances have the method ``method``; it can be used with or
-    without arguments.
+    Returns
+    -------
+    ModulePass, or a callable that returns one
+        The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
+        the decorator.
+
+    Raises
+    ------
+    ArgumentError
+        If a class has no method ``transform_module``.
+
+    Examples
+    --------
+    >>> @tvm.transform.module_pass(opt_level=1)
+    ... def keep_main(mod, ctx):
+    ...     return tvm.IRModule({"main": mod["main"]})
+    >>> keep_main(mod)
     """
-
-    def decorate(
-        pass_func: Any = None,
-        opt_level: int = 0,
-        name: str | None = None,
-        required: Sequence[str] | None = None,
-        traceable: bool = False,
-    ) -> Any:
-        def wrap(target: Any) -> Any:
-            info = PassInfo(opt_level, name or target.__name__, tuple(required or ()))
-            return _class_pass(target, make, method, info) if isinstance(target, type) else make(target, info)
-
-        return wrap if pass_func is None else wrap(pass_func)
-
-    return decorate
-
-
-def _class_pass(cls: type, make: PassMaker, method: str, info: PassInfo) -> Any:
-    """Return a callable that makes a pass of an instance of ``cls``; further attributes come from the instance."""
-    if not callable(getattr(cls, method, None)):
-        raise ArgumentError(f"pass {info.name}: class {cls.__name__} needs a method {method}")
-
-    class ClassPass(Pass):
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.instance = cls(*args, **kwargs)
-            self.info = info
-            self._inner = make(getattr(self.instance, method), info)
-
-        def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-            return self._inner.transform_module(mod, ctx)
-
-        def __getattr__(self, attribute: str) -> Any:
-            return getattr(self.__dict__["instance"], attribute)
-
-    ClassPass.__name__ = ClassPass.__qualname__ = cls.__name__
-    ClassPass.__doc__ = cls.__doc__
-    return ClassPass
-
-
-module_pass = pass_decorator(ModulePass, "transform_module")
-"""Make a module pass of a function ``f(mod, ctx) -> mod`` or of a class with ``transform_module``."""
+    return ModulePass.made_of(pass_func, opt_level, name, required)

@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.expr import Call, Function
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter
 from compiler.relay.transform.rewriter import relay_op
 from compiler.target.target import Target
@@ -41,7 +41,7 @@ def AlterOpLayout(target: Target | None = None) -> FunctionPass:
 
         return LayoutRewriter(choose).rewrite(func)
 
-    return FunctionPass(alter, PassInfo(3, "AlterOpLayout", ("InferType",)))
+    return TransformPass(alter, PassInfo(3, "AlterOpLayout", ("InferType",)))
 
 
 register_named_pass("AlterOpLayout", AlterOpLayout)

@@ -10,7 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function, GraphExpr
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
     call_op,
@@ -49,7 +49,7 @@ def BackwardFoldScaleAxis() -> FunctionPass:
         plan = _Plan(func)
         return _Folder(plan).rewrite(func) if plan.folded else func
 
-    return FunctionPass(fold, PassInfo(3, "BackwardFoldScaleAxis", ("InferType",)))
+    return TransformPass(fold, PassInfo(3, "BackwardFoldScaleAxis", ("InferType",)))
 
 
 class _Plan:

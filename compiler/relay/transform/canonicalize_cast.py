@@ -10,7 +10,7 @@ from compiler.ir.node import duplicate, rebuild
 from compiler.ir.transform import PassInfo, register_named_pass
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.operator import OpPattern
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.rewriter import GraphMutator, call_of, op_name, relay_op, tensor_type, typed, users_of
 
 
@@ -26,7 +26,7 @@ def CanonicalizeCast() -> FunctionPass:
     def transform(func: RelayExpr, mod: Any, ctx: Any) -> Any:
         return _Canonicalizer(users_of(func)).rewrite(func)
 
-    return FunctionPass(transform, PassInfo(3, "CanonicalizeCast", ("InferType",)))
+    return TransformPass(transform, PassInfo(3, "CanonicalizeCast", ("InferType",)))
 
 
 class _Canonicalizer(GraphMutator):

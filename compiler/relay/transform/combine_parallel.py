@@ -15,7 +15,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
     call_op,
@@ -140,7 +140,7 @@ def _combining(name: str, operator: str, rule: _Rule, least: int) -> FunctionPas
         groups = [g for g in _groups(func, operator, rule) if len(g) >= least]
         return _Combiner(groups, rule).rewrite(func) if groups else func
 
-    return FunctionPass(combine, PassInfo(4, name, ("InferType",)))
+    return TransformPass(combine, PassInfo(4, name, ("InferType",)))
 
 
 def _groups(func: Function, operator: str, rule: _Rule) -> list[list[Call]]:

@@ -11,7 +11,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo
 from compiler.relay.expr import Call, Function
 from compiler.relay.operator import operator_of, relay_ops
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter
 from compiler.relay.transform.rewriter import op_name
 from compiler.topi.layout import layout
@@ -42,7 +42,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionPass:
     def convert(func: Function, mod: IRModule, ctx: PassContext) -> Any:
         return LayoutRewriter(choose).rewrite(func)
 
-    return FunctionPass(convert, PassInfo(3, "ConvertLayout", ("InferType", "CanonicalizeOps")))
+    return TransformPass(convert, PassInfo(3, "ConvertLayout", ("InferType", "CanonicalizeOps")))
 
 
 def _checked(name: str, names: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects, operands, post_order
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Function, Let, Var
@@ -16,7 +16,7 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import with_operands
 
 
-class DeadCodeElimination(FunctionPass):
+class DeadCodeElimination(FunctionPass, opt_level=1):
     """Removes lets whose variable nothing that is needed uses::
 
         fn (%x) { let %a = nn.relu(%x); let %b = tanh(%x); %b }
@@ -31,12 +31,10 @@ class DeadCodeElimination(FunctionPass):
         PartialEvaluate has found what all references hold.
     """
 
-    def __init__(self, inline_once: bool = False, ignore_impurity: bool = False) -> None:
-        self.inline_once = inline_once
-        self.ignore_impurity = ignore_impurity
-        super().__init__(self._eliminate, PassInfo(1, "DeadCodeElimination"))
+    inline_once: bool = False
+    ignore_impurity: bool = False
 
-    def _eliminate(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         effects = Effects(func, mod)
 
         def stays(value: RelayExpr) -> bool:
@@ -112,6 +110,3 @@ def _let(let: Let, new: dict[Any, Any], uses: _Uses, once: dict[Var, Any]) -> An
         return let
     with derived_from(let.span):
         return rebuild(let, value=value, body=body)
-
-
-register_named_pass("DeadCodeElimination", DeadCodeElimination)

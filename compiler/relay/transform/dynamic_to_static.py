@@ -8,7 +8,7 @@ from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr
@@ -20,7 +20,7 @@ from compiler.relay.transform.let_binding import replaced, with_operands
 from compiler.relay.transform.rewriter import typed
 
 
-class DynamicToStatic(FunctionPass):
+class DynamicToStatic(FunctionPass, opt_level=2, required=("InferType",)):
     """Replaces dynamic operators whose deciding arguments can be computed by their static forms.
 
     What one replacement makes known may decide the next::
@@ -29,13 +29,8 @@ class DynamicToStatic(FunctionPass):
         fn (%x: Tensor[(2, 6), float32]) { reshape(%x, newshape=[6, 2]) }
     """
 
-    def __init__(self) -> None:
-        super().__init__(dynamic_to_static, PassInfo(2, "DynamicToStatic", ("InferType",)))
-
-
-def dynamic_to_static(func: Function, mod: IRModule, ctx: PassContext) -> Function:
-    """Return a type-checked function with static operators where their arguments can be computed."""
-    return _Static(mod).function(func)
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        return _Static(mod).function(func)
 
 
 class _Static:
@@ -121,6 +116,3 @@ def _folded(call: Call, args: list[Any]) -> Any:
     with uninstrumented():  # it is no part of the program
         found = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
     return None if isinstance(found, Call) else found
-
-
-register_named_pass("DynamicToStatic", DynamicToStatic)

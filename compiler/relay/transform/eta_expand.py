@@ -7,7 +7,7 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import FuncType, TypeVar
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis import bottom_up
@@ -17,7 +17,7 @@ from compiler.relay.inference import infer_module
 from compiler.relay.inference.solver import substitute_types
 
 
-class EtaExpand(Pass):
+class EtaExpand(ModulePass, opt_level=1):
     """Wraps constructors, and functions of the module, into functions of their own where they are not called::
 
         @map(Some, %xs)
@@ -29,10 +29,8 @@ class EtaExpand(Pass):
         What to wrap.
     """
 
-    def __init__(self, expand_constructor: bool = True, expand_global_var: bool = False) -> None:
-        self.expand_constructor = expand_constructor
-        self.expand_global_var = expand_global_var
-        self.info = PassInfo(1, "EtaExpand")
+    expand_constructor: bool = True
+    expand_global_var: bool = False
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         typed = infer_module(mod)
@@ -68,6 +66,3 @@ def _wrapped(value: RelayExpr) -> Any:
     fresh = {old: TypeVar(old.name_hint) for old in t.type_params}
     params = tuple(Var("x", substitute_types(a, dict(fresh))) for a in t.arg_types)
     return Function(params, Call(value, params), substitute_types(t.ret_type, dict(fresh)), tuple(fresh.values()))
-
-
-register_named_pass("EtaExpand", EtaExpand)

@@ -12,7 +12,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
@@ -24,11 +24,8 @@ from compiler.relay.transform.to_graph_normal_form import graph_normal_form
 from compiler.relay.ty import TupleType
 
 
-class FirstOrderGradient(Pass):
+class FirstOrderGradient(ModulePass):
     """Makes every function return its result and the gradients of its parameters; see ``gradient``."""
-
-    def __init__(self) -> None:
-        self.info = PassInfo(0, "FirstOrderGradient")
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         functions = {var: first_order(f, mod) if isinstance(f, Function) else f for var, f in mod.items()}
@@ -115,6 +112,3 @@ def _element(expr: RelayExpr, path: tuple[int, ...]) -> Any:
     for index in path:
         expr = TupleGetItem(expr, index)
     return expr
-
-
-register_named_pass("FirstOrderGradient", FirstOrderGradient)

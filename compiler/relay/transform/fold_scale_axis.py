@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from compiler.ir.transform import Sequential, register_named_pass
+from compiler.ir.module import IRModule
+from compiler.ir.transform import Pass, PassContext
 from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleAxis
 from compiler.relay.transform.fold_constant import FoldConstant
 from compiler.relay.transform.forward_fold_scale_axis import ForwardFoldScaleAxis
 
 
-def FoldScaleAxis() -> Sequential:
+class FoldScaleAxis(Pass):
     """Puts scales of channels into weights, those of results first, and computes the new weights.
 
     After :func:`SimplifyInference` this makes a batch normalisation behind a convolution disappear: its factors go into
     the weights, and what is left of it is the addition of a bias.
     """
-    passes = [BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()]
-    return Sequential(passes, name="FoldScaleAxis")
 
-
-register_named_pass("FoldScaleAxis", FoldScaleAxis)
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        for each in (BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()):
+            mod = each(mod)
+        return mod

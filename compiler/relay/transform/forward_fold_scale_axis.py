@@ -10,7 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function, GraphExpr
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels
 from compiler.relay.transform.scale_axis import (
     Light,
@@ -39,7 +39,7 @@ def ForwardFoldScaleAxis() -> FunctionPass:
         plan = _Plan(func)
         return _Folder(plan.folded).rewrite(func) if plan.folded else func
 
-    return FunctionPass(fold, PassInfo(3, "ForwardFoldScaleAxis", ("InferType",)))
+    return TransformPass(fold, PassInfo(3, "ForwardFoldScaleAxis", ("InferType",)))
 
 
 class _Plan:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import Pass, PassContext, PassInfo, pass_decorator
+from compiler.ir.transform import Pass, PassContext, PassInfo
 from compiler.relay.expr import Function
 from compiler.relay.inference import infer_module
+
+__all__ = ["FunctionPass", "FunctionTransform", "function_pass"]
 
 FunctionTransform = Callable[[Function, IRModule, PassContext], Function]
 
 
-class FunctionPass(Pass):
-    """A pass made of a function ``f(func, mod, ctx) -> func``, applied to every Function of the module.
+class FunctionPass(Pass, abstract=True):
+    """A pass over the functions of a module, one at a time: its work is ``transform_function``.
 
     Functions with the attribute ``SkipOptimization`` stay as they are, and so do those that an external compiler gets
     (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``.
     """
 
-    def __init__(self, transform: FunctionTransform, info: PassInfo) -> None:
-        self.transform = transform
-        self.info = info
+    method: ClassVar[str] = "transform_function"
 
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+    @abstractmethod
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        """Return the transformed function, or ``func`` itself where nothing changed.
+
+        Parameters
+        ----------
+        func : Function
+        mod : IRModule
+            The module that the function is in.
+        ctx : PassContext
+        """
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run ``transform_function`` on every Function, and infer types where something changed."""
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
         return mod if result is mod else infer_module(result)
 
@@ -35,11 +49,65 @@ class FunctionPass(Pass):
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):
             return func
         with derived_from(func.span):
-            result = self.transform(func, mod, ctx)
+            result = self.transform_function(func, mod, ctx)
         if not isinstance(result, Function):
             raise ArgumentError(f"pass {self.info.name}: must return a Function, returned {type(result).__name__}")
         return result
 
 
-function_pass = pass_decorator(FunctionPass, "transform_function")
-"""Make a pass of a function ``f(func, mod, ctx) -> func`` or of a class with ``transform_function``."""
+def function_pass(
+    pass_func: Any = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
+) -> Any:
+    """Make a pass over the functions of graphs of a function or of a class.
+
+    Parameters
+    ----------
+    pass_func : callable or type, optional
+        A function ``f(func, mod, ctx) -> func``, or a class with a method ``transform_function(self, func, mod,
+        ctx)``.  Left out where this is used as a decorator with options.
+    opt_level : int
+        The pass runs when the context's level is at least this.
+    name : str, optional
+        The name of the function or class if left out.
+    required : sequence of str, optional
+        Names of passes that run before.
+    traceable : bool
+        Accepted for compatibility with TVM.
+
+    Returns
+    -------
+    FunctionPass, or a callable that returns one
+        The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
+        the decorator.
+
+    Raises
+    ------
+    ArgumentError
+        If a class has no method ``transform_function``.
+
+    Examples
+    --------
+    >>> @relay.transform.function_pass(opt_level=1)
+    ... def without_tuples(func, mod, ctx):
+    ...     return relay.Function(func.params, relay.TupleGetItem(func.body, 0))
+    >>> without_tuples(mod)
+    """
+    return FunctionPass.made_of(pass_func, opt_level, name, required)
+
+
+class TransformPass(FunctionPass, abstract=True):
+    """A pass made of a function and its facts, until it has a class of its own."""
+
+    transform: FunctionTransform
+    own_facts: PassInfo
+
+    @property
+    def info(self) -> PassInfo:
+        return self.own_facts
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        return self.transform(func, mod, ctx)

@@ -18,7 +18,7 @@ from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
 from compiler.relay.transform.rewriter import GraphMutator, outside_kernels, type_of, typed
 
@@ -65,7 +65,7 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionPass:
             groups.fuse()
         return _Fuser(graph, groups, bool(ctx.config.get(_LINK_PARAMS, False))).rewrite(func)
 
-    return FunctionPass(fuse, PassInfo(0, "FuseOps", ("InferType",)))
+    return TransformPass(fuse, PassInfo(0, "FuseOps", ("InferType",)))
 
 
 @dataclass(slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from compiler.ir.module import IRModule
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
 from compiler.relay.inference import infer_expr, infer_module
 
 
-class InferType(Pass):
+class InferType(ModulePass):
     """Finds the type of every expression.
 
     The expressions stay the same objects, with their ``checked_type`` filled in; functions get their result types, and
@@ -24,9 +24,6 @@ class InferType(Pass):
         Naming everything that does not fit.
     """
 
-    def __init__(self) -> None:
-        self.info = PassInfo(0, "InferType")
-
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         return infer_module(mod)
 
@@ -34,6 +31,3 @@ class InferType(Pass):
 def InferTypeLocal(expr: GraphExpr) -> Type:
     """Return the type of one expression, taking over the types that its parts have already."""
     return infer_expr(expr)
-
-
-register_named_pass("InferType", InferType)

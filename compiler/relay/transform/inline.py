@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import Effects, bottom_up, post_order
 from compiler.relay.analysis.scopes import is_atom
 from compiler.relay.expr import Call, Function, Let, Var
@@ -17,7 +17,7 @@ from compiler.relay.inference import infer_module
 from compiler.relay.transform.copies import copy_with
 
 
-class Inline(Pass):
+class Inline(ModulePass, opt_level=1):
     """Replaces calls of functions with the attribute ``Inline`` by their bodies, and removes those functions.
 
     A function that calls itself, directly or not, stays; so does one that is used as a value::
@@ -25,9 +25,6 @@ class Inline(Pass):
         def @main(%x) { @twice(nn.relu(%x)) }           def @twice(%y) Inline=1 { add(%y, %y) }
         def @main(%x) { add(nn.relu(%x), nn.relu(%x)) }         (one nn.relu, used twice)
     """
-
-    def __init__(self) -> None:
-        self.info = PassInfo(1, "Inline")
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         calls = {var: _used(func) for var, func in mod.items() if isinstance(func, Function)}
@@ -109,6 +106,3 @@ def _recursive(var: GlobalVar, calls: Mapping[GlobalVar, Sequence[GlobalVar]]) -
             reached.add(callee)
             todo.extend(calls.get(callee, ()))
     return var in reached
-
-
-register_named_pass("Inline", Inline)

@@ -8,7 +8,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up, free_type_vars, free_vars, post_order
 from compiler.relay.analysis.scopes import is_kernel
 from compiler.relay.expr import Call, Function, Let, Var
@@ -16,7 +16,7 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
 
 
-class LambdaLift(Pass):
+class LambdaLift(ModulePass, opt_level=1):
     """Makes a function of the module of every local function.
 
     Where it uses variables from around it, it becomes the result of a function of those variables, which has the
@@ -26,9 +26,6 @@ class LambdaLift(Pass):
         def @main(%x) { let %f = @lifted_f(%x); %f(%x) }
         def @lifted_f(%x) Closure=1 { fn (%y) { add(%x, %y) } }
     """
-
-    def __init__(self) -> None:
-        self.info = PassInfo(1, "LambdaLift")
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         names = {var.name_hint for var in mod}
@@ -95,6 +92,3 @@ class _Rename(ExprMutator):
 
     def visit_var(self, var: Var) -> Any:
         return self._new.get(var, var)
-
-
-register_named_pass("LambdaLift", LambdaLift)

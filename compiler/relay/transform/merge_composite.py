@@ -12,7 +12,7 @@ from compiler.ir.transform import PassContext, PassInfo
 from compiler.relay.analysis import post_order
 from compiler.relay.dataflow_pattern import DFPattern
 from compiler.relay.expr import Function, GraphExpr
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 
 Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
 
@@ -44,7 +44,7 @@ def MergeComposite(pattern_table: Sequence[Entry]) -> FunctionPass:
             func = pattern.partition(func, attrs={"Composite": name}, check=free)
         return func
 
-    return FunctionPass(merge, PassInfo(0, "MergeComposite", ("InferType",)))
+    return TransformPass(merge, PassInfo(0, "MergeComposite", ("InferType",)))
 
 
 def _checked(entry: Any) -> tuple[str, DFPattern, Callable[[Any], bool]]:

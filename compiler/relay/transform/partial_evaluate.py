@@ -9,7 +9,7 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.adt import (
     Clause,
@@ -58,7 +58,7 @@ _MOST_CALLS = 20_000
 """Calls that are evaluated in one function of the module."""
 
 
-class PartialEvaluate(Pass):
+class PartialEvaluate(ModulePass, opt_level=1):
     """Evaluates functions as far as their code decides: calls of known functions, branches on known values, matches of
     known data, reads of known references, operators on constants.
 
@@ -70,9 +70,6 @@ class PartialEvaluate(Pass):
 
     See Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation" (1993).
     """
-
-    def __init__(self) -> None:
-        self.info = PassInfo(1, "PartialEvaluate")
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         functions: dict[GlobalVar, Any] = {}
@@ -371,6 +368,3 @@ def _fresh_pattern(pattern: Pattern, scope: Environment) -> Pattern:
             return rebuild(pattern, patterns=parts)
         case _:
             return pattern
-
-
-register_named_pass("PartialEvaluate", PartialEvaluate)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.module import GlobalVar, IRModule
-from compiler.ir.transform import Pass, PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Function
 
 
-class RemoveUnusedFunctions(Pass):
+class RemoveUnusedFunctions(ModulePass, opt_level=1):
     """Removes the functions that cannot be reached from the entry functions.
 
     Parameters
@@ -19,12 +19,11 @@ class RemoveUnusedFunctions(Pass):
         Their names; ``main`` when left out.  Names that the module does not have are passed over.
     """
 
-    def __init__(self, entry_functions: Sequence[str] | None = None) -> None:
-        self.entry_functions = tuple(entry_functions or ("main",))
-        self.info = PassInfo(1, "RemoveUnusedFunctions")
+    entry_functions: Sequence[str] | None = None
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        reached = reachable_functions(mod, [name for name in self.entry_functions if name in mod])
+        entries = self.entry_functions or ("main",)
+        reached = reachable_functions(mod, [name for name in entries if name in mod])
         return mod.with_functions({var: func for var, func in mod.items() if var in reached})
 
 
@@ -41,6 +40,3 @@ def reachable_functions(mod: IRModule, entries: Sequence[str]) -> set[GlobalVar]
                 reached.add(part)
                 todo.append(part)
     return reached
-
-
-register_named_pass("RemoveUnusedFunctions", RemoveUnusedFunctions)

@@ -17,7 +17,7 @@ from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
-from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.ty import Dim, TensorType
 
 E = TypeVar("E", bound=RelayExpr)
@@ -63,7 +63,7 @@ def mutator_pass(make: Callable[[], GraphMutator], opt_level: int, name: str, *r
     def transform(func: Function, mod: IRModule, ctx: PassContext) -> Any:
         return make().rewrite(func)
 
-    return FunctionPass(transform, PassInfo(opt_level, name, required))
+    return TransformPass(transform, PassInfo(opt_level, name, required))
 
 
 def op_name(expr: GraphExpr) -> str:

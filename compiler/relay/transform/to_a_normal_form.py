@@ -6,13 +6,13 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import LetBinding
 
 
-class ToANormalForm(FunctionPass):
+class ToANormalForm(FunctionPass, opt_level=1):
     """Names every value with a let, in the order of evaluation, so that operands are names and constants only.
 
     What is shared is evaluated once, where all of its users can see it::
@@ -23,19 +23,10 @@ class ToANormalForm(FunctionPass):
     See Flanagan et al., "The essence of compiling with continuations" (1993).
     """
 
-    def __init__(self) -> None:
-        super().__init__(to_a_normal_form, PassInfo(1, "ToANormalForm"))
-
-
-def to_a_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
-    """Return a function whose body is in A-normal form."""
-    body = ToANormalFormExpr(func.body)
-    return rebuild(func, body=body)
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        return rebuild(func, body=ToANormalFormExpr(func.body))
 
 
 def ToANormalFormExpr(expr: GraphExpr) -> Any:
     """Return an expression in A-normal form."""
     return LetBinding(lambda part, scopes: True).apply(expr)
-
-
-register_named_pass("ToANormalForm", ToANormalForm)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects
 from compiler.relay.analysis.scopes import Scopes
 from compiler.relay.expr import Function, GraphExpr
@@ -12,7 +12,7 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import LetBinding
 
 
-class ToBasicBlockNormalForm(FunctionPass):
+class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
     """Names what is used from several blocks (bodies of functions, branches, clauses) in the block around all of them.
 
     Inside of a block expressions stay a graph::
@@ -21,19 +21,10 @@ class ToBasicBlockNormalForm(FunctionPass):
         let %v = add(%x, %x); if (%c) { nn.relu(%v) } else { %v }
     """
 
-    def __init__(self) -> None:
-        super().__init__(to_basic_block_normal_form, PassInfo(1, "ToBasicBlockNormalForm"))
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        effects = Effects(func, mod)
 
+        def must_name(part: GraphExpr, scopes: Scopes) -> bool:
+            return part in scopes.shared or effects.of(part)
 
-def to_basic_block_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
-    """Return a function whose body is in basic block normal form."""
-    effects = Effects(func, mod)
-
-    def must_name(part: GraphExpr, scopes: Scopes) -> bool:
-        return part in scopes.shared or effects.of(part)
-
-    body = LetBinding(must_name).apply(func.body)
-    return rebuild(func, body=body)
-
-
-register_named_pass("ToBasicBlockNormalForm", ToBasicBlockNormalForm)
+        return rebuild(func, body=LetBinding(must_name).apply(func.body))

@@ -7,7 +7,7 @@ from typing import Any
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects, free_vars
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Function, GraphExpr, Let
@@ -15,7 +15,7 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import with_operands
 
 
-class ToGraphNormalForm(FunctionPass):
+class ToGraphNormalForm(FunctionPass, opt_level=1):
     """Puts values in the place of their names.
 
     Lets remain around what must be evaluated in its order, and around functions that call themselves::
@@ -24,14 +24,8 @@ class ToGraphNormalForm(FunctionPass):
         fn (%x) { add(nn.relu(%x), nn.relu(%x)) }       (one nn.relu, used twice)
     """
 
-    def __init__(self) -> None:
-        super().__init__(to_graph_normal_form, PassInfo(1, "ToGraphNormalForm"))
-
-
-def to_graph_normal_form(func: Function, mod: IRModule, ctx: PassContext) -> Function:
-    """Return a function whose body is a graph."""
-    body = graph_normal_form(func.body, mod)
-    return rebuild(func, body=body)
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        return rebuild(func, body=graph_normal_form(func.body, mod))
 
 
 def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
@@ -57,6 +51,3 @@ def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
 def _keeps_name(let: Let, effects: Effects) -> bool:
     recursive = isinstance(let.value, Function) and let.var in free_vars(let.value)
     return recursive or effects.of(let.value)
-
-
-register_named_pass("ToGraphNormalForm", ToGraphNormalForm)

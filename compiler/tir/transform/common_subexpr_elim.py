@@ -12,15 +12,18 @@ from compiler.ir.primexpr import (
     Var,
 )
 from compiler.ir.substitute import free_vars
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.value_numbering import Numbering, prefix_text
 
+register_config_option("tir.disable_cse_tir", (bool, int))
+register_config_option("tir.enable_equiv_terms_in_cse_tir", (bool, int))
 
-def CommonSubexprElimTIR(enable_cse_tir: bool = True, identify_equiv_terms: bool = False) -> PrimFuncPass:
+
+class CommonSubexprElimTIR(PrimFuncPass):
     """Compute expressions that occur several times only once, in variables ``cse_var_1``, ``cse_var_2``, ….
 
     Index arithmetic repeats itself, all the more after unrolling::
@@ -42,14 +45,15 @@ def CommonSubexprElimTIR(enable_cse_tir: bool = True, identify_equiv_terms: bool
         Also take ``x + y`` and ``y + x`` for the same.
     """
 
-    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        if not enable_cse_tir or ctx.config.get("tir.disable_cse_tir"):
+    enable_cse_tir: bool = True
+    identify_equiv_terms: bool = False
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if not self.enable_cse_tir or ctx.config.get("tir.disable_cse_tir"):
             return func
-        equivalent = identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
+        equivalent = self.identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
         known = [*func.params, *_vars_of_buffers(func)]
         return func.with_body(_Eliminator(Numbering(equivalent), known).region(func.body))
-
-    return PrimFuncPass(transform, PassInfo(0, "tir.CommonSubexprElimTIR"))
 
 
 def _vars_of_buffers(func: PrimFunc) -> list[Var]:

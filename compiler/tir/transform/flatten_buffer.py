@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 
 
-def FlattenBuffer() -> PrimFuncPass:
+class FlattenBuffer(PrimFuncPass):
     """Give multi-dimensional buffers one dimension, where memory is allocated already.
 
     The counterpart of ``StorageFlatten`` for programs that were not made from a schedule::
@@ -22,11 +24,9 @@ def FlattenBuffer() -> PrimFuncPass:
         B_1 = T.Buffer((4, 8), data=B)      →    B_1 = T.Buffer((32,), data=B)
         B_1[i, j] = 0.0                          B_1[i * 8 + j] = 0.0
     """
-    return simple_pass("tir.FlattenBuffer", _flatten)
 
-
-def _flatten(func: PrimFunc) -> PrimFunc:
-    return func.with_body(_Flatten(FlatMemory(Analyzer())).visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Flatten(FlatMemory(Analyzer())).visit(func.body))
 
 
 class _Flatten(Mutator):

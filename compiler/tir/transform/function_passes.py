@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
-from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
-from compiler.ir.transform import ModulePass, PassContext, PassInfo
+from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
-def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
+class Apply(PrimFuncPass):
     """Apply a function to every function of the module.
+
+    For example ``Apply(lambda f: f.with_attr("tir.noalias", True))``::
+
+        def main(A: T.Buffer((8,)))     →     def main(A: T.Buffer((8,)))
+                                                  T.func_attr({"tir.noalias": True})
 
     Parameters
     ----------
     ftransform : callable
-        From PrimFunc to PrimFunc, e.g. ``lambda f: f.with_attr("global_symbol", "main")``.
+        From PrimFunc to PrimFunc.
     """
-    if not callable(ftransform):
-        raise ArgumentError(f"Apply: ftransform must be callable, got {show(ftransform)}")
-    return PrimFuncPass(lambda func, mod, ctx: ftransform(func), PassInfo(0, "tir.Apply"))
+
+    ftransform: Callable[[PrimFunc], PrimFunc]
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return self.ftransform(func)
 
 
-def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
+class Filter(ModulePass):
     """Keep only those functions of the module for which a condition holds.
+
+    For example ``Filter(lambda f: "global_symbol" in f.attrs)``::
+
+        def main(…): T.func_attr({"global_symbol": "main"})     →     def main(…): T.func_attr(…)
+        def helper(…): …
 
     Parameters
     ----------
     fcond : callable
         From PrimFunc to bool.
     """
-    if not callable(fcond):
-        raise ArgumentError(f"Filter: fcond must be callable, got {show(fcond)}")
 
-    def keep(mod: IRModule, ctx: PassContext) -> IRModule:
-        kept = {var: func for var, func in mod.items() if not isinstance(func, PrimFunc) or fcond(func)}
+    prefix: ClassVar[str] = PrimFuncPass.prefix
+    fcond: Callable[[PrimFunc], bool]
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        kept = {var: func for var, func in mod.items() if not isinstance(func, PrimFunc) or self.fcond(func)}
         return mod.with_functions(kept)
-
-    return ModulePass(keep, PassInfo(0, "tir.Filter"))

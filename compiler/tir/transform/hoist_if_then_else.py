@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr, Var
 from compiler.ir.substitute import uses_var
-from compiler.ir.transform import Sequential
+from compiler.ir.transform import Pass, PassContext, PassInfo
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, For, ForKind, IfThenElse, Stmt
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.scan import features
 from compiler.tir.transform.simplify import Simplify
 
 
-def HoistIfThenElse(variant: str | None = None) -> Sequential:
+class HoistIfThenElse(Pass):
     """Move branches out of loops on whose variable their condition does not depend.
 
     The condition is then tested once instead of in each iteration, and the loop inside is free of branches, so that
@@ -44,22 +45,30 @@ def HoistIfThenElse(variant: str | None = None) -> Sequential:
     ArgumentError
         If the variant is unknown.
     """
-    names = {None: "tir.HoistIfThenElse", "basic": "tir.HoistIfThenElseBasic"}
-    if variant not in names:
-        raise ArgumentError(f"HoistIfThenElse: variant must be None or 'basic', got {show(variant)}")
-    return Sequential([InsertHoistIfThenElse(), Simplify(), RemoveNoOp()], name=names[variant])
+
+    prefix: ClassVar[str] = PrimFuncPass.prefix
+    variant: Literal[None, "basic"] = None
+
+    @property
+    def info(self) -> PassInfo:
+        """The name depends on the variant."""
+        return replace(self.facts, name="tir.HoistIfThenElseBasic") if self.variant else self.facts
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run the three passes."""
+        for each in (InsertHoistIfThenElse(), Simplify(), RemoveNoOp()):
+            mod = each(mod)
+        return mod
 
 
-def InsertHoistIfThenElse() -> PrimFuncPass:
+class InsertHoistIfThenElse(PrimFuncPass):
     """Move branches out of loops, without cleaning up afterwards."""
-    return simple_pass("tir.InsertHoistIfThenElse", _hoist)
 
-
-def _hoist(func: PrimFunc) -> PrimFunc:
-    nodes = features(func).nodes
-    if IfThenElse not in nodes or For not in nodes:
-        return func
-    return func.with_body(_Hoist().visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        nodes = features(func).nodes
+        if IfThenElse not in nodes or For not in nodes:
+            return func
+        return func.with_body(_Hoist().visit(func.body))
 
 
 class _Hoist(StmtMutator):

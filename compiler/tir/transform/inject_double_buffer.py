@@ -9,19 +9,16 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
 from compiler.ir.substitute import substitute
-from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
-from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 
-register_config_option("tir.InjectDoubleBuffer", dict)
 
-
-def InjectDoubleBuffer() -> PrimFuncPass:
+class InjectDoubleBuffer(PrimFuncPass, configurable=True):
     """Fill the buffer of the next iteration while the current one is being read.
 
     For a buffer marked by ``s[B].double_buffer()`` twice the memory is allocated, outside of the loop.  Before the
@@ -34,18 +31,21 @@ def InjectDoubleBuffer() -> PrimFuncPass:
             use(B, i)                                     use(B[i % 2 * 4:…], i)
                                                       use(B[63 % 2 * 4:…], 63)
 
-    The option ``tir.InjectDoubleBuffer`` with ``{"split_loop": n}`` says how many iterations the body of the new
-    loop holds (1; 0 keeps one loop with a guard).  A buffer whose filling reads what the same iteration computed
-    before cannot be filled ahead and stays as it is.
+    A buffer whose filling reads what the same iteration computed before cannot be filled ahead and stays as it is.
+    ``PassContext(config={"tir.InjectDoubleBuffer": {"split_loop": 2}})`` sets the option for a whole build.
+
+    Parameters
+    ----------
+    split_loop : int
+        How many iterations the body of the new loop holds; 0 keeps one loop with a guard.
     """
 
-    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    split_loop: int = 1
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if "double_buffer_scope" not in features(func).attrs:
             return func
-        split = read_options(ctx, "tir.InjectDoubleBuffer", {"split_loop": 1})["split_loop"]
-        return func.with_body(_Inject(split).visit(func.body))
-
-    return PrimFuncPass(transform, PassInfo(0, "tir.InjectDoubleBuffer"))
+        return func.with_body(_Inject(self.configured(ctx).split_loop).visit(func.body))
 
 
 class _Doubled:

@@ -7,18 +7,20 @@ from typing import Any
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Range, Var
 from compiler.ir.substitute import substitute
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, Prefetch, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 
 
-def InjectPrefetch() -> PrimFuncPass:
+class InjectPrefetch(PrimFuncPass):
     """Insert hints to fetch what a later iteration of a loop reads.
 
     A loop marked by ``s[C].prefetch(A, axis, offset)`` names, at its beginning, the box of ``A`` that it will read
@@ -29,13 +31,11 @@ def InjectPrefetch() -> PrimFuncPass:
             for j in range(64):                C[i, j] = A[i, j] * 2.0
                 C[i, j] = A[i, j] * 2.0
     """
-    return simple_pass("tir.InjectPrefetch", _inject)
 
-
-def _inject(func: PrimFunc) -> PrimFunc:
-    if "prefetch_scope" not in features(func).attrs:
-        return func
-    return func.with_body(_Inject().visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if "prefetch_scope" not in features(func).attrs:
+            return func
+        return func.with_body(_Inject().visit(func.body))
 
 
 class _Inject(StmtMutator):

@@ -6,10 +6,12 @@ from typing import Any
 
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.substitute import substitute
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
@@ -27,14 +29,14 @@ from compiler.tir.stmt import (
     seq,
 )
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 
 UNROLL_BELOW = 16
 """Fewer virtual threads than this are written out one after the other; more become a loop."""
 
 
-def InjectVirtualThread() -> PrimFuncPass:
+class InjectVirtualThread(PrimFuncPass):
     """Let one thread do the work of several virtual threads, statement by statement.
 
     An axis bound to ``te.thread_axis("vthread")`` disappears.  Each statement that depends on it is repeated for each
@@ -46,13 +48,11 @@ def InjectVirtualThread() -> PrimFuncPass:
         for i in range(8):                   →        B[i] = A[i]
             B[i] = A[vthread * 32 + i]                B[8 + i] = A[32 + i]
     """
-    return simple_pass("tir.InjectVirtualThread", _inject)
 
-
-def _inject(func: PrimFunc) -> PrimFunc:
-    if "virtual_thread" not in features(func).attrs:
-        return func
-    return func.with_body(_FindThreads().visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if "virtual_thread" not in features(func).attrs:
+            return func
+        return func.with_body(_FindThreads().visit(func.body))
 
 
 class _FindThreads(StmtMutator):

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.same import same_exprs
+
+register_config_option("tir.instrument_bound_checkers", (bool, int))
 
 MESSAGE = "OUT OF THE BOUNDS"
 
 
-def InstrumentBoundCheckers() -> PrimFuncPass:
+class InstrumentBoundCheckers(PrimFuncPass):
     """Check at run time that no statement reads or writes outside of a buffer.
 
     For programs that are built with the option ``tir.instrument_bound_checkers``: an access that cannot be shown to
@@ -28,7 +32,9 @@ def InstrumentBoundCheckers() -> PrimFuncPass:
 
     What ``if_then_else`` reads is checked only where it is read.
     """
-    return simple_pass("tir.InstrumentBoundCheckers", lambda func: func.with_body(_Instrument(func).visit(func.body)))
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Instrument(func).visit(func.body))
 
 
 class _Instrument(StmtMutator):

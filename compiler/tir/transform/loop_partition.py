@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deduce_bound import deduce_bound
@@ -25,25 +25,16 @@ from compiler.ir.primexpr import (
     const,
 )
 from compiler.ir.substitute import free_vars, substitute, uses_var
-from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.ir.transform import PassContext
 from compiler.tir.builtin import IF_THEN_ELSE, LIKELY
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import without_no_ops
 from compiler.tir.transform.same import same_exprs
 from compiler.tir.transform.scan import features
-
-register_config_option("tir.LoopPartition", dict)
-
-OPTIONS = {
-    "partition_const_loop": False,
-    "no_unroll_loop_with_extent_one": False,
-    "unroll_loop_with_partition_hint_no_interval": False,
-}
 
 _WRITTEN_OUT = (ForKind.UNROLLED, ForKind.VECTORIZED)
 """Kinds of loops whose extent has to stay constant."""
@@ -51,7 +42,7 @@ _WRITTEN_OUT = (ForKind.UNROLLED, ForKind.VECTORIZED)
 HINT = "pragma_loop_partition_hint"
 
 
-def LoopPartition() -> PrimFuncPass:
+class LoopPartition(PrimFuncPass, configurable=True):
     """Split loops where a guard that nearly always holds changes its mind, so that most iterations run without it.
 
     A guard marked ``likely`` comes from a loop that was split although its extent may not be divisible.  The
@@ -63,19 +54,29 @@ def LoopPartition() -> PrimFuncPass:
                     C[io * 32 + ii] = 0.0              for io in range((n + 31) // 32 - n // 32):
                                                            …  # with the guard
 
-    Loops of constant extent are left whole, unless the option ``partition_const_loop`` of ``tir.LoopPartition`` is
-    set or the loop has the pragma ``loop_partition_hint``: their guards cost little, and code twice.  The marks
-    ``likely`` are removed at the end, as nothing asks for them any more.
+    The marks ``likely`` are removed at the end, as nothing asks for them any more.
+    ``PassContext(config={"tir.LoopPartition": {"partition_const_loop": True}})`` sets the options for a whole build.
+
+    Parameters
+    ----------
+    partition_const_loop : bool
+        Also split loops of constant extent.  Their guards cost little, and code twice, so that otherwise only those
+        with the pragma ``loop_partition_hint`` are split.
+    no_unroll_loop_with_extent_one : bool
+        Keep a loop that is left with one iteration as a loop.
+    unroll_loop_with_partition_hint_no_interval : bool
+        Accepted for compatibility with TVM.
     """
 
-    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    partition_const_loop: bool = False
+    no_unroll_loop_with_extent_one: bool = False
+    unroll_loop_with_partition_hint_no_interval: bool = False
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if "tir.likely" not in features(func).ops and HINT not in features(func).attrs:
             return func
-        options = read_options(ctx, "tir.LoopPartition", OPTIONS)
-        body = _Partition(func, options).visit(func.body)
+        body = _Partition(func, self.configured(ctx)).visit(func.body)
         return func.with_body(_RemoveLikely().visit(body))
-
-    return PrimFuncPass(transform, PassInfo(0, "tir.LoopPartition"))
 
 
 class _Guard(NamedTuple):
@@ -142,9 +143,9 @@ class _Limit:
 
 
 class _Partition(StmtMutator):
-    def __init__(self, func: PrimFunc, options: dict[str, Any]) -> None:
-        self._constant_loops: bool = options["partition_const_loop"]
-        self._keep_single: bool = options["no_unroll_loop_with_extent_one"]
+    def __init__(self, func: PrimFunc, options: LoopPartition) -> None:
+        self._constant_loops = options.partition_const_loop
+        self._keep_single = options.no_unroll_loop_with_extent_one
         self._outer: dict[Var, IntervalSet] = {}
         self._analyzer = Analyzer()
         self._hinted = False

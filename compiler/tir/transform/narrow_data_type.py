@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
     BinaryOp,
@@ -23,13 +23,14 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 
 
-def NarrowDataType(target_bits: int) -> PrimFuncPass:
+class NarrowDataType(PrimFuncPass):
     """Compute 64-bit indices in fewer bits where their values are known to fit.
 
     Shapes given as int64 make every loop variable and index 64 bits wide.  From the ranges of the loops the pass
@@ -48,9 +49,11 @@ def NarrowDataType(target_bits: int) -> PrimFuncPass:
     ArgumentError
         If ``target_bits`` is anything else.
     """
-    if target_bits not in (8, 16, 32, 64):
-        raise ArgumentError(f"NarrowDataType: target_bits must be 8, 16, 32 or 64, got {show(target_bits)}")
-    return simple_pass("tir.NarrowDataType", lambda func: _narrow(func, target_bits))
+
+    target_bits: Literal[8, 16, 32, 64]
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return _narrow(func, self.target_bits)
 
 
 def _narrow(func: PrimFunc, bits: int) -> PrimFunc:

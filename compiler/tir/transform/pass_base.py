@@ -2,41 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.ir.transform import Pass, PassContext, PassInfo, pass_decorator
+from compiler.ir.transform import Pass, PassContext
 from compiler.tir.function import PrimFunc
+
+__all__ = ["PrimFuncPass", "PrimFuncTransform", "prim_func_pass"]
 
 PrimFuncTransform = Callable[[PrimFunc, IRModule, PassContext], PrimFunc]
 
 
-class PrimFuncPass(Pass):
-    """A pass made of a function ``f(func, mod, ctx) -> func``, applied to every PrimFunc of the module."""
+class PrimFuncPass(Pass, abstract=True):
+    """A pass over the functions of a module, one at a time: its work is ``transform_function``.
 
-    def __init__(self, transform: PrimFuncTransform, info: PassInfo) -> None:
-        self.transform = transform
-        self.info = info
+    Functions of other levels stay as they are.
+    """
 
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        changed: dict[Any, Any] = {}
-        for var, func in mod.items():
-            changed[var] = self._apply(func, mod, ctx) if isinstance(func, PrimFunc) else func
-        return mod.with_functions(changed)
+    prefix: ClassVar[str] = "tir."
+    method: ClassVar[str] = "transform_function"
 
-    def _apply(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        result = self.transform(func, mod, ctx)
+    @abstractmethod
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        """Return the transformed function, or ``func`` itself where nothing changed.
+
+        Parameters
+        ----------
+        func : PrimFunc
+        mod : IRModule
+            The module that the function is in.
+        ctx : PassContext
+        """
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run ``transform_function`` on every PrimFunc."""
+        return mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
+
+    def _apply(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+        if not isinstance(func, PrimFunc):
+            return func
+        result = self.transform_function(func, mod, ctx)
         if not isinstance(result, PrimFunc):
             raise ArgumentError(f"pass {self.info.name}: must return a PrimFunc, returned {type(result).__name__}")
         return result
 
 
-prim_func_pass = pass_decorator(PrimFuncPass, "transform_function")
-"""Make a pass of a function ``f(func, mod, ctx) -> func`` or of a class with ``transform_function``."""
+def prim_func_pass(
+    pass_func: Any = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
+) -> Any:
+    """Make a pass over the functions of loop IR of a function or of a class.
 
+    Parameters
+    ----------
+    pass_func : callable or type, optional
+        A function ``f(func, mod, ctx) -> func``, or a class with a method ``transform_function(self, func, mod,
+        ctx)``.  Left out where this is used as a decorator with options.
+    opt_level : int
+        The pass runs when the context's level is at least this.
+    name : str, optional
+        The name of the function or class if left out.
+    required : sequence of str, optional
+        Names of passes that run before.
+    traceable : bool
+        Accepted for compatibility with TVM.
 
-def simple_pass(name: str, transform: Callable[[PrimFunc], PrimFunc], opt_level: int = 0) -> PrimFuncPass:
-    """Return a pass that needs neither the module nor the context."""
-    return PrimFuncPass(lambda func, mod, ctx: transform(func), PassInfo(opt_level, name))
+    Returns
+    -------
+    PrimFuncPass, or a callable that returns one
+        The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
+        the decorator.
+
+    Raises
+    ------
+    ArgumentError
+        If a class has no method ``transform_function``.
+
+    Examples
+    --------
+    >>> @tvm.tir.transform.prim_func_pass(opt_level=1)
+    ... def mark(func, mod, ctx):
+    ...     return func.with_attr("marked", True)
+    >>> mark(mod)
+    """
+    return PrimFuncPass.made_of(pass_func, opt_level, name, required)

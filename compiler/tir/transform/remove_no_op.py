@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm
 from compiler.ir.substitute import uses_var
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
+from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     Allocate,
     AttrStmt,
@@ -22,12 +25,12 @@ from compiler.tir.stmt import (
     no_op,
     seq,
 )
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.purity import has_effect
 from compiler.tir.transform.same import same_exprs
 
 
-def RemoveNoOp() -> PrimFuncPass:
+class RemoveNoOp(PrimFuncPass):
     """Remove statements that do nothing: empty loops and branches, unused lets, ``a[i] = a[i]``.
 
     Earlier passes leave such remains, e.g. the branch of a guard that was proved never to be taken.  The walk goes
@@ -39,7 +42,9 @@ def RemoveNoOp() -> PrimFuncPass:
 
     An expression that may have an effect, such as a call of a C function, is kept.
     """
-    return simple_pass("tir.RemoveNoOp", lambda func: func.with_body(without_no_ops(func.body)))
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(without_no_ops(func.body))
 
 
 def without_no_ops(stmt: Stmt) -> Stmt:

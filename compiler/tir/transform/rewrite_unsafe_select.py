@@ -6,17 +6,19 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
 from compiler.ir.primexpr import Call, PrimExpr, Select
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 
 
-def RewriteUnsafeSelect() -> PrimFuncPass:
+class RewriteUnsafeSelect(PrimFuncPass):
     """Turn a select that evaluates a load on both sides into a choice that evaluates only one.
 
     ``T.Select`` evaluates both sides and picks one, which is fast for arithmetic but wrong if a side loads from
@@ -26,13 +28,11 @@ def RewriteUnsafeSelect() -> PrimFuncPass:
 
     A select whose condition is a vector stays: its lanes may choose differently.
     """
-    return simple_pass("tir.RewriteUnsafeSelect", _rewrite)
 
-
-def _rewrite(func: PrimFunc) -> PrimFunc:
-    if Select not in features(func).nodes:
-        return func
-    return func.with_body(_Rewriter().visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if Select not in features(func).nodes:
+            return func
+        return func.with_body(_Rewriter().visit(func.body))
 
 
 class _Rewriter(Mutator):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, Not, PrimExpr, Range, StringImm, Var
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import LIKELY
 from compiler.tir.function import PrimFunc
@@ -22,12 +24,12 @@ from compiler.tir.stmt import (
     Stmt,
     no_op,
 )
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.same import same_exprs
 
 
-def Simplify() -> PrimFuncPass:
+class Simplify(PrimFuncPass):
     """Simplify arithmetic with what is known about loop variables and branches.
 
     The walk tells the arithmetic analyser what holds where it is: the range of each loop variable, the value of each
@@ -38,11 +40,9 @@ def Simplify() -> PrimFuncPass:
 
     A branch whose condition is thereby known disappears, and so does a store of an element to itself.
     """
-    return simple_pass("tir.Simplify", _simplify)
 
-
-def _simplify(func: PrimFunc) -> PrimFunc:
-    return func.with_body(_Simplifier(Analyzer()).visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Simplifier(Analyzer()).visit(func.body))
 
 
 class _Simplifier(Mutator):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 
+register_config_option("tir.disable_assert", (bool, int))
 
-def SkipAssert() -> PrimFuncPass:
+
+class SkipAssert(PrimFuncPass):
     """Leave all assertions out.
 
     The option ``tir.disable_assert`` adds this pass to the last phase::
@@ -17,11 +21,9 @@ def SkipAssert() -> PrimFuncPass:
         assert n < 64, "n is too large"    →   C[n] = 0.0
         C[n] = 0.0
     """
-    return simple_pass("tir.SkipAssert", _skip)
 
-
-def _skip(func: PrimFunc) -> PrimFunc:
-    return func.with_body(_Skip().visit(func.body)) if AssertStmt in features(func).nodes else func
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Skip().visit(func.body)) if AssertStmt in features(func).nodes else func
 
 
 class _Skip(StmtMutator):

@@ -8,6 +8,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
     Call,
@@ -19,6 +20,7 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
+from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF, PREFETCH
 from compiler.tir.function import PrimFunc
@@ -36,10 +38,10 @@ from compiler.tir.stmt import (
     seq,
 )
 from compiler.tir.transform.flat_memory import FlatMemory, align_strides
-from compiler.tir.transform.pass_base import PrimFuncPass, simple_pass
+from compiler.tir.transform.pass_base import PrimFuncPass
 
 
-def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> PrimFuncPass:
+class StorageFlatten(PrimFuncPass):
     """Lay multi-dimensional buffers out as rows of elements and allocate the memory of those that live inside.
 
     A realised region becomes an allocation of just that region's size, and each access one linear index, computed
@@ -59,16 +61,15 @@ def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = Fal
     create_bound_attribute : bool
         Mark each store with the size of its buffer, for ``InstrumentBoundCheckers``.
     """
-    return simple_pass(
-        "tir.StorageFlatten",
-        lambda func: _flatten(func, cache_line_size, create_bound_attribute),
-    )
 
+    cache_line_size: int = 64
+    create_bound_attribute: bool = False
 
-def _flatten(func: PrimFunc, cache_line_size: int, bounds: bool) -> PrimFunc:
-    memory = FlatMemory(Analyzer())
-    params = set(func.buffer_map.values())
-    return func.with_body(_StorageFlattener(memory, params, cache_line_size, bounds).visit(func.body))
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        memory = FlatMemory(Analyzer())
+        params = set(func.buffer_map.values())
+        flattener = _StorageFlattener(memory, params, self.cache_line_size, self.create_bound_attribute)
+        return func.with_body(flattener.visit(func.body))
 
 
 class _StorageFlattener(Mutator):

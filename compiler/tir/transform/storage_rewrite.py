@@ -10,7 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.substitute import substitute
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
@@ -21,8 +21,10 @@ from compiler.tir.transform.storage_lifetime import Lifetimes
 from compiler.tir.transform.storage_plan import Storage, plan
 from compiler.tir.transform.vector_type import use_vector_types
 
+register_config_option("tir.disable_storage_rewrite", (bool, int))
 
-def StorageRewrite() -> PrimFuncPass:
+
+class StorageRewrite(PrimFuncPass):
     """Allocate memory once, outside of the loops, and let buffers that are not alive together share it.
 
     An allocation moves out of serial loops, up to the function or to the parallel loop or thread that it belongs to.
@@ -41,12 +43,10 @@ def StorageRewrite() -> PrimFuncPass:
     ``tir.disable_storage_rewrite`` leaves everything as it is.
     """
 
-    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if ctx.config.get("tir.disable_storage_rewrite") or Allocate not in features(func).nodes:
             return func
         return func.with_body(use_vector_types(rewrite_storage(func.body)))
-
-    return PrimFuncPass(transform, PassInfo(0, "tir.StorageRewrite"))
 
 
 def rewrite_storage(body: Stmt) -> Stmt:

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import LoweringError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import Add, IntImm, PrimExpr, const
 from compiler.ir.substitute import substitute
-from compiler.ir.transform import PassContext, PassInfo, register_config_option
+from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, SeqStmt, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.options import read_options
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 
-register_config_option("tir.UnrollLoop", dict)
-
-OPTIONS = {
-    "auto_max_step": 0,
-    "auto_max_depth": 8,
-    "auto_max_extent": 0,
-    "explicit_unroll": True,
-    "unroll_local_access": False,
-}
+_PRAGMAS = {"pragma_auto_unroll_max_step", "pragma_unroll_explicit"}
 
 
-def UnrollLoop() -> PrimFuncPass:
+class UnrollLoop(PrimFuncPass, configurable=True):
     """Write the iterations of unrolled loops out one after the other.
 
     A loop marked ``unroll`` disappears: its body is repeated, the loop variable replaced by the number of each
@@ -42,22 +31,35 @@ def UnrollLoop() -> PrimFuncPass:
     comes from the option ``tir.UnrollLoop`` or from ``s[C].pragma(axis, "auto_unroll_max_step", n)``; the pragma
     ``unroll_explicit`` says whether loops are written out here or only marked for the backend.
 
-    Options of ``tir.UnrollLoop``: ``auto_max_step`` (0), ``auto_max_depth`` (8: deeper nests stay loops),
-    ``auto_max_extent`` (0: loops up to this extent are unrolled whatever they contain), ``explicit_unroll`` (True).
+    ``PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16}})`` sets the options for a whole build.
+
+    Parameters
+    ----------
+    auto_max_step : int
+        Serial loops are unrolled if at most so many steps are left.
+    auto_max_depth : int
+        Deeper nests stay loops.
+    auto_max_extent : int
+        Loops up to this extent are unrolled whatever they contain.
+    explicit_unroll : bool
+        Whether loops are written out here; otherwise they are marked for the backend.
+    unroll_local_access : bool
+        Accepted for compatibility with TVM; there is no memory here that only registers can hold.
     """
 
-    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        options = read_options(ctx, "tir.UnrollLoop", OPTIONS)
-        found = features(func)
-        automatic = options["auto_max_step"] > 0 or options["auto_max_extent"] > 0
-        if not automatic and ForKind.UNROLLED not in found.kinds and not found.attrs & _PRAGMAS:
+    auto_max_step: int = 0
+    auto_max_depth: int = 8
+    auto_max_extent: int = 0
+    explicit_unroll: bool = True
+    unroll_local_access: bool = False
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        options = self.configured(ctx)
+        automatic = options.auto_max_step > 0 or options.auto_max_extent > 0
+        occurring = features(func)
+        if not automatic and ForKind.UNROLLED not in occurring.kinds and not occurring.attrs & _PRAGMAS:
             return func
         return func.with_body(_Unroll(options).visit(func.body))
-
-    return PrimFuncPass(transform, PassInfo(0, "tir.UnrollLoop"))
-
-
-_PRAGMAS = {"pragma_auto_unroll_max_step", "pragma_unroll_explicit"}
 
 
 class _Unroll(StmtMutator):
@@ -67,11 +69,11 @@ class _Unroll(StmtMutator):
     ``depth`` the loops unrolled on the deepest way to one of them; ``serial`` tells that a loop remains in it.
     """
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.max_step: int = options["auto_max_step"]
-        self.max_depth: int = options["auto_max_depth"]
-        self.max_extent: int = options["auto_max_extent"]
-        self.explicit: bool = options["explicit_unroll"]
+    def __init__(self, options: UnrollLoop) -> None:
+        self.max_step = options.auto_max_step
+        self.max_depth = options.auto_max_depth
+        self.max_extent = options.auto_max_extent
+        self.explicit = options.explicit_unroll
         self.steps = 0
         self.depth = 0
         self.loops_left = False

@@ -10,7 +10,7 @@ from compiler.ir.primexpr import (
     IntImm,
 )
 from compiler.ir.substitute import substitute
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     For,
@@ -22,8 +22,10 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.scan import features
 from compiler.tir.transform.vectorizer import Vectorizer
 
+register_config_option("tir.disable_vectorize", (bool, int))
 
-def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
+
+class VectorizeLoop(PrimFuncPass):
     """Replace vectorized loops by operations on vectors.
 
     The loop variable becomes the vector of all its values, ``T.Ramp(0, 1, lanes)``, and that spreads upwards through
@@ -47,13 +49,13 @@ def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
         If the extent of a vectorized loop is not a positive constant.
     """
 
-    def transform(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    enable_vectorize: bool = True
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if ForKind.VECTORIZED not in features(func).kinds:
             return func
-        enabled = enable_vectorize and not ctx.config.get("tir.disable_vectorize")
+        enabled = self.enable_vectorize and not ctx.config.get("tir.disable_vectorize")
         return func.with_body((_VectorizeLoops() if enabled else _MakeSerial()).visit(func.body))
-
-    return PrimFuncPass(transform, PassInfo(0, "tir.VectorizeLoop"))
 
 
 class _MakeSerial(StmtMutator):

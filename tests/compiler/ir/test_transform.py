@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
@@ -16,7 +18,8 @@ from compiler.ir.transform import (
     PassInfo,
     Sequential,
     module_pass,
-    register_named_pass,
+    parse_pass,
+    registered_passes,
 )
 
 log: list[str] = []
@@ -32,7 +35,7 @@ def note(name: str, opt_level: int = 0, required: tuple[str, ...] = ()) -> Pass:
         log.append(name)
         return mod
 
-    return ModulePass(run, PassInfo(opt_level, name, required))
+    return module_pass(run, opt_level, name, required)
 
 
 def test_a_pass_runs_if_the_level_lets_it() -> None:
@@ -56,7 +59,7 @@ def test_contexts_nest() -> None:
 
 
 def test_a_sequence_runs_in_order_and_required_passes_before() -> None:
-    register_named_pass("before", lambda: note("before"))
+    note("before")
     Sequential([note("one", required=("before",)), note("two")])(IRModule())
     assert log == ["before", "one", "two"]
 
@@ -130,7 +133,7 @@ def test_a_function_and_a_class_become_passes() -> None:
         return IRModule({}, {"renamed": True})
 
     @module_pass(opt_level=1, name="mark")
-    class Mark:
+    class Marker:
         def __init__(self, value: int) -> None:
             self.value = value
 
@@ -138,17 +141,107 @@ def test_a_function_and_a_class_become_passes() -> None:
             return IRModule({}, {"mark": self.value})
 
     assert rename(IRModule()).attrs == {"renamed": True}
-    assert (rename.info.name, Mark(3).info.name, Mark(3).value) == ("rename", "mark", 3)
-    assert Mark(3)(IRModule()).attrs == {"mark": 3}
+    assert (rename.info.name, Marker(3).info.name, Marker(3).value) == ("rename", "mark", 3)
+    assert Marker(3)(IRModule()).attrs == {"mark": 3}
+    assert (repr(rename), repr(Marker(3)), parse_pass("Marker(3)") == Marker(3)) == (
+        "rename()",
+        "Marker(value=3)",
+        True,
+    )
+
+
+class Mark(ModulePass, name="test.Mark", opt_level=1, configurable=True):
+    key: str
+    values: tuple[int, ...] = (1, 2)
+    depth: int | None = None
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return mod.with_attr(self.key, list(self.configured(ctx).values))
+
+
+def test_the_options_of_a_pass_are_its_fields() -> None:
+    mark = Mark("seen", depth=3)
+    assert (mark.info, mark.options()) == (
+        PassInfo(1, "test.Mark"),
+        {"key": "seen", "values": (1, 2), "depth": 3},
+    )
+    assert (mark == Mark("seen", (1, 2), 3), mark == Mark("seen"), hash(mark) == hash(Mark("seen", depth=3))) == (
+        True,
+        False,
+        True,
+    )
+    with pytest.raises(FrozenInstanceError):
+        mark.depth = 4  # type: ignore[misc]
+
+
+def test_a_context_sets_the_options_of_a_pass() -> None:
+    with PassContext(config={"test.Mark": {"values": (7,)}}):
+        assert Mark("seen")(IRModule()).attrs == {"seen": [7]}
+    with PassContext(config={"test.Mark": {"valeus": (7,)}}), pytest.raises(ArgumentError, match="mean 'values'"):
+        Mark("seen")(IRModule())
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (Mark("seen"), "Mark(key='seen', values=(1, 2), depth=None)"),
+        (Sequential([Mark("a")]), "Sequential([Mark(key='a', values=(1, 2), depth=None)])"),
+        (Sequential([], 2, "all", ["test.Mark"]), "Sequential([], opt_level=2, name='all', required=('test.Mark',))"),
+        (note("noted"), "noted()"),
+    ],
+)
+def test_a_pass_is_printed_and_read_back(made: Pass, text: str) -> None:
+    assert repr(made) == text
+    assert parse_pass(text) == made
+
+
+def test_several_passes_are_a_sequence() -> None:
+    note("one")
+    assert parse_pass("one, test.Mark(key='a')") == Sequential([parse_pass("one()"), Mark("a")])
+
+
+def test_what_a_program_defines_does_not_replace_a_pass_of_the_compiler() -> None:
+    before = registered_passes()
+    note("Sequential")
+    assert registered_passes() == before
+
+
+def test_a_pass_needs_its_method() -> None:
+    with pytest.raises(ArgumentError, match="pass Idle: a ModulePass needs a method transform_module"):
+
+        class Idle(ModulePass):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("test.Mrk(key='a')", "there is no pass 'test.Mrk'; did you mean 'test.Mark'?"),
+        ("Mark(key='a', vales=())", "Mark: there is no option 'vales'; did you mean 'values'?"),
+        ("Mark(key=1)", "Mark: key must be of type str, got 1"),
+        ("Mark(key='a', values=('b',))", "Mark: values must be of type tuple of int, got"),
+        ("Mark(key='a', depth=1.5)", "Mark: depth must be of type int or None, got 1.5"),
+        ("Mark()", "missing a required argument: 'key'"),
+        ("Mark('a', (), 1, 2)", "too many positional arguments"),
+        ("Mark(**{})", "expected a pass or a literal"),
+        ("Mark(key='a'", "cannot read"),
+        ("", "expected the text of a pass"),
+        (3, "expected a text, got 3"),
+    ],
+)
+def test_a_text_that_cannot_be_read(text: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        parse_pass(text)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: note("one")("module"), "pass one: expected an IRModule, got str"),  # type: ignore[arg-type]
-        (lambda: ModulePass(lambda m, c: None, PassInfo(0, "bad"))(IRModule()), "must return an IRModule"),  # type: ignore[arg-type,return-value]
+        (lambda: module_pass(lambda m, c: None, name="bad")(IRModule()), "must return an IRModule"),
+        (lambda: module_pass(3, name="bad"), "pass bad: expected a function or a class, got 3"),
         (lambda: Sequential([print]), "expected passes, got builtin_function_or_method"),  # type: ignore[list-item]
-        (lambda: note("one", required=("missing",))(IRModule()), "'missing' is required but unknown"),
+        (lambda: note("one", required=("missing",))(IRModule()), "there is no pass 'missing'"),
         (lambda: PassContext(config={"tir.disable_vectorize": "yes"}), "must be of type bool or int, got 'yes'"),
         (lambda: module_pass(opt_level=0)(int), "class int needs a method transform_module"),
         (lambda: instrument.pass_instrument(int), "class int needs one of the methods"),

@@ -102,5 +102,5 @@ def test_a_pragma_needs_a_constant() -> None:
 def test_an_unknown_option_is_an_error_that_proposes_the_nearest() -> None:
     with pytest.raises(ArgumentError, match="no option 'auto_max_steps'; did you mean 'auto_max_step'"):
         unrolled(nest(), auto_max_steps=3)
-    with pytest.raises(ArgumentError, match="option 'auto_max_step' must be of type int, got 'many'"):
+    with pytest.raises(ArgumentError, match="UnrollLoop: auto_max_step must be of type int, got 'many'"):
         unrolled(nest(), auto_max_step="many")
