@@ -189,7 +189,7 @@ def _weights(call: Call) -> list[Any]:
 
 
 def _known_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:
-    names = call.op.inputs if isinstance(call.op, RelayOp) else ()
+    names = tuple(call.op.inputs) if isinstance(call.op, RelayOp) else ()
     known = []
     for index, arg in enumerate(call.args):
         if not values.get(arg) and isinstance(arg, (Var, Constant)):
@@ -221,8 +221,8 @@ def _shape_text(kind: TensorType) -> str:
 def _attributes(call: Call) -> str:
     if not isinstance(call.op, RelayOp):
         return ""
-    usual = call.op.attributes
-    told = [f"{k}={_short(v)}" for k, v in call.attrs.items() if k in usual and usual[k] != v and v not in (None, "")]
+    declared = call.op.attributes
+    told = [f"{k}={_short(v)}" for k, v in call.attrs.items() if declared[k].default != v and v not in (None, "")]
     return ", ".join(told)
 
 

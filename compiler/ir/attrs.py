@@ -1,57 +1,371 @@
-"""Attributes of a call: an immutable mapping whose values can also be read as attributes."""
+"""Attributes: the named, typed values that a call carries beside its arguments.
+
+An operator family declares its attributes as a class, a line each::
+
+    class DenseAttrs(Attrs):
+        units: int | None = attr_field(optional(INT), "Number of output units.", None)
+        out_dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result.", "")
+
+Values are checked and brought into one form where they enter, in the constructor; from there on everybody sees the
+declared type.  :class:`DictAttrs` are the free attributes of functions.
+"""
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
-from compiler.ir.error import unknown_name
+from compiler.ir.error import ArgumentError, TVMError, show, unknown_name
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
 
 
-class Attrs(Mapping[str, Any]):
-    """Named values, such as the strides of a convolution.
+class _Required:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED: Any = _Required()
+"""Default of an attribute that must be given."""
+
+
+class AttrKind(Generic[T]):
+    """What values an attribute takes, and the one form in which they are kept.
+
+    Attributes
+    ----------
+    type_name : str
+        The type as documentation states it, e.g. ``int or sequence of int``.
+    """
+
+    __slots__ = ("type_name",)
+
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+
+    def convert(self, value: Any, owner: type[Attrs]) -> T:
+        """Return a value in the form in which it is kept.
+
+        Parameters
+        ----------
+        value : object
+            As a user, a converter or the text parser gives it.
+        owner : type of Attrs
+            The class that the attribute belongs to; some kinds depend on its number of spatial dimensions.
+
+        Raises
+        ------
+        ValueError
+            If the value does not fit; its message says what was expected, e.g. ``an int``.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class AttrField:
+    """The declaration of one attribute.
+
+    Attributes
+    ----------
+    kind : AttrKind
+    doc : str
+        One line of documentation.
+    given_default : object
+        The default as it is declared and documented; :data:`REQUIRED` if there is none.
+    default : object
+        The default in the form in which values are kept.
+    """
+
+    kind: AttrKind[Any]
+    doc: str
+    given_default: Any
+    default: Any = REQUIRED
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the attribute must be given."""
+        return self.default is REQUIRED
+
+
+def attr_field(kind: AttrKind[T], doc: str, default: Any = REQUIRED) -> T:
+    """Declare an attribute in the body of an :class:`Attrs` class.
+
+    Parameters
+    ----------
+    kind : AttrKind
+        What values it takes.
+    doc : str
+        One line of documentation.
+    default : object, optional
+        Value when it is left out, in any form that ``kind`` takes; without one the attribute must be given.
+    """
+    field: Any = AttrField(kind, doc, default)
+    return field  # type: ignore[no-any-return]
+
+
+_CLASSES: dict[str, type[Attrs]] = {}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, eq_default=False, field_specifiers=(attr_field,))
+class AttrsMeta(ABCMeta):
+    """Turns the fields in a class body into slots and a table of declarations."""
+
+    __attr_fields__: dict[str, AttrField]
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> AttrsMeta:
+        own = {key: value for key, value in body.items() if isinstance(value, AttrField)}
+        inherited: dict[str, AttrField] = {}
+        for base in reversed(bases):
+            inherited |= getattr(base, "__attr_fields__", {})
+        plain = {key: value for key, value in body.items() if key not in own}
+        plain.setdefault("__slots__", tuple(key for key in own if key not in inherited))
+        made = super().__new__(mcls, name, bases, plain, **options)
+        made.__attr_fields__ = {key: _with_default(made, f) for key, f in (inherited | own).items()}
+        _CLASSES[f"relay.attrs.{name}"] = made  # type: ignore[assignment]
+        return made
+
+
+def _with_default(cls: Any, field: AttrField) -> AttrField:
+    """Return a declaration with its default in the form in which values of ``cls`` are kept."""
+    if field.given_default is REQUIRED:
+        return field
+    try:
+        default = field.kind.convert(field.given_default, cls)
+    except (ValueError, TypeError):  # of an abstract family, whose default only its members know
+        default = REQUIRED
+    return AttrField(field.kind, field.doc, field.given_default, default)
+
+
+class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
+    """Base of all attributes: immutable, and also a mapping from names to values.
+
+    Attributes compare and hash by class and values.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, **values: Any) -> None:
+        self._fill(type(self).__name__, values)
+
+    @classmethod
+    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+        """Return attributes made of the values given and the defaults of the others.
+
+        Parameters
+        ----------
+        owner : str
+            Name of the operator, for messages.
+        values : mapping of str to object
+
+        Raises
+        ------
+        ArgumentError
+            If a name is unknown, a value does not fit, or a required one is missing.
+        """
+        made = cls.__new__(cls)
+        made._fill(owner, values)
+        return made
+
+    @classmethod
+    def of(cls, call: Any) -> Self:
+        """Return the attributes of a call that are of this class.
+
+        Raises
+        ------
+        TypeError
+            If the call has others.
+        """
+        attrs = call.attrs
+        if not isinstance(attrs, cls):
+            raise TypeError(f"expected {cls.__name__}, got {type(attrs).__name__} of {call.op}")
+        return attrs
+
+    def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
+        fields = type(self).__attr_fields__
+        for name in values:
+            if name not in fields:
+                names = ", ".join(fields) or "none"
+                raise ArgumentError(f"{owner}: there is no attribute {name!r}; there are {names}")
+        for name in fields:
+            object.__setattr__(self, name, self.value_of(owner, name, values))
+
+    @classmethod
+    def value_of(cls, owner: str, name: str, given: Mapping[str, Any]) -> Any:
+        """Return the value that an attribute has among those given: checked and in its form, or its default.
+
+        Parameters
+        ----------
+        owner : str
+            Name of the operator, for messages.
+        name : str
+            The attribute.
+        given : mapping of str to object
+
+        Raises
+        ------
+        ArgumentError
+            If the value does not fit, or is missing and required.
+        """
+        field = cls.__attr_fields__[name]
+        value = given.get(name, field.default)
+        if value is field.default:
+            if value is REQUIRED:
+                raise ArgumentError(f"{owner}: attribute {name!r} must be given")
+            return value
+        try:
+            return field.kind.convert(value, cls)
+        except TVMError:
+            raise
+        except (ValueError, TypeError) as exc:
+            raise ArgumentError(f"{owner}: {name} must be {exc}, got {show(value)}") from None
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in type(self).__attr_fields__:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(type(self).__attr_fields__)
+
+    def __len__(self) -> int:
+        return len(type(self).__attr_fields__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unknown_name(f"these attributes ({type(self).__name__})", name, type(self).__attr_fields__)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise TypeError(f"attributes are immutable: use with_values({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise TypeError("attributes are immutable")
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in type(self).__attr_fields__)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Attrs):
+            return type(self) is type(other) and self._values() == other._values()
+        return isinstance(other, Mapping) and dict(self) == dict(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restored, (type(self), dict(self)))
+
+    def with_values(self, **changes: Any) -> Self:
+        """Return these attributes with some of them changed.
+
+        Raises
+        ------
+        ArgumentError
+            If a name is unknown or a value does not fit.
+        """
+        cls = type(self)
+        made = cls.__new__(cls)
+        fields = cls.__attr_fields__
+        for name in changes:
+            if name not in fields:
+                raise ArgumentError(f"{cls.__name__}: there is no attribute {name!r}; there are {', '.join(fields)}")
+        for name in fields:
+            value = cls.value_of(cls.__name__, name, changes) if name in changes else getattr(self, name)
+            object.__setattr__(made, name, value)
+        return made
+
+    def get_int(self, key: str) -> int:
+        """Return an attribute that is an int."""
+        return int(self[key])
+
+    def get_str(self, key: str) -> str:
+        """Return an attribute that is a string."""
+        return str(self[key])
+
+    def get_int_tuple(self, key: str) -> tuple[int, ...]:
+        """Return an attribute that is a sequence of ints."""
+        return tuple(int(v) for v in self[key])
+
+
+class DictAttrs(Attrs):
+    """Free attributes, as functions have them: any names with any values.
 
     Sequences are kept as tuples, so that attributes can be compared and hashed.
     """
 
-    __slots__ = ("_values",)
+    __slots__ = ("_entries",)
+    _entries: dict[str, Any]
 
     def __init__(self, values: Mapping[str, Any] | None = None, **more: Any) -> None:
-        self._values: dict[str, Any] = {k: _frozen(v) for k, v in {**(values or {}), **more}.items()}
+        self._fill("DictAttrs", {**(values or {}), **more})
+
+    def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_entries", {name: frozen(value) for name, value in values.items()})
 
     def __getitem__(self, key: str) -> Any:
-        return self._values[key]
+        return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._entries)
 
     def __getattr__(self, name: str) -> Any:
-        if name in Attrs.__slots__:
+        if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self._values[name]
+            return self._entries[name]
         except KeyError:
-            raise unknown_name("these attributes", name, self._values) from None
+            raise unknown_name("these attributes", name, self._entries) from None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and self._values == dict(other)
+        return isinstance(other, Mapping) and self._entries == dict(other)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._values.items()))
+        return hash(frozenset(self._entries.items()))
 
-    def __repr__(self) -> str:
-        return f"Attrs({', '.join(f'{k}={v!r}' for k, v in self._values.items())})"
-
-    def with_values(self, **changes: Any) -> Attrs:
-        """Return these attributes with some of them changed."""
-        return Attrs({**self._values, **changes})
+    def with_values(self, **changes: Any) -> DictAttrs:
+        """Return these attributes with some of them changed or added."""
+        return DictAttrs({**self._entries, **changes})
 
 
-NO_ATTRS = Attrs()
+NO_ATTRS = DictAttrs()
+"""Of a call or function without attributes."""
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
+def _restored(cls: type[Attrs], values: dict[str, Any]) -> Attrs:
+    return cls.make(cls.__name__, values)
+
+
+def frozen(value: Any) -> Any:
+    """Return a value with its lists as tuples."""
+    return tuple(frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def attr_fields(cls: type[Attrs]) -> Mapping[str, AttrField]:
+    """Return the declarations of a class of attributes by name."""
+    return cls.__attr_fields__
+
+
+def attrs_class(type_key: str) -> type[Attrs]:
+    """Return the class of attributes that has a type key such as ``relay.attrs.Conv2DAttrs``.
+
+    Raises
+    ------
+    TVMError
+        If there is none.
+    """
+    if type_key == "DictAttrs":
+        return DictAttrs
+    if type_key not in _CLASSES:
+        raise TVMError(f"there are no attributes of type {type_key!r}")
+    return _CLASSES[type_key]

@@ -6,11 +6,12 @@ simplifier, the interpreter, a backend) reads the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
+from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import TVMError
 from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span
@@ -56,6 +57,10 @@ class Op:
     """Only its calls have a type."""
     call_maker: ClassVar[Callable[[Any, tuple[Any, ...]], Any]]
     """Makes the call of a global function; graphs, which have such calls, stand on a higher floor."""
+
+    def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
+        """Return the attributes of a call of this operator, which declares none: those given."""
+        return DictAttrs(given) if given else NO_ATTRS
 
     def __repr__(self) -> str:
         return f"Op({self.name})"

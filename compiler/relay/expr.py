@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir.attrs import NO_ATTRS, Attrs
+from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import BaseFunc
@@ -53,7 +53,7 @@ ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
 """What is taken where an expression is expected: numbers become constants, and sequences of expressions tuples."""
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "adt.py", "op" + os.sep))
+_WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "op_registry.py", "adt.py", "op" + os.sep))
 """The files whose functions users call to build graphs; passes and importers call them too."""
 
 
@@ -314,7 +314,7 @@ class Call(Expr):
         object.__setattr__(self, "args", _exprs("Call", self.args))
         object.__setattr__(self, "type_args", tuple(self.type_args or ()))
         if not isinstance(self.attrs, Attrs):
-            object.__setattr__(self, "attrs", Attrs(self.attrs))
+            object.__setattr__(self, "attrs", DictAttrs(self.attrs))
         if self.attrs is NO_ATTRS and (fill := getattr(self.op, "complete_attrs", None)) is not None:
             object.__setattr__(self, "attrs", fill({}))
 
@@ -501,7 +501,7 @@ class Function(BaseFunc, Expr):
         object.__setattr__(self, "body", _exprs("Function", (self.body,))[0])
         object.__setattr__(self, "type_params", tuple(self.type_params or ()))
         if not isinstance(self.attrs, Attrs):
-            object.__setattr__(self, "attrs", Attrs(self.attrs))
+            object.__setattr__(self, "attrs", DictAttrs(self.attrs))
 
     def as_function(self) -> Function:
         """Return the function itself.
@@ -528,7 +528,7 @@ class Function(BaseFunc, Expr):
         """
         more = {key: value} if isinstance(key, str) else dict(key)
         with derived_from(self.span):
-            return rebuild(self, attrs=Attrs({**self.attrs, **more}))
+            return rebuild(self, attrs=DictAttrs({**self.attrs, **more}))
 
     def without_attr(self, key: str) -> Function:
         """Return this function without an attribute.
@@ -543,7 +543,7 @@ class Function(BaseFunc, Expr):
         Function
         """
         with derived_from(self.span):
-            return rebuild(self, attrs=Attrs({k: v for k, v in self.attrs.items() if k != key}))
+            return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != key}))
 
 
 class TupleWrapper:

@@ -1,7 +1,7 @@
-"""Operators of graphs: everything that is known about one stands in one registration.
+"""Operators of graphs: everything that is known about one stands in one row.
 
-Type inference, fusion, lowering, differentiation, constant folding, the interpreter and the documentation read the row;
-none of them knows an operator by name.
+Type inference, fusion, lowering, differentiation, constant folding, the interpreter, the importers and the
+documentation read the row; none of them knows an operator by name.
 """
 
 from __future__ import annotations
@@ -9,15 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from compiler.ir.attrs import Attrs
+import numpy.typing as npt
+
+from compiler.ir.attrs import NO_ATTRS, REQUIRED, AttrField, Attrs, attr_fields
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.op import Op, add_op, registered_ops
+from compiler.ir.op import Op, registered_ops
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
+from compiler.relay.op_documentation import Documentation, Parameter
+
+if TYPE_CHECKING:
+    from compiler.target.target import Target
+    from compiler.te.schedule import Schedule
+    from compiler.te.tensor import Tensor
+
+A = TypeVar("A", bound=Attrs)
 
 
 class OpPattern(IntEnum):
@@ -32,31 +42,68 @@ class OpPattern(IntEnum):
     OPAQUE = 8
 
 
-class _Required:
-    def __repr__(self) -> str:
-        return "<required>"
-
-
-REQUIRED = _Required()
-"""Default of an attribute that must be given."""
-
-
 class RelationError(TVMError):
     """Types that do not go together; inference adds the operator and the place."""
 
 
-Relation = Callable[[tuple[Any, ...], Attrs], Type]
+Types = tuple[Type, ...]
+"""The types of an operator's inputs."""
+PartialTypes = tuple[Type | None, ...]
+"""The same before all are known."""
+Array = npt.NDArray[Any]
+"""What a reference computes with."""
+Relation = Callable[[Types, A], Type]
 """``relation(input_types, attrs)`` returns the output type.  Every input type is known; raises RelationError."""
-Completion = Callable[[tuple[Any, ...], Attrs], Sequence[Type | None]]
+Completion = Callable[[PartialTypes, A], Sequence[Type | None]]
 """``complete(input_types, attrs)`` returns types for inputs whose type is None, as far as the others tell."""
-Compute = Callable[[Attrs, list[Any], Type], list[Any]]
+Compute = Callable[[A, "list[Tensor]", Type], "list[Tensor]"]
 """``compute(attrs, inputs, out_type)``: te.Tensors (tuples flattened in order) to te.Tensors."""
-ScheduleRule = Callable[[Attrs, list[Any], Any], Any]
+ScheduleRule = Callable[[A, "list[Tensor]", "Target"], "Schedule"]
 """``schedule(attrs, outputs, target)`` returns the te.Schedule of a group whose hardest operator this is."""
 Reference = Callable[..., Any]
 """``reference(attrs, *arrays)``: NumPy arrays (tuples as tuples of arrays) to an array or a tuple of arrays."""
 Gradient = Callable[[Call, Expr], Sequence[RelayExpr]]
 """``gradient(call, output_gradient)`` returns one expression for each argument; ``call`` is type-checked."""
+AlterLayout = Callable[[Call, Sequence[Any], Any], Call | None]
+"""``alter_layout(call, arg_types, target)`` returns the call in the layout that the target likes, or None."""
+LayoutRule = Callable[[Call, Sequence[str], Sequence[Any]], "tuple[list[str], list[str], Attrs] | None"]
+"""``layout(call, input_layouts, arg_types)`` returns the layouts that the inputs must have, those of the outputs, and
+the attributes that go with them; None if the operator takes no layout but its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One argument of an operator.
+
+    Attributes
+    ----------
+    doc : str
+        One line of documentation: what it is, its shape and data type.
+    default : object
+        What the public function takes when it is left out, e.g. a number.
+    dtype : str or None
+        The data type that a number becomes.
+    """
+
+    doc: str
+    default: Any = REQUIRED
+    dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StaticForm:
+    """How a call whose shape depends on an argument is written once that argument is a constant.
+
+    Attributes
+    ----------
+    name : str
+        The operator that has these arguments as attributes.
+    arguments : mapping of int to str
+        Which arguments decide the shape, and which attributes they become.
+    """
+
+    name: str
+    arguments: Mapping[int, str]
 
 
 @dataclass(slots=True, eq=False)
@@ -65,10 +112,10 @@ class RelayOp(Op):
 
     Attributes
     ----------
-    inputs : tuple of str
-        Names of the arguments, for messages and documentation.
-    attributes : mapping of str to object
-        Every attribute with its default, :data:`REQUIRED` where there is none.
+    inputs : mapping of str to Input
+        The arguments by name, in their order.
+    attrs_type : type of Attrs
+        The class of its calls' attributes.
     relation : callable
         See :data:`Relation`.
     complete : callable or None
@@ -85,49 +132,110 @@ class RelayOp(Op):
     stateful : bool
         Whether a call does more than return a value, so that it must neither be removed nor repeated.
     alter_layout : callable or None
-        ``alter_layout(call, arg_types, target)`` returns the call in the layout that the target likes, or None.
+        See :data:`AlterLayout`.
     layout : callable or None
-        ``layout(call, input_layouts, arg_types)`` returns the layouts wanted of the inputs, those of the outputs, and
-        the attributes that go with them.
+        See :data:`LayoutRule`.
+    static_form : StaticForm or None
+        Of an operator whose shape depends on the value of an argument.
+    onnx : str
+        The ONNX operator that has the same inputs, and the same attributes under the same names; empty if none has.
     spelt_out : tuple of str
         Attributes that the text format names even where they have their defaults.
+    parameters : tuple of str
+        Inputs and attributes in the order of the public function, where it is not inputs first.
+    returns : str
+        What the result is; the first line of the relation's documentation if it is empty.
+    references : tuple of str
+        Papers and documents that define the operator.
+    result_type : str
+        Python type of what the public function returns.
+    documented : Documentation or None
+        Of a public function that has other parameters than the row; None derives it from the row.
     waived : mapping of str to str
         Fields that are left out on purpose, each with the reason.
     """
 
-    inputs: tuple[str, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    relation: Relation | None = None
-    complete: Completion | None = None
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    attrs_type: type[Attrs] = Attrs
+    relation: Relation[Any] | None = None
+    complete: Completion[Any] | None = None
     pattern: OpPattern = OpPattern.OPAQUE
-    compute: Compute | None = None
-    schedule: ScheduleRule | None = None
+    compute: Compute[Any] | None = None
+    schedule: ScheduleRule[Any] | None = None
     gradient: Gradient | None = None
     stateful: bool = False
-    alter_layout: Callable[..., Any] | None = None
-    layout: Callable[..., Any] | None = None
+    alter_layout: AlterLayout | None = None
+    layout: LayoutRule | None = None
+    static_form: StaticForm | None = None
+    onnx: str = ""
     spelt_out: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    returns: str = ""
+    references: tuple[str, ...] = ()
+    result_type: str = "Call"
+    documented: Documentation | None = None
     waived: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def attributes(self) -> Mapping[str, AttrField]:
+        """The declarations of the attributes by name."""
+        return attr_fields(self.attrs_type)
+
+    @property
+    def documentation(self) -> Documentation:
+        """What documentation says about the public function."""
+        if self.documented is not None:
+            return self.documented
+        relation = (self.relation.__doc__ or "") if self.relation else ""
+        order = self.parameters or tuple(dict.fromkeys((*self.inputs, *self.attributes)))
+        return Documentation(
+            self.doc,
+            tuple(self._parameter(name) for name in order),
+            self.returns or relation.strip().partition("\n")[0],
+            self.result_type,
+            self.references,
+        )
+
+    def _parameter(self, name: str) -> Parameter:
+        if name in self.inputs:
+            given = self.inputs[name]
+            return Parameter(name, "Expr", given.doc, given.default)
+        declared = self.attributes[name]
+        return Parameter(name, declared.kind.type_name, declared.doc, declared.given_default)
 
     def __call__(self, *args: Any, **attrs: Any) -> Call:
         """Return the call of this operator.
 
+        Parameters
+        ----------
+        args : Expr or number
+            One for each input.
+        attrs
+            Attributes by name; those left out have their defaults.
+
         Raises
         ------
         ArgumentError
-            If the number of arguments or an attribute's name does not fit.
+            If the number of arguments, or an attribute's name or value, does not fit.
         """
         if len(args) != len(self.inputs):
             names = ", ".join(self.inputs) or "none"
             raise ArgumentError(f"{self.name}: takes {len(self.inputs)} arguments ({names}), got {len(args)}")
-        values = tuple(self._argument(name, value) for name, value in zip(self.inputs, args, strict=True))
+        values = tuple(self.argument(name, value) for name, value in zip(self.inputs, args, strict=True))
         with derived_from(mint_here(self.name)):
             return Call(self, values, self.complete_attrs(attrs))
 
-    def _argument(self, name: str, value: Any) -> Any:
+    def argument(self, name: str, value: object) -> RelayExpr:
+        """Return the value of an input as an expression; a number becomes a constant.
+
+        Raises
+        ------
+        ArgumentError
+            If it is neither.
+        """
         value = as_expr(value)
         if isinstance(value, (bool, int, float)):
-            return const(value)
+            return const(value, self.inputs[name].dtype)
         if isinstance(value, RelayExpr):
             return value
         raise ArgumentError(f"{self.name}: {name} must be an expression, got {type(value).__name__} {show(value)}")
@@ -138,48 +246,17 @@ class RelayOp(Op):
         Raises
         ------
         ArgumentError
-            If one is unknown, or a required one is missing.
+            If one is unknown, its value does not fit, or a required one is missing.
         """
-        for name in given:
-            if name not in self.attributes:
-                known = ", ".join(self.attributes) or "none"
-                raise ArgumentError(f"{self.name}: there is no attribute {name!r}; there are {known}")
-        values = {name: given.get(name, default) for name, default in self.attributes.items()}
-        missing = [name for name, value in values.items() if value is REQUIRED]
-        if missing:
-            raise ArgumentError(f"{self.name}: attribute {missing[0]!r} must be given")
-        return Attrs(values)
+        if not given and not self.attributes:
+            return NO_ATTRS
+        return self.attrs_type.make(self.name, given)
 
     def get_attr(self, key: str) -> Any:
         """Return a fact under TVM's name for it, such as ``TOpPattern``; None if there is no such fact."""
         if key == "TOpPattern":
             return int(self.pattern)
         return {"TOpIsStateful": self.stateful, "FPrimalGradient": self.gradient}.get(key)
-
-
-def register(
-    name: str,
-    *,
-    doc: str,
-    inputs: Sequence[str],
-    relation: Relation,
-    attributes: Mapping[str, Any] | None = None,
-    **facts: Any,
-) -> RelayOp:
-    """Register an operator under a name that is still free and return it.
-
-    Parameters
-    ----------
-    name : str
-        As Relay spells it, e.g. ``nn.conv2d``.
-    doc : str
-        What it computes, in a sentence or two.
-    facts
-        The other fields of :class:`RelayOp`.
-    """
-    return add_op(
-        RelayOp(name, doc=doc, inputs=tuple(inputs), relation=relation, attributes=dict(attributes or {}), **facts)
-    )
 
 
 def operator_of(call: Call) -> RelayOp:
@@ -211,6 +288,15 @@ def relay_ops() -> dict[str, RelayOp]:
 def get(name: str) -> RelayOp:
     """Return the operator of graphs that has a name.
 
+    Parameters
+    ----------
+    name : str
+        E.g. ``nn.conv2d``.
+
+    Returns
+    -------
+    RelayOp
+
     Raises
     ------
     TVMError
@@ -220,3 +306,18 @@ def get(name: str) -> RelayOp:
     if not isinstance(op, RelayOp):
         raise TVMError(f"relay.op.get: {name!r} is no operator of graphs")
     return op
+
+
+def call_op(name: str, *args: Any, **attrs: Any) -> Call:
+    """Return the call of an operator by name: neither passes nor gradients import operators.
+
+    Parameters
+    ----------
+    name : str
+        E.g. ``nn.conv2d``.
+    args : Expr or number
+        One for each input.
+    attrs
+        Attributes by name.
+    """
+    return get(name)(*args, **attrs)

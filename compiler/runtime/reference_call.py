@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.op import Op
 from compiler.runtime.ndarray import NDArray
@@ -28,7 +27,7 @@ def reference_call(
     reference = op.reference
     if reference is None:
         raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
-    values = Attrs(msgspec.json.decode(attrs["operator_attrs"]))
+    values = op.complete_attrs(msgspec.json.decode(attrs["operator_attrs"]))
     arranged = nested(msgspec.json.decode(attrs["nest"]), [a.view() for a in inputs])
 
     def run() -> None:

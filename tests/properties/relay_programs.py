@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import relay, tir
-from compiler.ir.attrs import NO_ATTRS, Attrs
+from compiler.ir.attrs import NO_ATTRS, DictAttrs
 from compiler.ir.module import GlobalVar, IRModule
 
 nn: Any = relay.op.nn
@@ -110,9 +110,9 @@ class Programs:
         del self.type_vars[len(self.type_vars) - len(type_params) :]
         return relay.Function(params, body, ret_type, type_params, self._attrs() if rng.random() < 0.3 else NO_ATTRS)
 
-    def _attrs(self) -> Attrs:
+    def _attrs(self) -> DictAttrs:
         values = (1, -7, True, None, 'a"b\\c\n', 0.1, -1.5, 1e20, (1, (2, 3)), ("x", "y"), {"a": 1, "b/c": (1.5,)})
-        return Attrs({name: self.rng.choice(values) for name in ("Primitive", "Compiler", "global_symbol")})
+        return DictAttrs({name: self.rng.choice(values) for name in ("Primitive", "Compiler", "global_symbol")})
 
     def _var(self) -> relay.Var:
         return relay.Var(self.rng.choice(NAMES), self.type() if self.rng.random() < 0.6 else None)

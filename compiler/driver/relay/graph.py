@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.driver.relay.lower import can_lower, group_calls
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import Attrs, DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands, post_order
@@ -191,7 +191,7 @@ def as_group(call: Call) -> Function:
             params.append(typed(Var(f"p{index}", arg.checked_type), arg.checked_type))
     with derived_from(call.span):
         body = typed(Call(call.op, tuple(params), call.attrs, call.type_args), call.checked_type)
-        return Function(tuple(params), body, call.checked_type, (), Attrs(Primitive=1))
+        return Function(tuple(params), body, call.checked_type, (), DictAttrs(Primitive=1))
 
 
 def _evaluated(expr: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands
@@ -108,7 +108,7 @@ class Partition(ExprMutator):
         names = "".join(
             f"{part.op.name}_" for part in group.inside if isinstance(part, Call) and isinstance(part.op, Op)
         )
-        attrs = Attrs({"PartitionedFromPattern": names, **self._attrs})
+        attrs = DictAttrs({"PartitionedFromPattern": names, **self._attrs})
         function = Function(tuple(params.values()), body, group.root.checked_type_, (), attrs)
         return Call(function, tuple(self.visit(e) for e in group.inputs))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.op import Op
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
@@ -182,8 +182,8 @@ class Matcher:
         if isinstance(expr, Op):
             get: Callable[[str], Any] = getattr(expr, "get_attr", lambda name: None)
         else:
-            get = getattr(expr, "attrs", Attrs()).get
-        wanted = Attrs(pattern.attrs)
+            get = getattr(expr, "attrs", DictAttrs()).get
+        wanted = DictAttrs(pattern.attrs)
         return all(get(name) == wanted[name] for name in wanted) and self._fits(pattern.pattern, expr)
 
     def _type(self, pattern: TypePattern, expr: GraphExpr) -> bool:

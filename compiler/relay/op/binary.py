@@ -14,16 +14,17 @@ from compiler.ir import dtype as dt
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import NOT_SMOOTH, OpFunction, call_op
+from compiler.relay.op.common import NOT_SMOOTH, OpFunction
 from compiler.relay.op.relations import broadcast, broadcast_compare, tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, same_dim
 from compiler.topi import broadcast as topi
 
 Rule = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 
 
-def logical(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def logical(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, of truth values only."""
     found = broadcast(types, attrs)
     if not dt.is_bool(tensor(found, "the inputs").dtype):
@@ -31,7 +32,7 @@ def logical(types: tuple[Any, ...], attrs: Attrs) -> Type:
     return found
 
 
-def integral(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def integral(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, of integers only."""
     found = broadcast(types, attrs)
     if not dt.is_integral(tensor(found, "the inputs").dtype):
@@ -182,7 +183,7 @@ greater_equal = _binary(
 )
 
 
-def _where_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _where_relation(types: Types, attrs: Attrs) -> Type:
     condition = tensor(types[0], "condition")
     found = broadcast(types[1:], attrs)
     assert isinstance(found, TensorType)

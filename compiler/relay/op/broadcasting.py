@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.common import call_op, shape_of_attr
+from compiler.relay.op.common import shape_of_attr
 from compiler.relay.op.relations import broadcast_dims, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi import broadcast as topi_broadcast
 from compiler.topi import transform as topi
@@ -28,7 +29,7 @@ def _check(small: Sequence[Dim], large: Sequence[Dim]) -> None:
         raise RelationError(f"the shape {tuple(small)} cannot be broadcast to {tuple(large)}")
 
 
-def _to_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _to_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     _check(data.dims, attrs.shape)
     return TensorType(attrs.shape, attrs.dtype or data.dtype)
@@ -43,7 +44,7 @@ _BROADCAST_TO = register(
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi_broadcast.broadcast_to(inputs[0], attrs.shape)],
     reference=lambda attrs, x: np.broadcast_to(x, attrs.shape).copy(),
-    gradient=lambda call, grad: [collapse_sum_like(grad, call.args[0])],
+    gradient=lambda call, grad: [call_op("collapse_sum_like", grad, call.args[0])],
 )
 
 
@@ -56,7 +57,7 @@ def broadcast_to(data: Expr, shape: Any) -> Call:
     return _BROADCAST_TO(data, shape=shape_of_attr(shape, "shape"))
 
 
-def _like_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _like_relation(types: Types, attrs: Attrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "broadcast_type")
     _check(data.dims, like.dims)
     return TensorType(like.shape, data.dtype)
@@ -70,7 +71,7 @@ _BROADCAST_TO_LIKE = register(
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi_broadcast.broadcast_to(inputs[0], dims(inputs[1]))],
     reference=lambda attrs, x, like: np.broadcast_to(x, like.shape).copy(),
-    gradient=lambda call, grad: [collapse_sum_like(grad, call.args[0]), call_op("zeros_like", call.args[1])],
+    gradient=lambda call, grad: [call_op("collapse_sum_like", grad, call.args[0]), call_op("zeros_like", call.args[1])],
 )
 
 
@@ -86,7 +87,7 @@ def _collapse(x: Any, shape: Sequence[int]) -> Any:
     return np.asarray(x.sum(axis=over, dtype=x.dtype)).reshape(shape)
 
 
-def _collapse_like_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _collapse_like_relation(types: Types, attrs: Attrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "collapse_type")
     _check(like.dims, data.dims)
     return TensorType(like.shape, data.dtype)
@@ -100,7 +101,7 @@ _COLLAPSE_SUM_LIKE = register(
     pattern=OpPattern.COMM_REDUCE,
     compute=lambda attrs, inputs, out_type: [topi.collapse_sum(inputs[0], dims(inputs[1]))],
     reference=lambda attrs, x, like: _collapse(x, like.shape),
-    gradient=lambda call, grad: [broadcast_to_like(grad, call.args[0]), call_op("zeros_like", call.args[1])],
+    gradient=lambda call, grad: [call_op("broadcast_to_like", grad, call.args[0]), call_op("zeros_like", call.args[1])],
 )
 
 
@@ -109,7 +110,7 @@ def collapse_sum_like(data: Expr, collapse_type: Expr) -> Call:
     return _COLLAPSE_SUM_LIKE(data, collapse_type)
 
 
-def _collapse_to_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _collapse_to_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     _check(attrs.shape, data.dims)
     return TensorType(attrs.shape, attrs.dtype or data.dtype)
@@ -124,7 +125,7 @@ _COLLAPSE_SUM_TO = register(
     pattern=OpPattern.COMM_REDUCE,
     compute=lambda attrs, inputs, out_type: [topi.collapse_sum(inputs[0], attrs.shape)],
     reference=lambda attrs, x: _collapse(x, attrs.shape),
-    gradient=lambda call, grad: [broadcast_to_like(grad, call.args[0])],
+    gradient=lambda call, grad: [call_op("broadcast_to_like", grad, call.args[0])],
 )
 
 

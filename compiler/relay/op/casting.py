@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import DTypeError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import NOT_SMOOTH, call_op, same_layout
+from compiler.relay.op.common import NOT_SMOOTH, same_layout
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import elementwise as topi
 
@@ -25,7 +26,7 @@ def _checked(dtype: Any, operator: str) -> str:
     return dtype
 
 
-def _cast_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _cast_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(data.shape, attrs.dtype)
 
@@ -56,7 +57,7 @@ def cast(data: Expr, dtype: str) -> Call:
     return _CAST(data, dtype=_checked(dtype, "cast"))
 
 
-def _cast_like_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _cast_like_relation(types: Types, attrs: Attrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "dtype_like")
     return TensorType(data.shape, like.dtype)
 
@@ -69,7 +70,7 @@ _CAST_LIKE = register(
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.cast(inputs[0], inputs[1].dtype)],
     reference=lambda attrs, x, like: converted(x, str(like.dtype)),
-    gradient=lambda call, grad: [cast_like(grad, call.args[0]), call_op("zeros_like", call.args[1])],
+    gradient=lambda call, grad: [call_op("cast_like", grad, call.args[0]), call_op("zeros_like", call.args[1])],
 )
 
 
@@ -78,7 +79,7 @@ def cast_like(data: Expr, dtype_like: Expr) -> Call:
     return _CAST_LIKE(data, dtype_like)
 
 
-def _reinterpret_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _reinterpret_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     if dt.bits(data.dtype) != dt.bits(attrs.dtype):
         raise RelationError(f"dtype must have as many bits as {data.dtype}, got {attrs.dtype}")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.op import Op
 from compiler.ir.primexpr import IntImm, PrimExpr
 from compiler.relay.expr import Call, Constant
 from compiler.relay.operator import RelationError
@@ -18,13 +17,6 @@ FIRST_ORDER = {"gradient": "it is itself made by differentiating, or by a pass a
 """Waives the gradient of what only gradients and late passes make."""
 
 OpFunction = Callable[..., Call]
-
-
-def call_op(name: str, *args: Any, **attrs: Any) -> Call:
-    """Return the call of an operator by name: one family does not import another for its gradients."""
-    operator: Any = Op.get(name)
-    call: Call = operator(*args, **attrs)
-    return call
 
 
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from compiler import te, tir
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import NOT_SMOOTH, call_op, shape_of_attr, symbolic
+from compiler.relay.op.common import NOT_SMOOTH, shape_of_attr, symbolic
 from compiler.relay.op.relations import identity, same_dtype, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi import elementwise as topi
 from compiler.topi.util import dims, product
@@ -21,7 +22,7 @@ from compiler.topi.util import dims, product
 _NOTHING_TO_DIFFERENTIATE = {"gradient": "it has no inputs"}
 
 
-def _full_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _full_relation(types: Types, attrs: Attrs) -> Type:
     value = tensor(types[0], "fill_value", 0)
     return TensorType(attrs.shape, attrs.dtype or value.dtype)
 
@@ -60,7 +61,7 @@ _FULL_LIKE = register(
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.full_like(*inputs)],
     reference=lambda attrs, x, value: np.full_like(x, value),
-    gradient=lambda call, grad: [zeros_like(call.args[0]), call_op("sum", grad, axis=None)],
+    gradient=lambda call, grad: [call_op("zeros_like", call.args[0]), call_op("sum", grad, axis=None)],
 )
 
 
@@ -90,7 +91,7 @@ def _filled(name: str, value: int) -> tuple[Any, Any]:
         pattern=OpPattern.ELEMWISE,
         compute=lambda attrs, inputs, out_type: [topi.full_like(inputs[0], value)],
         reference=lambda attrs, x: np.full_like(x, value),
-        gradient=lambda call, grad: [zeros_like(call.args[0])],
+        gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],
     )
     return plain, like
 
@@ -138,7 +139,7 @@ def _count(attrs: Attrs) -> int | None:
     return max(0, math.ceil((float(attrs.stop) - float(attrs.start)) / float(attrs.step)))
 
 
-def _arange_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _arange_relation(types: Types, attrs: Attrs) -> Type:
     start, stop, step = (tensor(t, n, 0) for t, n in zip(types, ("start", "stop", "step"), strict=True))
     if same_dtype(start, stop) != attrs.dtype or same_dtype(start, step) != attrs.dtype:
         raise RelationError(
@@ -187,13 +188,13 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32
     values = [start, stop, 1 if step is None else step]
     exprs = [v if isinstance(v, Expr) else const(v, dtype) for v in values]
     known = [e.value.item() if isinstance(e, Constant) else None for e in exprs]
-    return _ARANGE(*exprs, start=known[0], stop=known[1], step=known[2], dtype=dtype)
+    return _ARANGE.op(*exprs, start=known[0], stop=known[1], step=known[2], dtype=dtype)
 
 
 # shapes as values
 
 
-def _shape_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _shape_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType((len(tensor(types[0], "data").shape),), attrs.dtype)
 
 
@@ -223,7 +224,7 @@ _SHAPE_OF = register(
     pattern=OpPattern.OPAQUE,
     compute=_shape_compute,
     reference=lambda attrs, x: np.array(x.shape, attrs.dtype),
-    gradient=lambda call, grad: [zeros_like(call.args[0])],
+    gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],
 )
 
 
@@ -232,7 +233,7 @@ def shape_of(data: Expr, dtype: str = "int32") -> Call:
     return _SHAPE_OF(data, dtype=dtype)
 
 
-def _size_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _size_relation(types: Types, attrs: Attrs) -> Type:
     tensor(types[0], "data")
     return TensorType((), attrs.dtype)
 
@@ -248,7 +249,7 @@ _NDARRAY_SIZE = register(
         te.compute((), lambda: _extent(product(dims(inputs[0])), attrs.dtype), name="ndarray_size", tag="injective")
     ],
     reference=lambda attrs, x: np.array(x.size, attrs.dtype),
-    gradient=lambda call, grad: [zeros_like(call.args[0])],
+    gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],
 )
 
 

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs, DictAttrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import axes_of, axis_of, call_op
+from compiler.relay.op.common import axes_of, axis_of
 from compiler.relay.op.newshape import resolve_shape
 from compiler.relay.op.relations import tensor
 from compiler.relay.op.scatter import dense, sparse_shape
 from compiler.relay.op.slicing import slices
 from compiler.relay.op.sorting import top_types, top_values
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 
 _WAIVED = {
@@ -82,7 +83,7 @@ def _any(count: int) -> tuple[Dim, ...]:
 def _of_length(index: int, what: str) -> Any:
     """Return the relation of a tensor whose rank is the length of an argument."""
 
-    def relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    def relation(types: Types, attrs: Attrs) -> Type:
         data = tensor(types[0], "data")
         return TensorType(_any(_length(types[index], what)), attrs.get("dtype") or data.dtype)
 
@@ -122,7 +123,7 @@ _dynamic(
 )
 
 
-def _tile_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _tile_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(_any(max(len(data.dims), _length(types[1], "reps"))), data.dtype)
 
@@ -138,7 +139,7 @@ _dynamic(
 )
 
 
-def _expand_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _expand_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     tensor(types[1], "axis", 0)
     return TensorType(_any(len(data.dims) + attrs.num_newaxis), data.dtype)
@@ -161,7 +162,7 @@ _dynamic(
 )
 
 
-def _squeeze_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _squeeze_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(_any(len(data.dims) - _length(types[1], "axis")), data.dtype)
 
@@ -179,10 +180,10 @@ _dynamic(
 
 def _slice_attrs(attrs: Attrs, begin: Any, end: Any, strides: Any) -> Attrs:
     found = {"begin": _ints(begin), "end": _ints(end), "strides": _ints(strides)}
-    return Attrs({**found, "slice_mode": attrs.slice_mode, "axes": attrs.axes})
+    return DictAttrs({**found, "slice_mode": attrs.slice_mode, "axes": attrs.axes})
 
 
-def _slice_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _slice_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     chosen = range(_length(types[1], "begin")) if attrs.axes is None else axes_of(attrs.axes, len(data.dims))
     return TensorType(tuple(AnyDim() if d in chosen else e for d, e in enumerate(data.dims)), data.dtype)
@@ -200,7 +201,7 @@ _dynamic(
 )
 
 
-def _topk_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _topk_relation(types: Types, attrs: Attrs) -> Type:
     return top_types(tensor(types[0], "data"), AnyDim(), attrs)
 
 
@@ -216,7 +217,7 @@ _dynamic(
 )
 
 
-def _one_hot_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _one_hot_relation(types: Types, attrs: Attrs) -> Type:
     indices = tensor(types[0], "indices")
     at = axis_of(attrs.axis, len(indices.dims) + 1)
     return TensorType((*indices.shape[:at], AnyDim(), *indices.shape[at:]), attrs.dtype)
@@ -240,7 +241,7 @@ _dynamic(
 )
 
 
-def _dense_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _dense_relation(types: Types, attrs: Attrs) -> Type:
     return sparse_shape(_any(_length(types[3], "output_shape")), types[:3])
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem, as_expr
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import einstein as topi
 
@@ -29,7 +30,7 @@ def _labels(attrs: Attrs, types: list[TensorType]) -> topi.Labels:
     return topi.read_equation(attrs.equation, [len(t.shape) for t in types])
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     operands = _operands(types[0])
     labels = _labels(attrs, operands)
     extents = topi.label_extents(labels, [t.dims for t in operands])

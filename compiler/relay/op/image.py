@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
@@ -16,7 +16,8 @@ from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
@@ -28,7 +29,7 @@ from compiler.topi.x86.sampling import schedule_sampled
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     letters = spatial_letters(attrs.layout)
@@ -234,7 +235,7 @@ _SAMPLING = ("nearest", "bilinear", "bicubic")
 _PADDING = ("zeros", "border", "reflection")
 
 
-def _grid_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _grid_relation(types: Types, attrs: Attrs) -> Type:
     data, grid = tensor(types[0], "data"), tensor(types[1], "grid")
     rank = len(data.dims) - 2
     tensor(grid, "grid", 2 + rank)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, as_expr, const
-from compiler.relay.op.common import agree, axis_of, call_op, int_of
+from compiler.relay.op.common import agree, axis_of, int_of
 from compiler.relay.op.relations import broadcast_dims, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import indexing as topi
 
@@ -35,7 +36,7 @@ def index_tensor(t: Type, what: str) -> TensorType:
 # take
 
 
-def _take_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _take_relation(types: Types, attrs: Attrs) -> Type:
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     if attrs.axis is None:
         return TensorType(indices.shape, data.dtype)
@@ -138,7 +139,7 @@ def take(data: Expr, indices: Expr, axis: int | None = None, batch_dims: int = 0
 # gather
 
 
-def _gather_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _gather_relation(types: Types, attrs: Attrs) -> Type:
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     at = axis_of(attrs.axis, len(data.dims))
     if len(indices.dims) != len(data.dims):
@@ -183,7 +184,7 @@ def gather(data: Expr, axis: int, indices: Expr) -> Call:
     return _GATHER(data, indices, axis=int_of(axis, "axis"))
 
 
-def _gather_nd_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _gather_nd_relation(types: Types, attrs: Attrs) -> Type:
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     count = indices.dims[0] if indices.dims else None
     if not isinstance(count, int):
@@ -238,7 +239,7 @@ def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | 
     return _GATHER_ND(data, indices, batch_dims=int_of(batch_dims, "batch_dims"), index_rank=index_rank)
 
 
-def _advanced_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _advanced_relation(types: Types, attrs: Attrs) -> Type:
     if not isinstance(types[0], TupleType) or len(types[0].fields) < 2:
         raise RelationError(f"inputs must be a tuple of the data and its indices, got {types[0]}")
     data, *indices = [tensor(t, f"element {n} of inputs") for n, t in enumerate(types[0].fields)]

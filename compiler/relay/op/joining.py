@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr
-from compiler.relay.op.common import agree, axis_of, call_op, int_of, ints_of, unknown
+from compiler.relay.op.common import agree, axis_of, int_of, ints_of, unknown
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.topi import transform as topi
 
@@ -43,7 +44,7 @@ def _known(extents: Sequence[Dim]) -> Dim:
     return next((e for e in extents if isinstance(e, int)), next((e for e in extents if not unknown(e)), extents[0]))
 
 
-def _concatenate_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _concatenate_relation(types: Types, attrs: Attrs) -> Type:
     parts = fields(types[0])
     rank = len(parts[0].shape)
     at = axis_of(attrs.axis, rank)
@@ -89,7 +90,7 @@ def concatenate(data: Any, axis: int) -> Call:
     return _CONCATENATE(_as_tuple(data), axis=int_of(axis, "axis"))
 
 
-def _stack_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _stack_relation(types: Types, attrs: Attrs) -> Type:
     parts = fields(types[0])
     at = axis_of(attrs.axis, len(parts[0].shape) + 1)
     columns = [[p.dims[d] for p in parts] for d in range(len(parts[0].shape))]
@@ -141,7 +142,7 @@ def _points(attrs: Attrs, extent: Dim) -> list[Dim]:
     return points
 
 
-def _split_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _split_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     at = axis_of(attrs.axis, len(data.dims))
     extent = data.dims[at]
@@ -188,7 +189,7 @@ def split(data: Expr, indices_or_sections: int | Sequence[int], axis: int = 0) -
 # one several times
 
 
-def _tile_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _tile_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     if any(r < 0 for r in attrs.reps):
         raise RelationError(f"reps must not be negative, got {attrs.reps}")
@@ -234,7 +235,7 @@ def tile(data: Expr, reps: Any) -> Call:
     return _TILE(data, reps=ints_of(reps, "reps"))
 
 
-def _repeat_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _repeat_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     at = axis_of(attrs.axis, len(data.dims))
     if attrs.repeats < 1:
@@ -267,7 +268,7 @@ def repeat(data: Expr, repeats: int, axis: int) -> Call:
     return _REPEAT(data, repeats=int_of(repeats, "repeats"), axis=int_of(axis, "axis"))
 
 
-def _grid_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _grid_relation(types: Types, attrs: Attrs) -> Type:
     if not isinstance(types[0], TupleType) or not types[0].fields:
         raise RelationError(f"data must be a tuple of vectors, got {types[0]}")
     parts = [tensor(t, f"element {n} of data") for n, t in enumerate(types[0].fields)]

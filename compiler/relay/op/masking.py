@@ -10,15 +10,16 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, call_op, ints_of
+from compiler.relay.op.common import agree, ints_of
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.topi import transform as topi
 
 # matrix_set_diag
 
 
-def _diagonal_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _diagonal_relation(types: Types, attrs: Attrs) -> Type:
     data, diagonal = tensor(types[0], "data"), tensor(types[1], "diagonal")
     same_dtype(data, diagonal)
     several = attrs.k1 != attrs.k2
@@ -94,7 +95,7 @@ def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_
 # trilu
 
 
-def _trilu_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _trilu_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     tensor(types[1], "k", 0)
     if len(data.dims) < 2:
@@ -127,7 +128,7 @@ def trilu(data: Expr, k: Expr, upper: bool = True) -> Call:
 # sequence_mask
 
 
-def _mask_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _mask_relation(types: Types, attrs: Attrs) -> Type:
     data, lengths = tensor(types[0], "data"), tensor(types[1], "valid_length", 1)
     if attrs.axis not in (0, 1) or len(data.dims) < 2:
         raise RelationError(f"axis must be 0 or 1 of at least two dimensions, got {attrs.axis} of {data}")
@@ -151,7 +152,7 @@ _SEQUENCE_MASK = register(
     compute=lambda attrs, inputs, out_type: [topi.sequence_mask(inputs[0], inputs[1], attrs.mask_value, attrs.axis)],
     reference=_mask_reference,
     gradient=lambda call, grad: [
-        sequence_mask(grad, call.args[1], 0, call.attrs.axis),
+        call_op("sequence_mask", grad, call.args[1], mask_value=0.0, axis=call.attrs.axis),
         call_op("zeros_like", call.args[1]),
     ],
 )

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.common import NOT_SMOOTH, agree, axis_of, call_op, int_of
+from compiler.relay.op.common import NOT_SMOOTH, agree, axis_of, int_of
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import indexing as topi
 
 
-def _one_hot_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _one_hot_relation(types: Types, attrs: Attrs) -> Type:
     indices = index_tensor(types[0], "indices")
     tensor(types[1], "on_value", 0)
     tensor(types[2], "off_value", 0)
@@ -65,7 +66,7 @@ def one_hot(indices: Expr, on_value: Expr, off_value: Expr, depth: Any, axis: in
     return _ONE_HOT(indices, on_value, off_value, depth=int_of(depth, "depth"), axis=axis, dtype=dtype)
 
 
-def _unravel_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _unravel_relation(types: Types, attrs: Attrs) -> Type:
     indices, shape = index_tensor(types[0], "indices"), tensor(types[1], "shape", 1)
     return TensorType((shape.shape[0], *indices.shape), indices.dtype)
 
@@ -89,7 +90,7 @@ def unravel_index(indices: Expr, shape: Expr) -> Call:
     return _UNRAVEL_INDEX(indices, shape)
 
 
-def _permutation_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _permutation_relation(types: Types, attrs: Attrs) -> Type:
     found = index_tensor(types[0], "data")
     return tensor(found, "data", 1)
 
@@ -111,7 +112,7 @@ def invert_permutation(data: Expr) -> Call:
     return _INVERT_PERMUTATION(data)
 
 
-def _search_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _search_relation(types: Types, attrs: Attrs) -> Type:
     known, values = tensor(types[0], "sorted_sequence"), tensor(types[1], "values")
     same_dtype(known, values)
     if len(known.dims) != 1 and len(known.dims) != len(values.dims):

@@ -15,7 +15,8 @@ from compiler.relay.op.common import agree, axis_of
 from compiler.relay.op.nn.common import along
 from compiler.relay.op.nn.conv import CONV2D, conv_attrs, conv_complete, conv_reference, conv_relation, spec_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.topi.nn import matmul
 from compiler.topi.nn import qnn as topi
@@ -51,7 +52,7 @@ def _saturated(value: Any, dtype: str) -> Any:
 
 
 def _elementwise(names: tuple[str, ...]) -> Any:
-    def relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+    def relation(types: Types, attrs: Attrs) -> Type:
         data = tensor(types[0], "data")
         axis = _axis(attrs, len(data.dims))
         for name, t in zip(names, types[1:], strict=True):
@@ -151,7 +152,7 @@ def _conv_axes(attrs: Attrs) -> tuple[int, int]:
     return attrs.data_layout.index("C"), attrs.kernel_layout.index("O")
 
 
-def _conv_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _conv_relation(types: Types, attrs: Attrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     channels, outputs = _conv_axes(attrs)
     for name, t in zip(_LAYER_INPUTS[2:], types[2:], strict=True):
@@ -177,7 +178,7 @@ _CONV2D = register(
     "qnn.conv2d",
     doc="Convolution of whole numbers less their zero points; the result's scale is the product of both scales.",
     inputs=_LAYER_INPUTS,
-    attributes={**CONV2D.attributes, "out_dtype": "int32"},
+    attributes={**{n: f.given_default for n, f in CONV2D.op.attributes.items()}, "out_dtype": "int32"},
     relation=_conv_relation,
     complete=lambda types, attrs: (*conv_complete(types[:2], attrs), *types[2:]),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
@@ -188,7 +189,7 @@ _CONV2D = register(
 )
 
 
-def _dense_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _dense_relation(types: Types, attrs: Attrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight", 2)
     for name, t in zip(_LAYER_INPUTS[2:], types[2:], strict=True):
         _parameter(t, name, *((data, len(data.dims) - 1) if name.startswith("input") else (weight, 0)))

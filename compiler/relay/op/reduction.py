@@ -11,9 +11,10 @@ from compiler.ir import dtype as dt
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleWrapper, const
-from compiler.relay.op.common import NOT_SMOOTH, OpFunction, axes_of, call_op, ints_of, total
+from compiler.relay.op.common import NOT_SMOOTH, OpFunction, axes_of, ints_of, total
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import reduction as topi
 
@@ -37,18 +38,18 @@ def _reduced_shape(attrs: Attrs, data: TensorType) -> tuple[Any, ...]:
     return tuple(e for d, e in enumerate(data.shape) if d not in over)
 
 
-def reduction(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def reduction(types: Types, attrs: Attrs) -> Type:
     """The output has the axes that are not reduced, and with ``keepdims`` the others with extent 1."""
     data = tensor(types[0], "data")
     return TensorType(_reduced_shape(attrs, data), data.dtype)
 
 
-def _arg_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _arg_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(_reduced_shape(attrs, data), "int32")
 
 
-def _logical_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _logical_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     if not dt.is_bool(data.dtype):
         raise RelationError(f"data must be of type bool, got {data}; cast it first")
@@ -214,7 +215,7 @@ argmax = _arg("argmax", topi.argmax, np.argmax, "largest")
 argmin = _arg("argmin", topi.argmin, np.argmin, "smallest")
 
 
-def _variance_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _variance_relation(types: Types, attrs: Attrs) -> Type:
     data, middle = tensor(types[0], "data"), tensor(types[1], "with_mean")
     over = reduced_axes(attrs, len(data.shape))
     wanted = TensorType(tuple(1 if d in over else e for d, e in enumerate(data.shape)), data.dtype)

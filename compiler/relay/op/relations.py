@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
-from compiler.relay.operator import RelationError
+from compiler.relay.operator import RelationError, Types
 from compiler.relay.ty import AnyDim, Dim, TensorType, same_dim
 
 
@@ -26,7 +25,7 @@ def tensor(t: Type, what: str, rank: int | None = None) -> TensorType:
     return t
 
 
-def identity(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def identity(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the first input."""
     return tensor(types[0], "the input")
 
@@ -75,7 +74,7 @@ def same_dtype(a: TensorType, b: TensorType) -> str:
     return a.dtype
 
 
-def broadcast(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def broadcast(types: Types, attrs: Attrs) -> Type:
     """Two tensors of one data type, broadcast against each other."""
     a, b = tensor(types[0], "lhs"), tensor(types[1], "rhs")
     dtype = same_dtype(a, b)
@@ -91,7 +90,7 @@ def _wider(a: TensorType, b: TensorType) -> TensorType | None:
     return a if len(a.shape) == len(b.shape) and a.is_static and b.is_static and a.dims == b.dims else None
 
 
-def broadcast_compare(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def broadcast_compare(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, with truth values as the result."""
     found = broadcast(types, attrs)
     return TensorType(tensor(found, "the result").shape, "bool")

@@ -10,14 +10,15 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import OpFunction, axis_of, call_op, total
+from compiler.relay.op.common import OpFunction, axis_of, total
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import scan as topi
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     dtype = attrs.dtype or data.dtype
     if attrs.axis is None:

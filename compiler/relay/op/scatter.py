@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import agree, axis_of, call_op, int_of, shape_of_attr
+from compiler.relay.op.common import agree, axis_of, int_of, shape_of_attr
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import scatter as topi
 
@@ -43,7 +44,7 @@ def _reduction(value: str, what: str) -> str:
 # scatter_elements
 
 
-def _elements_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _elements_relation(types: Types, attrs: Attrs) -> Type:
     data, indices, updates = tensor(types[0], "data"), index_tensor(types[1], "indices"), tensor(types[2], "updates")
     same_dtype(data, updates)
     axis_of(attrs.axis, len(data.dims))
@@ -103,7 +104,7 @@ def scatter_elements(data: Expr, indices: Expr, updates: Expr, axis: int = 0, re
 # scatter_nd
 
 
-def _nd_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _nd_relation(types: Types, attrs: Attrs) -> Type:
     data, indices, updates = tensor(types[0], "data"), index_tensor(types[1], "indices"), tensor(types[2], "updates")
     same_dtype(data, updates)
     count = indices.dims[0] if indices.dims else None

@@ -7,23 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.common import (
-    agree,
-    axes_of,
-    axis_of,
-    call_op,
-    int_of,
-    ints_of,
-    shape_of_attr,
-    total,
-    unknown,
-)
+from compiler.relay.op.common import agree, axes_of, axis_of, int_of, ints_of, shape_of_attr, total, unknown
 from compiler.relay.op.newshape import resolve_shape
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi import transform as topi
 from compiler.topi.layout import layout
@@ -34,7 +25,7 @@ def _like_input(call: Call, grad: Expr) -> list[Expr]:
     return [call_op("reshape_like", grad, call.args[0])]
 
 
-def _reshape_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _reshape_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(resolve_shape(data.dims, attrs.newshape, attrs.allowzero), data.dtype)
 
@@ -83,7 +74,7 @@ def _span(begin: int, end: int | None, rank: int) -> tuple[int, int]:
     return begin + rank if begin < 0 else begin, rank if end is None else end + rank if end < 0 else end
 
 
-def _reshape_like_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _reshape_like_relation(types: Types, attrs: Attrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
     shape = _reshape_like_shape(attrs, data.dims, like.dims)
     agree(total(data.dims), total(shape), f"the numbers of elements of {data} and the shape {shape}")
@@ -129,7 +120,7 @@ def _order(attrs: Attrs, rank: int) -> tuple[int, ...]:
     return found
 
 
-def _transpose_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _transpose_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(tuple(data.shape[d] for d in _order(attrs, len(data.shape))), data.dtype)
 
@@ -163,7 +154,7 @@ def _expanded(attrs: Attrs, shape: Sequence[Any]) -> tuple[Any, ...]:
     return (*shape[:at], *[1] * attrs.num_newaxis, *shape[at:])
 
 
-def _expand_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _expand_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(_expanded(attrs, data.shape), data.dtype)
 
@@ -196,7 +187,7 @@ def _squeezed(attrs: Attrs, shape: Sequence[Any]) -> tuple[Any, ...]:
     return axes_of(attrs.axis, len(shape))
 
 
-def _squeeze_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _squeeze_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     gone = _squeezed(attrs, data.dims)
     for d in gone:
@@ -228,7 +219,7 @@ def squeeze(data: Expr, axis: Any = None) -> Call:
     return _SQUEEZE(data, axis=None if axis is None else ints_of(axis, "axis"))
 
 
-def _axis_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _axis_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.shape))
     return data
@@ -252,7 +243,7 @@ def reverse(data: Expr, axis: int) -> Call:
     return _REVERSE(data, axis=int_of(axis, "axis"))
 
 
-def _sequence_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _sequence_relation(types: Types, attrs: Attrs) -> Type:
     data, lengths = tensor(types[0], "data"), tensor(types[1], "seq_lengths", 1)
     axes_of((attrs.seq_axis, attrs.batch_axis), len(data.dims), "seq_axis and batch_axis")
     agree(data.dims[attrs.batch_axis], lengths.dims[0], f"sequences of {data} and lengths")
@@ -278,7 +269,7 @@ _REVERSE_SEQUENCE = register(
     ],
     reference=_sequence_reference,
     gradient=lambda call, grad: [
-        reverse_sequence(grad, call.args[1], call.attrs.seq_axis, call.attrs.batch_axis),
+        call_op("reverse_sequence", grad, call.args[1], **call.attrs),
         call_op("zeros_like", call.args[1]),
     ],
 )
@@ -289,7 +280,7 @@ def reverse_sequence(data: Expr, seq_lengths: Expr, seq_axis: int = 1, batch_axi
     return _REVERSE_SEQUENCE(data, seq_lengths, seq_axis=seq_axis, batch_axis=batch_axis)
 
 
-def _windows_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _windows_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     at = axis_of(attrs.axis, len(data.dims))
     if not len(data.dims) - at == len(attrs.window_shape) == len(attrs.strides):
@@ -328,7 +319,7 @@ def sliding_window(data: Expr, axis: int, window_shape: Sequence[int], strides: 
     return _SLIDING_WINDOW(data, axis=axis, window_shape=tuple(window_shape), strides=tuple(strides))
 
 
-def _layout_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _layout_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(topi.transformed_shape(data.dims, attrs.src_layout, attrs.dst_layout), data.dtype)
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import agree, axes_of, call_op, ints_of, unknown
+from compiler.relay.op.common import agree, axes_of, ints_of, unknown
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi import indexing as topi
 from compiler.topi.util import dims
@@ -82,7 +83,7 @@ def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
     return Part(first, 1, last - first)
 
 
-def _slice_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _slice_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(tuple(p.count for p in parts(data.dims, attrs)), data.dtype)
 
@@ -179,7 +180,7 @@ def _dynamic(data: Expr, begin: Any, end: Any, strides: Any, axes: Any, slice_mo
     )
 
 
-def _set_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _set_relation(types: Types, attrs: Attrs) -> Type:
     data, values = tensor(types[0], "data"), tensor(types[1], "v")
     same_dtype(data, values)
     for t, name in zip(types[2:], ("begin", "end", "strides"), strict=True):
@@ -249,7 +250,7 @@ def _like_shape(attrs: Attrs, shape: Sequence[Any], like: Sequence[Any]) -> tupl
     return tuple(like[d] if d in chosen else e for d, e in enumerate(shape))
 
 
-def _like_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _like_relation(types: Types, attrs: Attrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
     return TensorType(_like_shape(attrs, data.dims, like.dims), data.dtype)
 

@@ -10,9 +10,10 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, TupleWrapper
-from compiler.relay.op.common import NOT_SMOOTH, axis_of, call_op, int_of
+from compiler.relay.op.common import NOT_SMOOTH, axis_of, int_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.topi import sorting as topi
 
@@ -25,7 +26,7 @@ def order(x: Any, axis: int, ascending: bool) -> Any:
     return np.flip(last - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
-def _sort_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _sort_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     return data
@@ -57,7 +58,7 @@ def sort(data: Expr, axis: int = -1, is_ascend: bool = True) -> Call:
     return _SORT(data, axis=int_of(axis, "axis"), is_ascend=bool(is_ascend))
 
 
-def _argsort_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _argsort_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     return TensorType(data.shape, attrs.dtype)
@@ -90,7 +91,7 @@ def top_types(data: TensorType, count: Dim, attrs: Attrs) -> Type:
     return TupleType(tuple(found.values())) if attrs.ret_type == "both" else found[attrs.ret_type]
 
 
-def _topk_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _topk_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     extent = data.dims[axis_of(attrs.axis, len(data.dims))]
     if isinstance(extent, int) and attrs.k > extent:
@@ -165,7 +166,7 @@ def topk(
 # results whose size depends on the values
 
 
-def _unique_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _unique_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data", 1)
     places = TensorType(data.shape, "int32")
     counts = (places,) if attrs.return_counts else ()
@@ -209,7 +210,7 @@ def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> T
     return TupleWrapper(found, 5 if return_counts else 4)
 
 
-def _argwhere_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _argwhere_relation(types: Types, attrs: Attrs) -> Type:
     condition = tensor(types[0], "condition")
     return TensorType((AnyDim(), len(condition.dims)), "int32")
 

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH, OpFunction, call_op, same_layout
+from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH, OpFunction, same_layout
 from compiler.relay.op.relations import identity, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import elementwise as topi
 from compiler.topi import fast_math
@@ -25,7 +26,7 @@ from compiler.topi import fast_math
 Rule = Callable[[Any, Any, Any], Any]
 
 
-def floating(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def floating(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be floating-point."""
     data = tensor(types[0], "data")
     if not dt.is_float(data.dtype):
@@ -33,13 +34,13 @@ def floating(types: tuple[Any, ...], attrs: Attrs) -> Type:
     return data
 
 
-def truth(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def truth(types: Types, attrs: Attrs) -> Type:
     """The output has the shape of the input and says yes or no."""
     data = tensor(types[0], "data")
     return TensorType(data.shape, "bool")
 
 
-def logical(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def logical(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be truth values."""
     data = tensor(types[0], "data")
     if not dt.is_bool(data.dtype):
@@ -47,7 +48,7 @@ def logical(types: tuple[Any, ...], attrs: Attrs) -> Type:
     return data
 
 
-def integral(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def integral(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be integers."""
     data = tensor(types[0], "data")
     if not dt.is_integral(data.dtype):

@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleWrapper, const
 from compiler.relay.op.common import agree, unknown
 from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.topi.nn import sampling as topi
 
 
-def _roi_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _roi_relation(types: Types, attrs: Attrs) -> Type:
     data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
     agree(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
     return TensorType((rois.dims[0], data.dims[1], *attrs.pooled_size), data.dtype)
@@ -127,7 +128,7 @@ def roi_align(
 # the best of boxes that overlap
 
 
-def _all_class_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _all_class_relation(types: Types, attrs: Attrs) -> Type:
     boxes, scores = tensor(types[0], "boxes", 3), tensor(types[1], "scores", 3)
     agree(boxes.dims[2], 4, "the coordinates of a box")
     agree(boxes.dims[0], scores.dims[0], "the batch of boxes and that of scores")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compiler.ir.attrs import NO_ATTRS, Attrs
+from compiler.ir.attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import TVMError
 from compiler.ir.module import GlobalVar
 from compiler.ir.op import registered_ops
@@ -187,7 +187,7 @@ class ExpressionParser(ValueParser):
                 self.cursor.fail(str(exc), start)
         if isinstance(callee, Constructor) and len(args) != len(callee.inputs):
             self.cursor.fail(f"{callee.name_hint} takes {len(callee.inputs)} values, got {len(args)}", start)
-        return Call(callee, tuple(args), Attrs(attrs) if attrs else NO_ATTRS)
+        return Call(callee, tuple(args), DictAttrs(attrs) if attrs else NO_ATTRS)
 
     def _primary(self) -> Any:
         cursor, token = self.cursor, self.cursor.token
@@ -310,7 +310,7 @@ class ExpressionParser(ValueParser):
         body = self.braces()
         self._scopes.pop()
         self.close_types()
-        return Function(tuple(params), body, ret_type, type_params, Attrs(attrs) if attrs else NO_ATTRS)
+        return Function(tuple(params), body, ret_type, type_params, DictAttrs(attrs) if attrs else NO_ATTRS)
 
     # --- matching -----------------------------------------------------------------------------------------------------
 

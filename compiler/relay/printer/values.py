@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import Attrs
 from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant
-from compiler.relay.operator import REQUIRED, RelayOp
+from compiler.relay.operator import RelayOp
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.types import dim_text, type_text
 from compiler.relay.text_metadata import quoted
@@ -60,17 +59,15 @@ def shown_attrs(call: Any) -> dict[str, Any]:
     attrs: Mapping[str, Any] = call.attrs
     if not isinstance(call.op, RelayOp):
         return dict(attrs)
-    defaults = call.op.attributes
+    declared = call.op.attributes
     return {
         name: value
         for name, value in attrs.items()
-        if name in call.op.spelt_out or not _is_default(value, defaults.get(name, REQUIRED))
+        if name in call.op.spelt_out or not _is_default(value, declared[name].default)
     }
 
 
-def _is_default(value: Any, default: Any) -> bool:
-    if isinstance(default, (list, tuple)):
-        return isinstance(value, tuple) and Attrs({"": default}) == Attrs({"": value})
+def _is_default(value: object, default: object) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 

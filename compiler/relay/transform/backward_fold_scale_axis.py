@@ -10,16 +10,9 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass, TransformPass
-from compiler.relay.transform.rewriter import (
-    GraphMutator,
-    call_op,
-    dims_of,
-    op_name,
-    outside_kernels,
-    type_of,
-    users_of,
-)
+from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
 from compiler.relay.transform.scale_axis import (
     Light,
     Taken,

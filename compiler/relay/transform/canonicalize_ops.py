@@ -6,8 +6,9 @@ from typing import Any
 
 from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
+from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, along_axis, call_op, dims_of, mutator_pass, op_name
+from compiler.relay.transform.rewriter import GraphMutator, along_axis, dims_of, mutator_pass, op_name
 
 
 def CanonicalizeOps() -> FunctionPass:

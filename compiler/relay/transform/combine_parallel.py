@@ -15,14 +15,9 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext, PassInfo, register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass, TransformPass
-from compiler.relay.transform.rewriter import (
-    GraphMutator,
-    call_op,
-    op_name,
-    outside_kernels,
-    tensor_type,
-)
+from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, tensor_type
 from compiler.topi.layout import layout
 
 

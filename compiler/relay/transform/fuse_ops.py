@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
@@ -146,7 +146,7 @@ class _Fuser(GraphMutator):
         with derived_from(frozenset().union(*[m.span for m in kernel.members])):
             params = tuple(kernel.params)
             result = type_of(root)
-            func = Function(params, kernel.inside[root], result, (), Attrs(Primitive=1))
+            func = Function(params, kernel.inside[root], result, (), DictAttrs(Primitive=1))
             func = typed(func, FuncType(tuple(type_of(p) for p in params), result))
             call: Call = typed(Call(func, tuple(kernel.args)), result)
         for member in kernel.members:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
@@ -68,7 +68,7 @@ class _Lifter(ExprMutator):
         body = bottom_up(_Rename({**inside, **({name: itself} if name is not None else {})}), body)
         lifted = rebuild(fn, body=body)
         if captured:
-            lifted = Function(tuple(inside.values()), lifted, None, (), Attrs(Closure=1))
+            lifted = Function(tuple(inside.values()), lifted, None, (), DictAttrs(Closure=1))
         # It stands on its own now, and is generic in what the function around it was generic in.
         outer_types = tuple(free_type_vars(lifted))
         if outer_types:

@@ -16,8 +16,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple
-from compiler.relay.operator import OpPattern, operator_of
-from compiler.relay.transform.rewriter import GraphMutator, call_op, op_name, outside_kernels, relay_op, type_of
+from compiler.relay.operator import OpPattern, call_op, operator_of
+from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 

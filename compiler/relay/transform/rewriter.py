@@ -16,7 +16,7 @@ from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import RelayOp, call_op
 from compiler.relay.transform.function_pass import FunctionPass, TransformPass
 from compiler.relay.ty import Dim, TensorType
 
@@ -74,13 +74,6 @@ def op_name(expr: GraphExpr) -> str:
 def call_of(expr: GraphExpr, *names: str) -> Call | None:
     """Return an expression if it is the call of an operator of one of these names, else None."""
     return expr if isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name in names else None
-
-
-def call_op(name: str, *args: Any, **attrs: Any) -> Call:
-    """Return the call of an operator by name."""
-    operator: Any = Op.get(name)
-    call: Call = operator(*args, **attrs)
-    return call
 
 
 def along_axis(vector: RelayExpr, axis: int, rank: int) -> Any:

@@ -12,17 +12,8 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, GraphExpr, Var
-from compiler.relay.operator import OpPattern
-from compiler.relay.transform.rewriter import (
-    along_axis,
-    call_of,
-    call_op,
-    dims_of,
-    op_name,
-    relay_op,
-    tensor_type,
-    type_of,
-)
+from compiler.relay.operator import OpPattern, call_op
+from compiler.relay.transform.rewriter import along_axis, call_of, dims_of, op_name, relay_op, tensor_type, type_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import layout
 

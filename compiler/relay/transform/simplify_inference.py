@@ -8,11 +8,11 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, Tuple
+from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
     along_axis,
-    call_op,
     const_like,
     dims_of,
     mutator_pass,

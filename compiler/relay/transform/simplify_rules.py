@@ -15,7 +15,8 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, GraphExpr, const
-from compiler.relay.transform.rewriter import call_of, call_op, const_like, op_name, scalar_value, tensor_type, type_of
+from compiler.relay.operator import call_op
+from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 

@@ -10,7 +10,7 @@ import pytest
 
 from compiler import relay
 from compiler.contrib.relay_viz import RelayVisualizer, TermPlotter
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.inference import infer_module
@@ -20,7 +20,7 @@ nn: Any = relay.op.nn
 
 def network() -> IRModule:
     x, w, p = relay.var("x", shape=(1, 4)), relay.var("w", shape=(3, 4)), relay.var("p", shape=(1, 3))
-    group = relay.Function((p,), nn.relu(p), attrs=Attrs(Primitive=1))
+    group = relay.Function((p,), nn.relu(p), attrs=DictAttrs(Primitive=1))
     body = nn.softmax(relay.Call(group, (nn.dense(x, w),)), axis=1)
     return infer_module(IRModule.from_expr(relay.Function((x, w), body)))
 

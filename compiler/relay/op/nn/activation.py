@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import agree, axis_of, call_op, same_layout
+from compiler.relay.op.common import agree, axis_of, same_layout
 from compiler.relay.op.nn.common import along
 from compiler.relay.op.relations import identity, tensor
-from compiler.relay.operator import REQUIRED, OpPattern, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, PartialTypes, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi.nn import elementwise as topi
 
@@ -55,13 +56,13 @@ _LEAKY_RELU = register(
 )
 
 
-def _prelu_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _prelu_relation(types: Types, attrs: Attrs) -> Type:
     data, alpha = tensor(types[0], "data"), tensor(types[1], "alpha", 1)
     agree(data.dims[axis_of(attrs.axis, len(data.dims))], alpha.dims[0], f"data along axis {attrs.axis} and alpha")
     return data
 
 
-def along_axis(types: tuple[Any, ...], attrs: Attrs) -> Sequence[Type | None]:
+def along_axis(types: PartialTypes, attrs: Attrs) -> Sequence[Type | None]:
     """The second input is a vector along an axis of the first."""
     data, vector = types
     if data is None or vector is not None:

@@ -10,16 +10,17 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleGetItem, TupleWrapper
-from compiler.relay.op.common import agree, axis_of, call_op, unknown
+from compiler.relay.op.common import agree, axis_of, unknown
 from compiler.relay.op.nn.activation import along_axis
 from compiler.relay.op.nn.common import along
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.topi.nn import elementwise as topi
 
 
-def _bias_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _bias_relation(types: Types, attrs: Attrs) -> Type:
     data, bias = tensor(types[0], "data"), tensor(types[1], "bias", 1)
     same_dtype(data, bias)
     agree(data.dims[axis_of(attrs.axis, len(data.dims))], bias.dims[0], f"data along axis {attrs.axis} and the bias")
@@ -50,7 +51,7 @@ _BIAS_ADD = register(
 )
 
 
-def _flatten_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _flatten_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     if not data.dims:
         raise RelationError("data must have at least one dimension, got a scalar")
@@ -70,7 +71,7 @@ _BATCH_FLATTEN = register(
 )
 
 
-def _dropout_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _dropout_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return TupleType((data, data))
 

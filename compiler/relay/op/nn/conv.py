@@ -11,10 +11,11 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, call_op, symbolic
+from compiler.relay.op.common import agree, symbolic
 from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, operator_of, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import Layout, layout
 from compiler.topi.nn import conv as topi
@@ -59,7 +60,7 @@ def extents(t: TensorType, where: Layout, what: str) -> dict[str, Dim]:
         raise RelationError(f"{what}: {exc}") from None
 
 
-def conv_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def conv_relation(types: Types, attrs: Attrs) -> Type:
     """The type of a convolution's result in its layout."""
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")

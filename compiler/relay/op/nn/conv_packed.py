@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.ir.attrs import Attrs
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.nn.conv import (
     CONV2D,
@@ -19,7 +18,8 @@ from compiler.relay.op.nn.conv import (
     conv_relation,
     spec_of,
 )
-from compiler.relay.operator import OpPattern, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern
 from compiler.topi.nn import conv_packed as topi
 from compiler.topi.x86.common import lanes
 from compiler.topi.x86.conv import schedule_conv
@@ -33,7 +33,11 @@ def _register(name: str, doc: str, compute: Callable[..., Any]) -> Any:
         name,
         doc=doc,
         inputs=("data", "kernel"),
-        attributes={**CONV2D.attributes, "data_layout": "NCHW16c", "kernel_layout": "OIHW16i16o"},
+        attributes={
+            **{n: f.given_default for n, f in CONV2D.op.attributes.items()},
+            "data_layout": "NCHW16c",
+            "kernel_layout": "OIHW16i16o",
+        },
         relation=conv_relation,
         complete=conv_complete,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
@@ -61,7 +65,7 @@ def _block(channels: int, width: int) -> int:
     return next((b for b in halves if channels % b == 0), next(d for d in range(width, 0, -1) if channels % d == 0))
 
 
-def pack_conv2d(call: Call, types: Sequence[Any], target: Any) -> Call | None:
+def pack_conv2d(call: Call, types: Sequence[Any], target: Any) -> Any:
     """Return a convolution with its channels in blocks as wide as the target's vectors, or None.
 
     The arguments are left as they are: the attributes say what layouts they have to be brought into.
@@ -78,10 +82,10 @@ def pack_conv2d(call: Call, types: Sequence[Any], target: Any) -> Call | None:
         return None
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
     names["kernel_layout"] = f"OIHW1i{outer}o" if depthwise else f"OIHW{inner}i{outer}o"
-    return Call(_DEPTHWISE if depthwise else _PACKED, call.args, Attrs({**attrs, **names}))
+    return (_DEPTHWISE if depthwise else _PACKED).op(*call.args, **{**attrs, **names})
 
 
-CONV2D.alter_layout = pack_conv2d
+CONV2D.op.alter_layout = pack_conv2d
 
 
 def contrib_conv2d_nchwc(

@@ -11,11 +11,12 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, call_op, symbolic, unknown
+from compiler.relay.op.common import agree, symbolic, unknown
 from compiler.relay.op.nn.common import ints
 from compiler.relay.op.nn.conv import conv_attrs, extents, out_layout, spec_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, operator_of, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import conv_transpose as topi
@@ -25,7 +26,7 @@ from compiler.topi.x86.conv import schedule_conv
 _LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")
     w = extents(weight, layout(attrs.kernel_layout), "weight")

@@ -12,9 +12,10 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.common import agree, call_op
+from compiler.relay.op.common import agree
 from compiler.relay.op.relations import broadcast_dims, tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import matmul as topi
@@ -37,7 +38,7 @@ def _out_dtype(attrs: Attrs, data: TensorType) -> str:
 # dense
 
 
-def _dense_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _dense_relation(types: Types, attrs: Attrs) -> Type:
     data, weight = _at_least(tensor(types[0], "data"), 1, "data"), tensor(types[1], "weight", 2)
     units, depth = weight.dims
     agree(data.dims[-1], depth, "the last axis of data and that of the weight (units, in)")
@@ -90,7 +91,7 @@ _DENSE = register(
 # dense, packed
 
 
-def _pack_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _pack_relation(types: Types, attrs: Attrs) -> Type:
     data, weight = tensor(types[0], "data", 2), tensor(types[1], "weight")
     try:
         w = layout(attrs.weight_layout).extents(weight.dims)
@@ -133,10 +134,10 @@ def _pack_dense(call: Call, types: Sequence[Any], target: Any) -> Call | None:
         return None
     if (isinstance(rows, int) and rows < topi.FEW_ROWS) or units % _PANEL or data.dtype != "float32":
         return None
-    return Call(_DENSE_PACK, call.args, Attrs({**call.attrs, "weight_layout": f"NK{_PANEL}n"}))
+    return _DENSE_PACK.op(*call.args, **{**call.attrs, "weight_layout": f"NK{_PANEL}n"})
 
 
-_DENSE.alter_layout = _pack_dense
+_DENSE.op.alter_layout = _pack_dense
 
 
 # matrices
@@ -146,7 +147,7 @@ def _transposed(dims: Sequence[Any], flag: bool) -> tuple[Any, ...]:
     return (*dims[:-2], dims[-1], dims[-2]) if flag else tuple(dims)
 
 
-def _matmul_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _matmul_relation(types: Types, attrs: Attrs) -> Type:
     a, b = _at_least(tensor(types[0], "tensor_a"), 2, "tensor_a"), tensor(types[1], "tensor_b", 2)
     x, y = _transposed(a.dims, attrs.transpose_a), _transposed(b.dims, attrs.transpose_b)
     agree(x[-1], y[0], f"the inner extents of {a} and {b}")
@@ -210,7 +211,7 @@ _MATMUL = register(
 )
 
 
-def _batch_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _batch_relation(types: Types, attrs: Attrs) -> Type:
     a, b = tensor(types[0], "tensor_a", 3), tensor(types[1], "tensor_b", 3)
     x, y = _transposed(a.dims, attrs.transpose_a), _transposed(b.dims, attrs.transpose_b)
     agree(x[2], y[1], f"the inner extents of {a} and {b}")

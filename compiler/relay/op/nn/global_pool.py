@@ -9,12 +9,13 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import call_op, symbolic
+from compiler.relay.op.common import symbolic
 from compiler.relay.op.nn.common import ints, positive
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.pool import pool_layout
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool as topi
@@ -35,7 +36,7 @@ def _laid_out(attrs: Attrs, result: Any, dtype: Any) -> Any:
 # whole images
 
 
-def _global_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _global_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     ones = dict.fromkeys(spatial_letters(attrs.layout), 1)
@@ -87,7 +88,7 @@ _GLOBAL = {(kind, rank): _register_global(kind, rank) for kind in ("max", "avg")
 # into a given shape
 
 
-def _adaptive_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _adaptive_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     letters = spatial_letters(attrs.layout)

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleWrapper
 from compiler.relay.op.common import agree, axis_of
 from compiler.relay.op.nn.common import along
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, PartialTypes, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi.nn import norm as topi
 from compiler.topi.nn.elementwise import identity
@@ -30,7 +31,7 @@ def _along_data(types: tuple[Any, ...], attrs: Attrs, names: Sequence[str]) -> T
     return data
 
 
-def vectors_along(types: tuple[Any, ...], attrs: Attrs) -> Sequence[Type | None]:
+def vectors_along(types: PartialTypes, attrs: Attrs) -> Sequence[Type | None]:
     """All inputs after the first are vectors along an axis of it."""
     if types[0] is None:
         return types
@@ -42,7 +43,7 @@ def vectors_along(types: tuple[Any, ...], attrs: Attrs) -> Sequence[Type | None]
 # batch_norm
 
 
-def _batch_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _batch_relation(types: Types, attrs: Attrs) -> Type:
     data = _along_data(types, attrs, ("gamma", "beta", "moving_mean", "moving_var"))
     return TupleType((data, types[3], types[4]))
 
@@ -79,11 +80,11 @@ _BATCH_NORM = register(
 # by the data's own statistics
 
 
-def _affine_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _affine_relation(types: Types, attrs: Attrs) -> Type:
     return _along_data(types, attrs, ("gamma", "beta"))
 
 
-def _group_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _group_relation(types: Types, attrs: Attrs) -> Type:
     data = _along_data(types, attrs, ("gamma", "beta"))
     channels = data.dims[axis_of(attrs.axis, len(data.dims))]
     if isinstance(channels, int) and channels % attrs.num_groups:
@@ -203,7 +204,7 @@ def _l2_axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
     return tuple(range(rank)) if attrs.axis is None else tuple(axis_of(a, rank) for a in attrs.axis)
 
 
-def _l2_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _l2_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     _l2_axes(attrs, len(data.dims))
     return data
@@ -227,7 +228,7 @@ _L2_NORMALIZE = register(
 )
 
 
-def _lrn_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _lrn_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     return data

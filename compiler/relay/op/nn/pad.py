@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import call_op, unknown
+from compiler.relay.op.common import unknown
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.nn import pad as topi
 
@@ -40,7 +41,7 @@ def _mirrored(data: TensorType, pad_width: Any, reach: int) -> TensorType:
     return padded
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     return _mirrored(data, attrs.pad_width, 1) if attrs.pad_mode == "reflect" else _padded(data, attrs.pad_width)
 
@@ -97,7 +98,7 @@ _PAD = register(
 )
 
 
-def _mirror_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _mirror_relation(types: Types, attrs: Attrs) -> Type:
     return _mirrored(tensor(types[0], "data"), attrs.pad_width, 1 if attrs.mode == "REFLECT" else 0)
 
 
@@ -113,6 +114,7 @@ _MIRROR_PAD = register(
     "nn.mirror_pad",
     doc="A tensor with its own elements around it, as mirrors at its ends show them.",
     inputs=("data",),
+    parameters=("data", "pad_width", "mode"),
     attributes={"mode": "SYMMETRIC", "pad_width": REQUIRED},
     relation=_mirror_relation,
     pattern=OpPattern.INJECTIVE,

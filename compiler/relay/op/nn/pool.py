@@ -10,11 +10,11 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import call_op
 from compiler.relay.op.nn.common import ints, paddings, positive, window_dim, windows
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, operator_of, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool as topi
@@ -36,7 +36,7 @@ def _out_extents(x: dict[str, Dim], attrs: Attrs) -> dict[str, Dim]:
     return found
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     shape = layout(attrs.layout).shape(_out_extents(extents(data, layout(attrs.layout), "data"), attrs))
     return TensorType(shape, data.dtype)

@@ -10,13 +10,14 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.op.nn.pool import POOLS, lowest, pool_reference_axes, seen, spec_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, Types
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool_grad as topi
 from compiler.topi.nn.conv import spatial_letters
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     return tensor(types[1], "data")
 
 
@@ -63,7 +64,7 @@ for (_kind, _rank), _pool in POOLS.items():
         f"nn.{_kind}_pool{_rank}d_grad",
         doc=f"The gradient of the data of nn.{_kind}_pool{_rank}d, from that of its result.",
         inputs=("out_grad", "data"),
-        attributes=_pool.attributes,
+        attributes={n: f.given_default for n, f in _pool.op.attributes.items()},
         relation=_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_avg_compute if _kind == "avg" else _max_compute,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import call_op, unknown
+from compiler.relay.op.common import unknown
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import REQUIRED, OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import rearrange as topi
@@ -29,7 +30,7 @@ def _grown(extent: Dim, by: int) -> Dim:
     return AnyDim() if unknown(extent) else extent * by
 
 
-def _depth_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _depth_relation(types: Types, attrs: Attrs) -> Type:
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
     out = x | {"C": _divided(x["C"], b * b, "channels"), "H": _grown(x["H"], b), "W": _grown(x["W"], b)}
@@ -67,7 +68,7 @@ _DEPTH_TO_SPACE = register(
 )
 
 
-def _space_relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _space_relation(types: Types, attrs: Attrs) -> Type:
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
     out = x | {

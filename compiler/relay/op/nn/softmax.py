@@ -9,13 +9,14 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import axis_of, call_op
+from compiler.relay.op.common import axis_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.topi.nn import softmax as topi
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     if not data.dtype.startswith(("float", "bfloat")):

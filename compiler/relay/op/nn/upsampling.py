@@ -14,7 +14,8 @@ from compiler.relay.op.common import unknown
 from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.relations import tensor
-from compiler.relay.operator import OpPattern, RelationError, register
+from compiler.relay.op_registry import register
+from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
@@ -29,7 +30,7 @@ def _scales(attrs: Attrs) -> list[float]:
     return [attrs[f"scale_{letter.lower()}"] for letter in spatial_letters(attrs.layout)]
 
 
-def _relation(types: tuple[Any, ...], attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     for letter, scale in zip(spatial_letters(attrs.layout), _scales(attrs), strict=True):

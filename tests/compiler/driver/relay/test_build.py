@@ -223,7 +223,7 @@ def test_batch_norm_becomes_arithmetic() -> None:
 
 def test_operator_without_tensor_expressions_runs_through_numpy() -> None:
     from compiler.ir.op import _REGISTRY
-    from compiler.relay.operator import register
+    from compiler.relay.op_registry import register
 
     try:
         register(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler import relay, tir
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import OriginTable, recording
@@ -162,7 +162,7 @@ def test_a_let_that_is_an_operand_has_parentheses() -> None:
 
 def test_functions_in_functions_and_groups() -> None:
     y, z = scalar("y"), scalar("z")
-    group = relay.Function((z,), relu(relu(z)), attrs=Attrs(Primitive=1))
+    group = relay.Function((z,), relu(relu(z)), attrs=DictAttrs(Primitive=1))
     assert lines(relay.Function((y,), relay.Call(group, (relay.Call(group, (y,)),)))) == [
         "fn (%y: float32) {",
         "  %1 = fn (%z: float32, Primitive=1) {",
@@ -245,7 +245,7 @@ def test_names_are_unique_and_can_be_read_back() -> None:
 
 def test_attributes_of_functions() -> None:
     y = scalar("y")
-    attrs = Attrs({"Compiler": "x", "l": [1, 2], "d": {"a": True}, "s": 'a"b\n', "f": 1.5})
+    attrs = DictAttrs({"Compiler": "x", "l": [1, 2], "d": {"a": True}, "s": 'a"b\n', "f": 1.5})
     func = relay.Function((y,), y, attrs=attrs)
     expected = r'fn (%y: float32, Compiler="x", l=[1, 2], d={"a"=True}, s="a\"b\n", f=1.5f) {'
     assert lines(func)[0] == expected

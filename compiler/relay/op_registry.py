@@ -1,0 +1,340 @@
+"""Registration of operators, and the public functions and names that follow from it.
+
+One call of :func:`register` is all that an operator needs: it returns the public function, which ``relay`` exports
+under the operator's name (``nn.conv2d`` as ``relay.nn.conv2d``), with a signature and documentation made of the row.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from compiler.ir.attr_kinds import ANY
+from compiler.ir.attrs import REQUIRED, Attrs, AttrsMeta, attr_field
+from compiler.ir.error import ArgumentError, unknown_name
+from compiler.ir.op import add_op, registered_ops
+from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, const
+from compiler.relay.op_documentation import Documentation, Parameter
+from compiler.relay.operator import (
+    AlterLayout,
+    Completion,
+    Compute,
+    Gradient,
+    Input,
+    LayoutRule,
+    OpPattern,
+    Reference,
+    Relation,
+    RelayOp,
+    ScheduleRule,
+    StaticForm,
+)
+from compiler.topi.exports import export
+
+A = TypeVar("A", bound=Attrs)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class OpFunction(Protocol):
+    """The public function of an operator."""
+
+    op: RelayOp
+    __name__: str
+    __doc__: str | None
+
+    def __call__(self, *args: Any, **attrs: Any) -> Call:
+        """Return the call of the operator."""
+
+
+_PUBLIC: dict[str, Callable[..., Any]] = {}
+"""The public functions by name: ``add``, ``nn.conv2d``."""
+
+
+def register(
+    name: str,
+    *,
+    doc: str,
+    inputs: Mapping[str, str | Input] | Sequence[str],
+    relation: Relation[A],
+    attrs: type[A] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    complete: Completion[A] | None = None,
+    pattern: OpPattern = OpPattern.OPAQUE,
+    compute: Compute[A] | None = None,
+    schedule: ScheduleRule[A] | None = None,
+    reference: Reference | None = None,
+    gradient: Gradient | None = None,
+    stateful: bool = False,
+    alter_layout: AlterLayout | None = None,
+    layout: LayoutRule | None = None,
+    static_form: StaticForm | None = None,
+    onnx: str = "",
+    topi: Callable[..., Any] | None = None,
+    spelt_out: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+    returns: str = "",
+    references: Sequence[str] = (),
+    waived: Mapping[str, str] | None = None,
+) -> OpFunction:
+    """Register an operator under a name that is still free and return its public function.
+
+    Parameters
+    ----------
+    name : str
+        As Relay spells it, e.g. ``nn.conv2d``; the public function has the same name.
+    doc : str
+        What it computes, in a sentence or two.
+    inputs : mapping of str to str or Input
+        The arguments in their order, each with a line of documentation.
+    attrs : type of Attrs, optional
+        The class of its attributes; without one it has none.
+    topi : callable, optional
+        The definition as a tensor expression, where it stands beside the row; ``topi`` exports it under ``name``.
+    relation, complete, pattern, compute, schedule, reference, gradient, stateful, alter_layout, layout, static_form, \
+onnx, spelt_out, parameters, returns, references, waived
+        The other fields of :class:`~compiler.relay.operator.RelayOp`.
+
+    Returns
+    -------
+    OpFunction
+        Takes inputs and attributes by position or name, and returns a call.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if not isinstance(inputs, Mapping):
+        inputs = dict.fromkeys(inputs, "")
+    kind: Any = attrs or (_untyped(name, attributes) if attributes else Attrs)
+    op = RelayOp(
+        name,
+        reference=reference,
+        doc=doc,
+        inputs={n: i if isinstance(i, Input) else Input(i) for n, i in inputs.items()},
+        attrs_type=kind,
+        relation=relation,
+        complete=complete,
+        pattern=pattern,
+        compute=compute,
+        schedule=schedule,
+        gradient=gradient,
+        stateful=stateful,
+        alter_layout=alter_layout,
+        layout=layout,
+        static_form=static_form,
+        onnx=onnx,
+        spelt_out=tuple(spelt_out),
+        parameters=tuple(parameters),
+        returns=returns,
+        references=tuple(references),
+        waived=dict(waived or {}),
+    )
+    add_op(op)
+    if topi is not None:
+        export(name, topi)
+    function: OpFunction = _publish(op, _call_function(op))
+    return function
+
+
+def _untyped(name: str, attributes: Mapping[str, Any]) -> Any:
+    """Return a class of attributes whose kinds are not declared yet."""
+    return AttrsMeta(f"{name}Attrs", (Attrs,), {n: attr_field(ANY, "", default) for n, default in attributes.items()})
+
+
+def _publish(op: RelayOp, function: Any) -> Any:
+    """Give a public function its documentation and enter it under the operator's name."""
+    documentation = op.documentation
+    namespace, _, function.__name__ = op.name.rpartition(".")
+    function.__qualname__ = function.__name__
+    function.__module__ = f"tvm.relay.{namespace}".rstrip(".")
+    function.__doc__ = documentation.docstring()
+    function.__signature__ = documentation.signature()
+    function.op = op
+    _PUBLIC[op.name] = function
+    return function
+
+
+def _call_function(op: RelayOp) -> Callable[..., Call]:
+    order = op.parameters or (*op.inputs, *op.attributes)
+
+    def function(*args: Any, **given: Any) -> Call:
+        if len(args) > len(order):
+            raise ArgumentError(
+                f"{op.name}: takes at most {len(order)} arguments ({', '.join(order)}), got {len(args)}"
+            )
+        values = dict(zip(order, args, strict=False))
+        if twice := values.keys() & given.keys():
+            raise ArgumentError(f"{op.name}: {min(twice)} is given twice")
+        return _call(op, values | given)
+
+    return function
+
+
+def _call(op: RelayOp, values: dict[str, Any]) -> Call:
+    """Return the call of an operator with inputs and attributes by name.
+
+    An attribute that is a constant counts as its numbers; one that is another expression makes the call of the operator
+    ``dyn.…`` that has it as an argument.
+    """
+    inputs = {name: _input(op, name, row, values.pop(name, row.default)) for name, row in op.inputs.items()}
+    attrs = {name: _numbers(value) for name, value in values.items()}
+    dynamic = [name for name, value in attrs.items() if isinstance(value, Expr)]
+    if dynamic:
+        return _dynamic_call(op, inputs, attrs, dynamic[0])
+    return op(*inputs.values(), **attrs)
+
+
+def _input(op: RelayOp, name: str, row: Input, value: Any) -> Any:
+    if value is REQUIRED:
+        raise ArgumentError(f"{op.name}: {name} must be given")
+    value = as_expr(value)
+    return Tuple(tuple(value)) if isinstance(value, (list, tuple)) else value
+
+
+def _numbers(value: Any) -> Any:
+    return value.value.tolist() if isinstance(value, Constant) else value
+
+
+def _dynamic_call(op: RelayOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any], name: str) -> Call:
+    dynamic = registered_ops().get(f"dyn.{op.name}")
+    if not isinstance(dynamic, RelayOp) or name not in dynamic.inputs:
+        raise ArgumentError(f"{op.name}: {name} must be known while compiling, got an expression")
+    arguments = []
+    for argument in dynamic.inputs:
+        value = inputs[argument] if argument in inputs else attrs.get(argument)
+        if not isinstance(value, Expr) and argument not in inputs:
+            value = const(np.asarray(op.attrs_type.value_of(op.name, argument, attrs), "int64"))
+        arguments.append(value)
+    rest = {n: v for n, v in attrs.items() if n not in dynamic.inputs}
+    return dynamic(*arguments, **rest)
+
+
+class TupleFunction(Protocol):
+    """The public function of an operator with several results."""
+
+    op: RelayOp
+    __name__: str
+    __doc__: str | None
+
+    def __call__(self, *args: Any, **attrs: Any) -> TupleWrapper:
+        """Return the call of the operator, to be indexed and unpacked."""
+
+
+def tuple_function(function: OpFunction, size: int | Callable[[Call], int]) -> TupleFunction:
+    """Let the public function of an operator whose result is a tuple return it unpacked.
+
+    Parameters
+    ----------
+    function : OpFunction
+        What :func:`register` returned.
+    size : int or callable
+        How many values the tuple has, or what tells it from the call.
+    """
+    op = function.op
+    op.result_type = "TupleWrapper"
+
+    def unpacked(*args: Any, **given: Any) -> TupleWrapper:
+        call = function(*args, **given)
+        return TupleWrapper(call, size if isinstance(size, int) else size(call))
+
+    made: TupleFunction = _publish(op, unpacked)
+    return made
+
+
+def public_function(row: OpFunction | TupleFunction, **docs: str) -> Callable[[F], F]:
+    """Make a function the public one of an operator, where the row alone does not say how a call is made.
+
+    Its documentation is its own first paragraph, and of each parameter what the row says.
+
+    Parameters
+    ----------
+    row : OpFunction
+        What :func:`register` returned.
+    docs
+        Documentation of the parameters that are neither inputs nor attributes, as ``type: text``.
+    """
+    op = row.op
+
+    def enter(function: F) -> F:
+        signature = inspect.signature(function)
+        op.documented = Documentation(
+            summary=" ".join((function.__doc__ or op.doc).split()),
+            parameters=tuple(_described(op, p, docs) for p in signature.parameters.values()),
+            returns=op.documentation.returns,
+            result_type=str(signature.return_annotation),
+            references=op.references,
+        )
+        made: F = _publish(op, function)
+        return made
+
+    return enter
+
+
+def _described(op: RelayOp, parameter: inspect.Parameter, docs: Mapping[str, str]) -> Parameter:
+    name = parameter.name
+    default = REQUIRED if parameter.default is parameter.empty else parameter.default
+    if name in docs:
+        type_name, _, text = docs[name].partition(": ")
+        return Parameter(name, type_name, text, default)
+    if name in op.inputs:
+        return Parameter(name, "Expr", op.inputs[name].doc, default)
+    declared = op.attributes[name]
+    return Parameter(name, declared.kind.type_name, declared.doc, default)
+
+
+def composite(function: F) -> F:
+    """Export a function that is made of operators under its own name, in the namespace of its package."""
+    _, _, below = function.__module__.partition("compiler.relay.op.")
+    namespace = below.rpartition(".")[0]
+    _PUBLIC[f"{namespace}.{function.__name__}".lstrip(".")] = function
+    return function
+
+
+def load_operators(package: dict[str, Any], namespace: str) -> list[str]:
+    """Import every module of a package of operators, bind the public functions in it and return all public names.
+
+    Parameters
+    ----------
+    package : dict of str to object
+        The package's globals.
+    namespace : str
+        What stands before the names of its operators, e.g. ``nn``; empty for none.
+    """
+    subpackages = []
+    for module in pkgutil.iter_modules(package["__path__"]):
+        importlib.import_module(f"{package['__name__']}.{module.name}")
+        if module.ispkg:
+            subpackages.append(module.name)
+    functions = public_functions(namespace)
+    package.update(functions)
+    return sorted([*functions, *subpackages])
+
+
+def public_functions(namespace: str) -> dict[str, Callable[..., Any]]:
+    """Return the public functions of a namespace by name."""
+    prefix = f"{namespace}." if namespace else ""
+    return {
+        name[len(prefix) :]: function
+        for name, function in _PUBLIC.items()
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    }
+
+
+def find_public(namespace: str, name: str) -> Any:
+    """Return a public function that was registered after its package was loaded.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    functions = public_functions(namespace)
+    if name not in functions:
+        raise unknown_name(f"tvm.relay.{namespace}".rstrip("."), name, functions)
+    return functions[name]
