@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from compiler.driver.relay.build import BuiltGraph
     from compiler.ir.module import IRModule
     from compiler.ir.node import Node
-    from compiler.ir.transform import PassInfo
+    from compiler.ir.pass_context import PassInfo
     from compiler.relay.expr import Function
     from compiler.runtime.graph_executor import GraphExecutor
     from compiler.runtime.module import Module

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -17,123 +16,24 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
+from compiler.ir.pass_context import PassContext, PassInfo, config_options, register_config_option
 from compiler.ir.pass_options import check_options, did_you_mean, option_types, options_text, value_text
 from compiler.ir.pass_text import read_calls
 
-
-@dataclass(frozen=True, slots=True)
-class PassInfo:
-    """What the funnel knows about a pass.
-
-    Attributes
-    ----------
-    opt_level : int
-        The pass runs when the context's level is at least this.
-    name : str
-    required : tuple of str
-        Names of passes that must have run before.
-    """
-
-    opt_level: int
-    name: str
-    required: tuple[str, ...] = ()
-
-
-_CONFIG_OPTIONS: dict[str, type | tuple[type, ...]] = {}
-
-
-def register_config_option(key: str, kind: type | tuple[type, ...]) -> None:
-    """Let ``PassContext(config={key: …})`` take values of type ``kind``."""
-    _CONFIG_OPTIONS[key] = kind
-
-
-def config_options() -> dict[str, type | tuple[type, ...]]:
-    """Return every known configuration key with the type of its values."""
-    return dict(_CONFIG_OPTIONS)
-
-
-def _check_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    if not config.keys() <= _CONFIG_OPTIONS.keys():
-        extension_point("passes").load_rooms()
-    for key, value in config.items():
-        kind = _CONFIG_OPTIONS.get(key)
-        if kind is None:
-            near = difflib.get_close_matches(key, _CONFIG_OPTIONS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ArgumentError(f"PassContext: there is no configuration option {key!r}{hint}")
-        if not isinstance(value, kind):
-            kinds = kind if isinstance(kind, tuple) else (kind,)
-            names = " or ".join(k.__name__ for k in kinds)
-            raise ArgumentError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
-    return dict(config)
-
-
-class PassContext:
-    """What passes run in: optimisation level, configuration, instruments.
-
-    Parameters
-    ----------
-    opt_level : int
-        Passes above this level are skipped, unless required.
-    required_pass, disabled_pass : sequence of str
-        Names of passes that always or never run.
-    instruments : sequence of PassInstrument
-    config : mapping of str to object
-        Options of single passes, e.g. ``{"tir.add_lower_pass": [(1, f)]}``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``config`` names an unknown option or gives a value of the wrong type.
-    """
-
-    _stack: list[PassContext] = []
-
-    def __init__(
-        self,
-        opt_level: int = 2,
-        required_pass: Sequence[str] | None = None,
-        disabled_pass: Sequence[str] | None = None,
-        instruments: Sequence[PassInstrument] | None = None,
-        config: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.opt_level = opt_level
-        self.required_pass = frozenset(required_pass or ())
-        self.disabled_pass = frozenset(disabled_pass or ())
-        self.instruments: list[PassInstrument] = list(instruments or ())
-        self.config = _check_config(config or {})
-
-    @staticmethod
-    def current() -> PassContext:
-        """Return the innermost context, or the default one."""
-        return PassContext._stack[-1] if PassContext._stack else _DEFAULT
-
-    def __enter__(self) -> PassContext:
-        for instrument in self.instruments:
-            instrument.enter_pass_ctx()
-        PassContext._stack.append(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        PassContext._stack.pop()
-        for instrument in self.instruments:
-            instrument.exit_pass_ctx()
-
-    def enabled(self, info: PassInfo) -> bool:
-        """Return whether a pass runs in this context."""
-        if info.name in self.disabled_pass:
-            return False
-        return info.name in self.required_pass or self.opt_level >= info.opt_level
-
-    def why_not(self, info: PassInfo) -> str:
-        """Return why a pass does not run in this context, in words."""
-        if info.name in self.disabled_pass:
-            return "disabled by the context"
-        return f"needs opt_level {info.opt_level}, the context has {self.opt_level}"
-
-
-_DEFAULT = PassContext()
-
+__all__ = [
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "Sequential",
+    "config_options",
+    "module_pass",
+    "parse_pass",
+    "pass_class",
+    "register_config_option",
+    "registered_passes",
+    "required_pass",
+]
 
 _PASSES: dict[str, type[Pass]] = {}
 """Every pass that can be written as text or required by name, under its name and under that of its class."""
@@ -346,6 +246,8 @@ def pass_class(name: str) -> type[Pass]:
     ArgumentError
         If no pass of that name is registered.
     """
+    if name not in _PASSES:
+        extension_point("passes").load_rooms()
     cls = _PASSES.get(name)
     if cls is None:
         raise ArgumentError(f"there is no pass {name!r}{did_you_mean(name, _PASSES)}")
@@ -354,6 +256,7 @@ def pass_class(name: str) -> type[Pass]:
 
 def registered_passes() -> list[type[Pass]]:
     """Return the classes of all passes, sorted by the name of the pass."""
+    extension_point("passes").load_rooms()
     return sorted(set(_PASSES.values()), key=lambda cls: cls.facts.name)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from llvmlite import binding
 
+from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError, show
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 
@@ -76,7 +77,6 @@ class Target:
 
     default_opt_level = 3
     """LLVM's optimisation level for targets that do not name one."""
-    _stack: list[Target] = []
 
     def __init__(self, target: Any, host: Any = None) -> None:
         self.kind, self.attrs = _parse(target)
@@ -142,25 +142,29 @@ class Target:
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
-        """Return the innermost target of the ``with`` blocks around.
+        """Return the innermost target of the ``with`` blocks around, in this thread and asyncio task.
+
+        Parameters
+        ----------
+        allow_none : bool
+            Whether there may be none.
 
         Raises
         ------
         TargetError
             If there is none and ``allow_none`` is False.
         """
-        if Target._stack:
-            return Target._stack[-1]
-        if allow_none:
-            return None
+        target = _STACK.current()
+        if target is not None or allow_none:
+            return target
         raise TargetError('Target.current: there is no target around; use `with tvm.target.Target("llvm"):`')
 
     def __enter__(self) -> Target:
-        Target._stack.append(self)
+        _STACK.push(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        Target._stack.pop()
+        _STACK.pop()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Target) and str(self) == str(other)
@@ -172,6 +176,9 @@ class Target:
         return " ".join([self.kind, *(f"-{key}={value}" for key, value in self.attrs.items())])
 
     __repr__ = __str__
+
+
+_STACK: ContextStack[Target] = ContextStack("Target")
 
 
 def _parse(target: Any) -> tuple[TargetKind, dict[str, Any]]:

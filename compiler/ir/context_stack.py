@@ -1,0 +1,39 @@
+"""What ``with`` blocks make current: one stack a thread and a task."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Generic, TypeVar
+
+__all__ = ["ContextStack"]
+
+T = TypeVar("T")
+
+
+class ContextStack(Generic[T]):
+    """Objects whose ``with`` blocks are open, the innermost last.
+
+    Each thread begins with an empty stack, and each asyncio task with that of the task that made it; what one of them
+    enters the others do not see.  An object may be entered several times.
+
+    Parameters
+    ----------
+    name : str
+        For debuggers.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._items: ContextVar[tuple[T, ...]] = ContextVar(name, default=())
+
+    def current(self) -> T | None:
+        """Return the innermost object, or None."""
+        items = self._items.get()
+        return items[-1] if items else None
+
+    def push(self, item: T) -> None:
+        """Enter ``item``."""
+        self._items.set((*self._items.get(), item))
+
+    def pop(self) -> None:
+        """Leave the innermost object."""
+        self._items.set(self._items.get()[:-1])

@@ -1,0 +1,168 @@
+"""The context that passes run in, and the facts about a pass that it decides by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from compiler.ir.context_stack import ContextStack
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.extension import extension_point
+from compiler.ir.instrument import PassInstrument
+from compiler.ir.pass_options import did_you_mean
+
+__all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassInfo:
+    """Name, level and requirements of a pass, as contexts and instruments see them.
+
+    Parameters
+    ----------
+    opt_level : int
+        The pass runs when the context's level is at least this.
+    name : str
+        E.g. ``"tir.Simplify"``.
+    required : tuple of str
+        Names of passes that run before.
+    """
+
+    opt_level: int
+    name: str
+    required: tuple[str, ...] = ()
+
+
+ConfigType = type | tuple[type, ...]
+_CONFIG_OPTIONS: dict[str, ConfigType] = {}
+
+
+def register_config_option(key: str, kind: ConfigType) -> None:
+    """Declare a configuration option, beside the pass that reads it.
+
+    Parameters
+    ----------
+    key : str
+        E.g. ``"tir.disable_vectorize"``.
+    kind : type or tuple of types
+        What ``PassContext(config={key: value})`` takes.
+    """
+    _CONFIG_OPTIONS[key] = kind
+
+
+def config_options() -> dict[str, ConfigType]:
+    """Return all configuration options with the types of their values."""
+    extension_point("passes").load_rooms()
+    return dict(_CONFIG_OPTIONS)
+
+
+def _check_config(config: Mapping[str, object]) -> dict[str, Any]:
+    """Return a copy of a configuration whose options exist and have values of their types."""
+    options = _CONFIG_OPTIONS if config.keys() <= _CONFIG_OPTIONS.keys() else config_options()
+    for key, value in config.items():
+        kind = options.get(key)
+        if kind is None:
+            raise ArgumentError(f"PassContext: there is no configuration option {key!r}{did_you_mean(key, options)}")
+        if not isinstance(value, kind):
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            names = " or ".join(k.__name__ for k in kinds)
+            raise ArgumentError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
+    return dict(config)
+
+
+class PassContext:
+    """What passes run in: optimisation level, configuration, instruments.
+
+    The passes within ``with PassContext(…):`` run in it.  It is the current one of its thread and asyncio task alone;
+    a new thread begins with the default context.
+
+    Parameters
+    ----------
+    opt_level : int, 0 to 4
+        Passes above this level are skipped, unless ``required_pass`` names them.
+    required_pass : sequence of str, optional
+        Names of passes that run whatever their level.
+    disabled_pass : sequence of str, optional
+        Names of passes that do not run; stronger than ``required_pass``.
+    instruments : sequence of PassInstrument, optional
+        What hears of each pass in this context.
+    config : mapping of str to object, optional
+        Options of the build and of single passes, e.g. ``{"tir.disable_vectorize": True, "tir.UnrollLoop":
+        {"auto_max_step": 16}}``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``config`` names an option that does not exist or gives a value of the wrong type.
+
+    Examples
+    --------
+    >>> with tvm.transform.PassContext(opt_level=3, config={"tir.disable_vectorize": True}):
+    ...     lib = relay.build(mod, target="llvm")
+    """
+
+    def __init__(
+        self,
+        opt_level: int = 2,
+        required_pass: Sequence[str] | None = None,
+        disabled_pass: Sequence[str] | None = None,
+        instruments: Sequence[PassInstrument] | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> None:
+        self.opt_level = opt_level
+        self.required_pass = frozenset(required_pass or ())
+        self.disabled_pass = frozenset(disabled_pass or ())
+        self.instruments: list[PassInstrument] = list(instruments or ())
+        self.config = _check_config(config or {})
+
+    @staticmethod
+    def current() -> PassContext:
+        """Return the innermost context of the thread and task.
+
+        Returns
+        -------
+        PassContext
+            The default one, of level 2, outside of all ``with`` blocks.
+        """
+        return _STACK.current() or _DEFAULT
+
+    def __enter__(self) -> PassContext:
+        for instrument in self.instruments:
+            instrument.enter_pass_ctx()
+        _STACK.push(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _STACK.pop()
+        for instrument in self.instruments:
+            instrument.exit_pass_ctx()
+
+    def enabled(self, info: PassInfo) -> bool:
+        """Return whether a pass runs in this context.
+
+        Parameters
+        ----------
+        info : PassInfo
+            Name and level of the pass.
+        """
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or self.opt_level >= info.opt_level
+
+    def why_not(self, info: PassInfo) -> str:
+        """Return why a pass does not run in this context, in words.
+
+        Parameters
+        ----------
+        info : PassInfo
+            Name and level of the pass.
+        """
+        if info.name in self.disabled_pass:
+            return "disabled by the context"
+        return f"needs opt_level {info.opt_level}, the context has {self.opt_level}"
+
+
+_STACK: ContextStack[PassContext] = ContextStack("PassContext")
+_DEFAULT = PassContext()
