@@ -18,13 +18,14 @@ from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range,
 from compiler.ir.substitute import post_order_visit
 from compiler.te.compute_body import reads_tensors
 from compiler.te.message_passing import pass_down_domain, pass_up_domain
-from compiler.te.operation import ComputeOp, Operation, PlaceholderOp, domain
+from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.primitives import asked_in
 from compiler.te.relations.relation import Domains, Sets
+from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
 from compiler.te.storage import relaxed_by_scope
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Bounds:
     attach_path: dict[Operation, list[IterVar]] = field(default_factory=dict)
 
 
-def infer_bound(schedule: Any) -> Bounds:
+def infer_bound(schedule: Schedule) -> Bounds:
     """Infer the domains of all axes of a normalized schedule.
 
     Raises

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
@@ -11,13 +12,18 @@ from compiler.te.compute_body import map_body
 from compiler.te.dataflow import replace_dataflow, replace_inputs, rewrite_dataflow
 from compiler.te.guards import guarded_condition
 from compiler.te.loop_layout import Layout, loop_layout
-from compiler.te.operation import ComputeOp, Operation
+from compiler.te.operation import ComputeOp
+from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 from compiler.tir.builtin import if_then_else
 
+Tensors: TypeAlias = Tensor | list[Tensor] | tuple[Tensor, ...]
+Readers: TypeAlias = Tensors | Operation | list[Tensor | Operation] | tuple[Tensor | Operation, ...]
+"""The stages that read a copy: what they compute, one or several."""
 
-def cache_read(schedule: Any, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+
+def cache_read(schedule: ScheduleState, tensor: Tensor, scope: str, readers: Readers) -> Tensor:
     """Insert a stage that copies ``tensor`` for some of its readers; see ``Schedule.cache_read``."""
     if not isinstance(tensor, Tensor):
         raise ArgumentError(f"cache_read: tensor must be a tensor, got {show(tensor)}")
@@ -36,18 +42,17 @@ def cache_read(schedule: Any, tensor: Tensor, scope: str, readers: Any) -> Tenso
     return cached
 
 
-def _reader_stages(schedule: Any, source: Tensor, readers: Any) -> list[Stage]:
-    wanted = list(readers) if isinstance(readers, (list, tuple)) else [readers]
-    if not wanted:
+def _reader_stages(schedule: ScheduleState, source: Tensor, readers: Readers) -> list[Stage]:
+    stages = [schedule[r] for r in (readers if isinstance(readers, (list, tuple)) else [readers])]
+    if not stages:
         raise ArgumentError(f"cache_read: readers must not be empty (tensor {source.name!r})")
-    stages = [schedule[r] for r in wanted]
     for s in stages:
         if not any(t is source for t in s.op.input_tensors):
             raise ScheduleError(f"cache_read: readers must read {source.name!r}, and {s.op.name!r} does not")
     return stages
 
 
-def _free_name(schedule: Any, source: Tensor, scope: str) -> str:
+def _free_name(schedule: ScheduleState, source: Tensor, scope: str) -> str:
     """Return ``A.local``, or ``A.d.local`` and so on where that is taken."""
     base = source.op.name if source.op.num_outputs == 1 else source.name
     taken = {stage.op.name for stage in schedule.stages}
@@ -61,20 +66,20 @@ def _copy_of(source: Tensor, name: str) -> ComputeOp:
     return ComputeOp(name, "", {}, axes, (ProducerLoad(source, tuple(a.var for a in axes)),))
 
 
-def cache_write(schedule: Any, tensors: Any, scope: str) -> Any:
+def cache_write(schedule: ScheduleState, tensors: Tensors, scope: str) -> Tensor | list[Tensor]:
     """Insert a stage that computes ``tensors``, of which they become copies; see ``Schedule.cache_write``.
 
     Loops that were made before (by split, fuse, reorder) become the dimensions of the cache.
     """
-    wanted = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-    if not wanted:
+    outputs = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    if not outputs:
         raise ArgumentError("cache_write: tensors must not be empty")
-    for t in wanted:
+    for t in outputs:
         if not isinstance(t, Tensor):
             raise ArgumentError(f"cache_write: expected a tensor, got {show(t)}")
     _check_scope("cache_write", scope)
-    stage = schedule[wanted[0]]
-    op = _whole_operation(schedule, stage, wanted, scope)
+    stage = schedule[outputs[0]]
+    op = _operation_of(schedule, stage, outputs, scope)
     layout = loop_layout(stage)
     axes = tuple(
         IterVar(dom, Var(f"{axis.var.name}.c", axis.var.dtype), IterVar.DataPar)
@@ -107,8 +112,8 @@ def _body_in(op: ComputeOp, layout: Layout, renamed: dict[Var, PrimExpr]) -> tup
     return tuple(if_then_else(guard, e, const(0, e.dtype)) for e in body)
 
 
-def _whole_operation(schedule: Any, stage: Stage, tensors: list[Tensor], scope: str) -> ComputeOp:
-    op: Operation = stage.op
+def _operation_of(schedule: ScheduleState, stage: Stage, tensors: Sequence[Tensor], scope: str) -> ComputeOp:
+    op = stage.op
     if not isinstance(op, ComputeOp):
         raise ScheduleError(f"cache_write: {op.name!r} is a placeholder, which is not computed")
     if len(tensors) != op.num_outputs or any(schedule[t] is not stage for t in tensors):
@@ -120,6 +125,6 @@ def _whole_operation(schedule: Any, stage: Stage, tensors: list[Tensor], scope: 
     return op
 
 
-def _check_scope(primitive_name: str, scope: Any) -> None:
+def _check_scope(primitive_name: str, scope: object) -> None:
     if not isinstance(scope, str):
         raise ArgumentError(f"{primitive_name}: scope must be a string, got {show(scope)}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TypeVar
 
 from compiler.ir.primexpr import PrimExpr, ProducerLoad
 from compiler.te.compute_body import LoadMutator, map_body
-from compiler.te.operation import ComputeOp, Operation
-from compiler.te.tensor import Tensor
+from compiler.te.operation import ComputeOp
+from compiler.te.stage_state import StageState
+from compiler.te.tensor import Operation, Tensor
+
+S = TypeVar("S", bound=StageState)
 
 
 def post_dfs_order(outputs: Iterable[Operation]) -> list[Operation]:
@@ -46,7 +49,7 @@ def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation
 
 
 def rewrite_dataflow(
-    stages: Iterable[Any], rewrite: Callable[[Any], Operation], mapping: dict[Tensor, Tensor] | None = None
+    stages: Iterable[S], rewrite: Callable[[S], Operation], mapping: dict[Tensor, Tensor] | None = None
 ) -> None:
     """Give every stage a rewritten operation, and let all others read that one.
 
@@ -59,15 +62,15 @@ def rewrite_dataflow(
     mapping : dict of Tensor to Tensor, optional
         What to read instead of some tensors from the start.
     """
-    known = mapping or {}
+    replaced = mapping or {}
     for stage in stages:
         old = stage.op
-        new = replace_inputs(rewrite(stage), known)
+        new = replace_inputs(rewrite(stage), replaced)
         if new is not old:
-            known.update(zip(old.outputs, new.outputs, strict=True))
+            replaced.update(zip(old.outputs, new.outputs, strict=True))
             stage.op = new
 
 
-def replace_dataflow(stages: Iterable[Any], mapping: dict[Tensor, Tensor]) -> None:
+def replace_dataflow(stages: Iterable[StageState], mapping: dict[Tensor, Tensor]) -> None:
     """Let every stage read the new tensors instead of the old ones."""
     rewrite_dataflow(stages, lambda stage: stage.op, mapping)

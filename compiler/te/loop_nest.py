@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
 from compiler.ir.node import rebuild
-from compiler.ir.origin import NO_SPAN, derived_from
+from compiler.ir.origin import NO_SPAN, Span, derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, Var
-from compiler.ir.substitute import post_order_visit, substitute
+from compiler.ir.substitute import substitute, uses_var
 from compiler.te.compute_body import reads_tensors
 from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition
@@ -23,8 +22,8 @@ from compiler.te.stage import IterVarAttr, Stage
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
-Inside = Callable[[IterVar, Stmt], Stmt]
-"""Wraps the body of a loop in the stages that are computed there."""
+WithAttached = Callable[[IterVar, Stmt], Stmt]
+"""``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body."""
 
 _KIND = {
     IterVar.Vectorized: ForKind.VECTORIZED,
@@ -35,13 +34,13 @@ _KIND = {
 
 @dataclass(slots=True)
 class LoopNest:
-    """Loops around a hole, outermost first, and the value that each axis has in the hole."""
+    """Loops without a body, outermost first, and the value that each axis has in the innermost one."""
 
     wrappers: list[Callable[[Stmt], Stmt]] = field(default_factory=list)
     values: Values = field(default_factory=dict)
 
-    def around(self, body: Stmt, begin: int = 0) -> Stmt:
-        """Return the loops from the position ``begin`` on around ``body``."""
+    def wrap(self, body: Stmt, begin: int = 0) -> Stmt:
+        """Return the loops from the position ``begin`` on, with ``body`` in the innermost one."""
         for wrap in reversed(self.wrappers[begin:]):
             body = wrap(body)
         return body
@@ -52,18 +51,20 @@ class ComputeNest:
 
     Parameters
     ----------
+    stage : Stage
+        A stage of a normalized schedule that computes something.
     domains : dict of IterVar to Range
         What bound inference found, for the axes of all stages.
     analyzer : Analyzer
         Knows the ranges of all loops.
-    inside : callable
-        Puts other stages into the body of a loop.
+    with_attached : callable
+        ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
     store : callable
         ``store(op, index, value, indices)`` is the statement that stores an element.
     load : callable
         ``load(op, index, indices)`` is the expression that reads an element of the stage itself.
-    roomy : bool
-        Whether what is stored to has room for the whole domain, and not just for the declared shape.
+    has_room_for_domain : bool
+        Whether the buffer stored to has room for the whole domain, and not just for the declared shape.
     """
 
     def __init__(
@@ -71,20 +72,20 @@ class ComputeNest:
         stage: Stage,
         domains: Domains,
         analyzer: Analyzer,
-        inside: Inside,
+        with_attached: WithAttached,
         store: Callable[[ComputeOp, int, PrimExpr, tuple[PrimExpr, ...]], Stmt],
         load: Callable[[ComputeOp, int, tuple[PrimExpr, ...]], PrimExpr],
-        roomy: bool,
+        has_room_for_domain: bool,
     ) -> None:
         assert isinstance(stage.op, ComputeOp)
         self.stage = stage
         self.op: ComputeOp = stage.op
         self.domains = domains
         self.analyzer = analyzer
-        self.inside = inside
+        self.with_attached = with_attached
         self.store = store
         self.load = load
-        self.roomy = roomy
+        self.has_room_for_domain = has_room_for_domain
 
     def build(self) -> Stmt:
         """Return the loops that compute the stage."""
@@ -97,7 +98,7 @@ class ComputeNest:
             indices = self._indices(nest.values)
             replaced = _by_var(nest.values, self.op.root_iter_vars)
             stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(self.op.body)]
-            return nest.around(guarded(seq(stores), predicates))
+            return nest.wrap(guarded(seq(stores), predicates))
 
     def _store(self, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:
         with derived_from(self.op.span | value.span):
@@ -117,9 +118,9 @@ class ComputeNest:
         if any(self._thread(a) is not None for a in leaves if a in reducing):
             return self._across_threads(reduction, nest, predicates, reducing)
         begin = next((i for i, a in enumerate(leaves) if a in reducing), len(leaves))
-        update = nest.around(guarded(self._update(reduction, nest.values), predicates), begin)
+        update = nest.wrap(guarded(self._update(reduction, nest.values), predicates), begin)
         init = self._init(reduction, nest, begin, reducing)
-        return LoopNest(nest.wrappers[:begin]).around(seq([init, update]))
+        return LoopNest(nest.wrappers[:begin]).wrap(seq([init, update]))
 
     def _across_threads(
         self, reduction: Reduce, nest: LoopNest, predicates: list[PrimExpr], reducing: Set[IterVar]
@@ -141,10 +142,10 @@ class ComputeNest:
             [substitute(e, replaced) for e in reduction.source],
             guarded_condition(substitute(reduction.condition, replaced), predicates),
             threads,
-            serial.around if serial.wrappers else None,
+            serial.wrap if serial.wrappers else None,
             lambda results: guarded(seq([self._store(i, e, indices) for i, e in enumerate(results)]), own),
         )
-        return outer.around(body)
+        return outer.wrap(body)
 
     def _thread(self, axis: IterVar) -> IterVar | None:
         attr = self.stage.iter_var_attrs.get(axis)
@@ -156,13 +157,15 @@ class ComputeNest:
         values = {a: nest.values[a] for a in outer} | inner.values
         pass_up_index(self.stage, self.domains, values)
         starts = reduction.init or tuple(reduction.combiner.identity_element)
-        roomy = self.roomy and not any(reads_tensors(e) for e in starts)
+        anywhere = self.has_room_for_domain and not any(reads_tensors(e) for e in starts)
         skip = reducing | set(self.op.reduce_axis)
-        predicates = bound_predicates(self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=roomy)
+        predicates = bound_predicates(
+            self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=anywhere
+        )
         replaced = _by_var(values, self.op.axis)
         indices = self._indices(values)
         stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(starts)]
-        return inner.around(guarded(seq(stores), predicates))
+        return inner.wrap(guarded(seq(stores), predicates))
 
     def _update(self, reduction: Reduce, values: Values) -> Stmt:
         combiner = reduction.combiner
@@ -184,7 +187,7 @@ class ComputeNest:
         """Store all results; those that later ones would read overwritten are bound to variables first."""
         combiner = reduction.combiner
         early = [
-            any(_uses(combiner.result[later], combiner.lhs[i]) for later in range(i + 1, len(results)))
+            any(uses_var(combiner.result[later], combiner.lhs[i]) for later in range(i + 1, len(results)))
             for i in range(len(results))
         ]
         if not any(early):
@@ -192,9 +195,9 @@ class ComputeNest:
         if _last_can_go_first(combiner.result, combiner.lhs):
             order = reversed(range(len(results)))
             return seq([self._store(i, results[i], indices) for i in order])
-        held = [Var(f"{self.op.name}.v{i}.next", e.dtype) for i, e in enumerate(results)]
-        body = seq([self._store(i, v, indices) for i, v in enumerate(held)])
-        for v, e in zip(reversed(held), reversed(results), strict=True):
+        variables = [Var(f"{self.op.name}.v{i}.next", e.dtype) for i, e in enumerate(results)]
+        body = seq([self._store(i, v, indices) for i, v in enumerate(variables)])
+        for v, e in zip(reversed(variables), reversed(results), strict=True):
             body = LetStmt(v, e, body)
         return body
 
@@ -213,12 +216,12 @@ class ComputeNest:
         """Return what wraps the body of a loop, and the value of its axis there."""
         dom = self.domains[axis]
         span = axis.span | self.op.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
-        inside: Inside = (lambda _, body: body) if suffix else self.inside
+        with_attached: WithAttached = (lambda _, body: body) if suffix else self.with_attached
         thread = attr.bind_thread if attr is not None else None
         if thread is not None:
-            return self._thread_loop(axis, thread, span, inside)
+            return self._thread_loop(axis, thread, span, with_attached)
         if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
-            return (lambda body: _pragmas(axis, attr, inside(axis, body))), dom.min
+            return (lambda body: _pragmas(axis, attr, with_attached(axis, body))), dom.min
         kind = self._kind(axis, attr)
         var = Var(axis.var.name + suffix, axis.var.dtype) if suffix else axis.var
         if suffix:
@@ -226,7 +229,7 @@ class ComputeNest:
 
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span):
-                return _pragmas(axis, attr, For(var, dom.min, dom.extent, kind, inside(axis, body)))
+                return _pragmas(axis, attr, For(var, dom.min, dom.extent, kind, with_attached(axis, body)))
 
         return wrap, var
 
@@ -241,7 +244,7 @@ class ComputeNest:
         return kind
 
     def _thread_loop(
-        self, axis: IterVar, thread: IterVar, span: Any, inside: Inside
+        self, axis: IterVar, thread: IterVar, span: Span, with_attached: WithAttached
     ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
         dom = self.domains[axis]
         self.analyzer.bind(thread.var, dom)
@@ -255,7 +258,7 @@ class ComputeNest:
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span | thread.span):
                 owner = thread if thread.dom is not None else rebuild(thread, dom=dom)
-                return AttrStmt(owner, key, dom.extent, inside(axis, body))
+                return AttrStmt(owner, key, dom.extent, with_attached(axis, body))
 
         return wrap, thread.var.astype(axis.var.dtype) + dom.min
 
@@ -278,16 +281,7 @@ def _by_var(values: Values, axes: Sequence[IterVar]) -> dict[Var, PrimExpr]:
     return {a.var: values[a] for a in axes if values[a] is not a.var}
 
 
-def _uses(e: PrimExpr, var: Var) -> bool:
-    found = False
-
-    def look(n: Any) -> None:
-        nonlocal found
-        found = found or n is var
-
-    post_order_visit(e, look)
-    return found
-
-
 def _last_can_go_first(results: Sequence[PrimExpr], lhs: Sequence[Var]) -> bool:
-    return not any(_uses(results[i], lhs[later]) for i in range(len(results)) for later in range(i + 1, len(results)))
+    return not any(
+        uses_var(results[i], lhs[later]) for i in range(len(results)) for later in range(i + 1, len(results))
+    )

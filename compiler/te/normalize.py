@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.substitute import substitute
 from compiler.te.compute_body import LoadMutator, map_body
 from compiler.te.dataflow import rewrite_dataflow
-from compiler.te.operation import ComputeOp, Operation, PlaceholderOp
+from compiler.te.operation import ComputeOp, PlaceholderOp
 from compiler.te.relations.rebase import Rebase
+from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 
-S = TypeVar("S")
+S = TypeVar("S", bound=ScheduleState)
 
 
 def normalize(schedule: S) -> S:
     """Return a copy of the schedule that is inlined, whose loops start at zero and whose places are loops."""
-    new: Any = schedule.copy()  # type: ignore[attr-defined]
+    new = schedule.copy()
     _inline(new)
     for stage in new.stages:
         _settle_attachment(stage)
     _rebase(new)
-    return new  # type: ignore[no-any-return]
+    return new
 
 
-def _inline(schedule: Any) -> None:
+def _inline(schedule: ScheduleState) -> None:
     """Put the bodies of inlined stages into their readers, the last one first, and drop their stages."""
     for i in range(len(schedule.stages) - 1, -1, -1):
         stage = schedule.stages[i]
-        if stage.attach_type is not AttachType.INLINE:
-            continue
-        rewrite_dataflow(schedule.stages[i + 1 :], _inliner(stage.op))
+        if stage.attach_type is AttachType.INLINE:
+            rewrite_dataflow(schedule.stages[i + 1 :], _inliner(stage.op))
     schedule.stages = [s for s in schedule.stages if s.attach_type is not AttachType.INLINE]
     for stage in schedule.stages:
         if stage.attach_stage is not None and stage.attach_stage.attach_type is AttachType.INLINE:
@@ -45,11 +45,12 @@ def _inline(schedule: Any) -> None:
             )
 
 
-def _inliner(inlined: ComputeOp) -> Callable[[Stage], Operation]:
+def _inliner(inlined: Operation) -> Callable[[Stage], Operation]:
     return lambda reader: _with_inlined(reader.op, inlined)
 
 
-def _with_inlined(reader: Operation, inlined: ComputeOp) -> Operation:
+def _with_inlined(reader: Operation, inlined: Operation) -> Operation:
+    assert isinstance(inlined, ComputeOp)
     if not isinstance(reader, ComputeOp) or not any(t.op is inlined for t in reader.input_tensors):
         return reader
     axes = [a.var for a in inlined.axis]
@@ -81,7 +82,7 @@ def _settle_attachment(stage: Stage) -> None:
             )
 
 
-def _rebase(schedule: Any) -> None:
+def _rebase(schedule: ScheduleState) -> None:
     """Give every loop over an operation's own axis a counter that starts at zero."""
     moved: dict[IterVar, IterVar] = {}
     for stage in schedule.stages:

@@ -5,57 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.node import Node, node
+from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
 from compiler.ir.substitute import post_order_visit
 from compiler.te.access import keep_inside
-from compiler.te.tensor import Tensor
-
-
-@node
-class Operation(Node):
-    """Base of operations; the same one only if it is the same object."""
-
-    nominal: ClassVar[bool] = True
-
-    name: str
-    tag: str
-    attrs: Mapping[str, Any]
-    outputs: tuple[Tensor, ...] = field(init=False)
-
-    def output(self, index: int) -> Tensor:
-        """Return one of the tensors that the operation computes."""
-        return self.outputs[index]
-
-    @property
-    def num_outputs(self) -> int:
-        """How many tensors it computes."""
-        return len(self.outputs)
-
-    @property
-    def input_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors that it reads, in order of first use."""
-        return ()
-
-    @property
-    def axis(self) -> tuple[IterVar, ...]:
-        """The axes of its outputs."""
-        return ()
-
-    @property
-    def reduce_axis(self) -> tuple[IterVar, ...]:
-        """The axes that it reduces over."""
-        return ()
-
-    @property
-    def root_iter_vars(self) -> tuple[IterVar, ...]:
-        """All axes, those of the outputs first."""
-        return self.axis + self.reduce_axis
+from compiler.te.tensor import Operation, Tensor
 
 
 @node

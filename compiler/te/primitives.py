@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from compiler.ir.error import TVMError, show
-from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_frame
 from compiler.ir.primexpr import IterVar
-from compiler.te.operation import Operation
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +30,9 @@ class Primitive:
         The user's line.
     index : int or None
         Which stage it was called on, counted at the time of the call; None for methods of the schedule.
-    args, kwargs
-        As they were passed.
+    args : tuple of object
+    kwargs : dict of str to object
+        The arguments, as they were passed.
     result : object
         What the call returned.
     operations : tuple of Operation
@@ -47,25 +46,50 @@ class Primitive:
     stage: str
     line: int | None
     index: int | None
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    result: Any
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    result: object
     operations: tuple[Operation, ...]
     span: Span
+
+
+class RecordedStage:
+    """What recording knows of a stage; the base of stages.
+
+    Attributes
+    ----------
+    schedule : Recorder
+        The schedule that it belongs to.
+    op : Operation
+        What it computes.
+    """
+
+    schedule: Recorder
+    op: Operation
 
 
 class Recorder(Protocol):
     """What a schedule offers to the recording of its primitives."""
 
-    primitives: list[Primitive]
     applying: bool
 
     @property
-    def stages(self) -> Sequence[Any]:
+    def primitives(self) -> Sequence[Primitive]:
+        """The primitives that were applied to it, in order."""
+
+    @property
+    def schedule(self) -> Recorder:
+        """Itself."""
+
+    @property
+    def stages(self) -> Sequence[RecordedStage]:
         """Its stages, in the order of the data."""
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return what brings the stages back to how they are now."""
+        """Return a function that brings the stages back to how they are now."""
+
+    def record(self, primitive: Primitive) -> None:
+        """Add a primitive that was applied."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,14 +108,14 @@ def primitive(method: F) -> F:
     makes_something = signature.return_annotation not in (None, "None")
 
     @functools.wraps(method)
-    def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        schedule: Recorder = self.schedule
+    def recorded(self: RecordedStage | Recorder, *args: object, **kwargs: object) -> object:
+        schedule = self.schedule
         if schedule.applying:
             return method(self, *args, **kwargs)
-        on_stage = self is not schedule
+        stage = self if isinstance(self, RecordedStage) else None
         call = f"{method.__name__}({_arguments(args, kwargs, names, variadic)})"
-        origin = f"{self.op.name}: {call}" if on_stage else call
-        index = schedule.stages.index(self) if on_stage else None
+        origin = call if stage is None else f"{stage.op.name}: {call}"
+        index = None if stage is None else schedule.stages.index(stage)
         # Only what is made comes from the arguments; a remark on a loop does not come from the other loops it names.
         span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
         restore = schedule.checkpoint()
@@ -109,18 +133,16 @@ def primitive(method: F) -> F:
         done = Primitive(
             name=method.__name__,
             label=f"{call} -> {made}" if made else call,
-            stage=self.op.name if on_stage else "",
+            stage="" if stage is None else stage.op.name,
             line=frame.f_lineno if frame else None,
             index=index,
             args=args,
             kwargs=kwargs,
             result=result,
-            operations=tuple(stage.op for stage in schedule.stages),
+            operations=tuple(s.op for s in schedule.stages),
             span=span,
         )
-        schedule.primitives.append(done)
-        for instrument in active_instruments():
-            instrument.primitive_applied(self.schedule, done)
+        schedule.record(done)
         return result
 
     return recorded  # type: ignore[return-value]
@@ -165,13 +187,13 @@ class PrimitiveRegistry:
         setattr(owner, name, method)
 
 
-def asked_in(primitives: list[Primitive], name: str, stage: str) -> str:
+def asked_in(primitives: Sequence[Primitive], name: str, stage: str) -> str:
     """Return ``, as line 12 asks`` for the last call of a primitive on a stage, which lowering finds wrong."""
     lines = [p.line for p in primitives if p.name == name and p.stage == stage and p.line is not None]
     return f", as line {lines[-1]} asks" if lines else ""
 
 
-def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], variadic: bool) -> str:
+def _arguments(args: tuple[object, ...], kwargs: dict[str, object], names: list[str], variadic: bool) -> str:
     parts = []
     for i, value in enumerate(args):
         bare = variadic or _names_itself(value)
@@ -180,17 +202,17 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], 
     return ", ".join(parts)
 
 
-def _names_itself(value: Any) -> bool:
-    return isinstance(value, (IterVar, Tensor, Operation, list, tuple, str)) or hasattr(value, "leaf_iter_vars")
+def _names_itself(value: object) -> bool:
+    return isinstance(value, (IterVar, Tensor, Operation, RecordedStage, list, tuple, str))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, IterVar):
         return value.var.name
     if isinstance(value, (Tensor, Operation)):
         return value.name
-    if hasattr(value, "leaf_iter_vars"):
-        return str(value.op.name)
+    if isinstance(value, RecordedStage):
+        return value.op.name
     if isinstance(value, tuple):
         return ", ".join(_shown(v) for v in value)
     if isinstance(value, list):
@@ -198,7 +220,7 @@ def _shown(value: Any) -> str:
     return show(value)
 
 
-def _spans(values: Any) -> Span:
+def _spans(values: Iterable[object]) -> Span:
     span = NO_SPAN
     for value in values:
         if isinstance(value, (IterVar, Tensor)):

@@ -10,13 +10,13 @@ from compiler.ir.error import ScheduleError
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar
-from compiler.te.operation import Operation
 from compiler.te.primitives import Primitive
+from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 
 
-def replay_onto(schedule: Any, primitives: Sequence[Primitive]) -> Callable[[Tensor], Tensor]:
+def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Callable[[Tensor], Tensor]:
     """Apply primitives to a schedule that has none yet, and return how tensors correspond.
 
     The origins are those of the first time, so that a replayed step still points at the user's lines.
@@ -43,9 +43,9 @@ def replay_onto(schedule: Any, primitives: Sequence[Primitive]) -> Callable[[Ten
 class _Correspondence:
     """Which axis, tensor or operation of the replayed schedule stands for one of the original."""
 
-    def __init__(self, schedule: Any) -> None:
+    def __init__(self, schedule: ScheduleState) -> None:
         self._schedule = schedule
-        self._new: dict[Node, Any] = {}
+        self._new: dict[Node, Node] = {}
 
     def of(self, value: Any) -> Any:
         if isinstance(value, Stage):

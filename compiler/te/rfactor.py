@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
@@ -13,12 +11,13 @@ from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message_passing import connected_axes, loop_values, pass_down_domain, pass_up_index, range_from_zero
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.relations.relation import Domains
+from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.builtin import if_then_else, likely
 
 
-def factor_reduction(schedule: Any, tensor: Tensor, axis: IterVar, factor_axis: int) -> Any:
+def factor_reduction(schedule: ScheduleState, tensor: Tensor, axis: IterVar, factor_axis: int) -> Tensor | list[Tensor]:
     """Insert a stage of partial results in front of a reduction; see ``Schedule.rfactor``.
 
     Both stages have plain loops afterwards.
@@ -37,7 +36,7 @@ def factor_reduction(schedule: Any, tensor: Tensor, axis: IterVar, factor_axis: 
     return partial.output(0) if partial.num_outputs == 1 else list(partial.outputs)
 
 
-def _reduction(stage: Stage, axis: Any) -> tuple[ComputeOp, Reduce]:
+def _reduction(stage: Stage, axis: IterVar) -> tuple[ComputeOp, Reduce]:
     op = stage.op
     if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce):
         raise ScheduleError(f"rfactor: stage {op.name!r} must be a reduction")
@@ -53,7 +52,7 @@ def _reduction(stage: Stage, axis: Any) -> tuple[ComputeOp, Reduce]:
     return op, op.body[0]
 
 
-def _place(factor_axis: Any, op: ComputeOp) -> int:
+def _place(factor_axis: int, op: ComputeOp) -> int:
     count = len(op.axis)
     if not isinstance(factor_axis, int) or not -count - 1 <= factor_axis <= count:
         raise ArgumentError(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
-from compiler.te.dataflow import post_dfs_order
 from compiler.te.normalize import normalize
-from compiler.te.operation import Operation
 from compiler.te.primitives import Primitive, primitive
 from compiler.te.rfactor import factor_reduction
-from compiler.te.stage import Stage
-from compiler.te.tensor import Tensor
+from compiler.te.schedule_state import ScheduleState
+from compiler.te.tensor import Operation, Tensor
 
 
-class Schedule:
+class Schedule(ScheduleState):
     """How some operations, and all that they depend on, are computed; made by :func:`create_schedule`.
 
     Attributes
@@ -31,79 +29,17 @@ class Schedule:
         The calls that shaped the schedule, in order.
     """
 
-    def __init__(self, outputs: Sequence[Operation]) -> None:
-        self.outputs = list(outputs)
-        self.primitives: list[Primitive] = []
-        self.applying = False
-        self.stages: list[Stage] = [Stage(self, op) for op in post_dfs_order(outputs)]
-        self._stage_of: dict[Operation, Stage] = {stage.origin_op: stage for stage in self.stages}
-        for op in self.outputs:
-            self._stage_of[op].is_output = True
+    def record(self, primitive: Primitive) -> None:
+        """Add a primitive that was applied, and tell the instruments.
 
-    @property
-    def schedule(self) -> Schedule:
-        """The schedule itself, as a stage has one."""
-        return self
-
-    def __getitem__(self, key: Any) -> Stage:
-        """Return the stage of a tensor or an operation.
-
-        Raises
-        ------
-        ScheduleError
-            If the schedule has none.
+        Parameters
+        ----------
+        primitive : Primitive
+            The call and what it made.
         """
-        stage = self.find(key)
-        if stage is None:
-            if not isinstance(key, (Tensor, Operation)):
-                raise ArgumentError(f"schedule: expected a tensor or an operation, as in s[C], got {show(key)}")
-            names = ", ".join(s.op.name for s in self.stages)
-            raise ScheduleError(f"schedule: {key.name!r} is not computed by this schedule, whose stages are {names}")
-        return stage
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise unknown_name("schedule", name, (n for n in dir(type(self)) if not n.startswith("_")))
-
-    def find(self, key: Any) -> Stage | None:
-        """Return the stage of a tensor, an operation or itself, or None."""
-        if isinstance(key, Stage):
-            return key if key.schedule is self else None
-        op = key.op if isinstance(key, Tensor) else key
-        if not isinstance(op, Operation):
-            return None
-        return self._stage_of.get(op) or next((s for s in self.stages if s.op is op), None)
-
-    def add_stage(self, at: int, op: Operation) -> Stage:
-        """Insert a stage for a new operation."""
-        stage = Stage(self, op)
-        self.stages.insert(at, stage)
-        self._stage_of[op] = stage
-        return stage
-
-    def copy(self) -> Schedule:
-        """Return a schedule with stages of its own for the same operations."""
-        new = Schedule.__new__(Schedule)
-        new.outputs, new.primitives, new.applying = self.outputs[:], self.primitives[:], False
-        pairs = {stage: stage.copy(new) for stage in self.stages}
-        new.stages = list(pairs.values())
-        new._stage_of = {stage.origin_op: stage for stage in new.stages}
-        for stage in new.stages:
-            stage.attach_stage = pairs[stage.attach_stage] if stage.attach_stage else None
-        return new
-
-    def checkpoint(self) -> Callable[[], None]:
-        """Return what brings the stages back to how they are now."""
-        saved = [(stage, stage.copy(self)) for stage in self.stages]
-
-        def restore() -> None:
-            self.stages = [stage for stage, _ in saved]
-            for stage, copy in saved:
-                stage.take(copy)
-            self._stage_of = {stage.origin_op: stage for stage in self.stages}
-
-        return restore
+        self.primitives.append(primitive)
+        for instrument in active_instruments():
+            instrument.primitive_applied(self, primitive)
 
     def normalize(self) -> Schedule:
         """Return the schedule that is lowered: inlined, every loop counted from zero, places valid."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.ir.origin import NO_SPAN, Span, current_span
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
-from compiler.te.operation import Operation, PlaceholderOp
-from compiler.te.primitives import PrimitiveRegistry, Recorder
+from compiler.te.operation import PlaceholderOp
+from compiler.te.primitives import PrimitiveRegistry, RecordedStage, Recorder
 from compiler.te.relations.relation import Relation
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 
 stage_primitives = PrimitiveRegistry()
 """The primitives that stand beside their relation; ``Stage`` has them as methods."""
@@ -58,7 +58,7 @@ def position(axes: Sequence[IterVar], axis: object) -> int:
     return next((i for i, a in enumerate(axes) if a is axis), -1)
 
 
-class StageState:
+class StageState(RecordedStage):
     """What the schedule of one operation has come to.
 
     Attributes
@@ -145,8 +145,8 @@ class StageState:
 
     # checks
 
-    def require_leaf(self, primitive_name: str, axis: Any) -> int:
-        """Return the place of a loop in the nest, or say why it is none."""
+    def require_leaf(self, primitive_name: str, axis: object) -> int:
+        """Return the position of a loop in the nest, or raise an error that says why the axis is none."""
         if isinstance(axis, (Var, Tensor)) or not isinstance(axis, IterVar):
             raise ArgumentError(f"{primitive_name}: expected an axis of stage {self.op.name!r}, got {show(axis)}")
         at = position(self.leaf_iter_vars, axis)

@@ -1,22 +1,66 @@
-"""Tensors of tensor expressions: what operations compute and expressions read."""
+"""Tensors of tensor expressions, which operations compute and expressions read, and the interface of operations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, BoundError, show
-from compiler.ir.node import node
+from compiler.ir.node import Node, node
 from compiler.ir.primexpr import EQ as Equal
 from compiler.ir.primexpr import NE as NotEqual
 from compiler.ir.primexpr import (
     DataProducer,
     ExprLike,
     ExprOperators,
+    IterVar,
     PrimExpr,
     ProducerLoad,
     as_exprs,
     binary,
 )
+
+
+@node
+class Operation(Node):
+    """Base of operations; the same one only if it is the same object."""
+
+    nominal: ClassVar[bool] = True
+
+    name: str
+    tag: str
+    attrs: Mapping[str, Any]
+    outputs: tuple[Tensor, ...] = field(init=False)
+
+    def output(self, index: int) -> Tensor:
+        """Return one of the tensors that the operation computes."""
+        return self.outputs[index]
+
+    @property
+    def num_outputs(self) -> int:
+        """How many tensors it computes."""
+        return len(self.outputs)
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads, in order of first use."""
+        return ()
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of its outputs."""
+        return ()
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes that it reduces over."""
+        return ()
+
+    @property
+    def root_iter_vars(self) -> tuple[IterVar, ...]:
+        """All axes, those of the outputs first."""
+        return self.axis + self.reduce_axis
 
 
 @node
@@ -39,7 +83,7 @@ class Tensor(DataProducer, ExprOperators):
 
     shape: tuple[PrimExpr, ...]
     dtype: str
-    op: Any
+    op: Operation
     value_index: int
 
     @property
@@ -48,7 +92,7 @@ class Tensor(DataProducer, ExprOperators):
         return len(self.shape)
 
     @property
-    def axis(self) -> Any:
+    def axis(self) -> tuple[IterVar, ...]:
         """The axes of the operation that computes it."""
         return self.op.axis
 

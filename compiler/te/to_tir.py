@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from compiler.ir.error import ArgumentError, LoweringError, ScheduleError, show
 from compiler.ir.functor import Mutator
@@ -16,6 +16,7 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import Bounds, attach_path, infer_bound
 from compiler.te.loop_nest import ComputeNest
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
 from compiler.te.tensor import Tensor
@@ -24,17 +25,21 @@ from compiler.tir.builtin import tvm_tuple
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferRealize, BufferStore, Stmt, seq
 
-Binds = Mapping[Tensor, Buffer]
+Argument: TypeAlias = Tensor | Buffer | Var
+"""A parameter of a function, as the user gives it."""
+Binds: TypeAlias = Mapping[Tensor, Buffer]
+"""Buffers that stand for tensors."""
 
 
 def schedule_to_prim_func(
-    schedule: Any, args: Sequence[Any], name: str = "main", binds: Binds | None = None
+    schedule: Schedule, args: Sequence[Argument], name: str = "main", binds: Binds | None = None
 ) -> PrimFunc:
     """Return the loops that a schedule describes.
 
     Parameters
     ----------
     schedule : Schedule
+        What to compute, and how.
     args : sequence of Tensor, Buffer or Var
         The parameters of the function, in order.
     name : str
@@ -58,39 +63,45 @@ def schedule_to_prim_func(
     return PrimFunc(params, body, buffer_map, attrs)
 
 
-def _check_variables(schedule: Any, params: Sequence[Var], buffer_map: Mapping[Var, Buffer]) -> None:
+def _check_variables(schedule: Schedule, params: Sequence[Var], buffer_map: Mapping[Var, Buffer]) -> None:
     """Refuse variables that nothing gives a value: parameters and the shapes of arguments do, and a stage's axes."""
-    known = {*params}
+    defined = {*params}
     for buffer in buffer_map.values():
-        known.update(free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)))
+        defined.update(free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)))
     for stage in schedule.stages:
-        if isinstance(stage.op, PlaceholderOp):
-            continue
-        own = {a.var for a in stage.op.root_iter_vars}
-        operands = [e for relation in stage.relations for e in relation.operands.values()]
-        used = free_vars((*stage.op.body, *(domain(a).extent for a in stage.op.root_iter_vars), *operands))
-        for var in used:
-            if var not in known and var not in own:
+        for var in _variables_used(stage):
+            if var not in defined:
                 raise LoweringError(
                     f"lower: {stage.op.name!r} uses the variable {var.name!r}, which is neither one of its axes, "
                     "nor among args, nor in the shape of a tensor there; a reduction axis must be reduced over"
                 )
 
 
+def _variables_used(stage: Stage) -> list[Var]:
+    """Return the variables that a computation and its schedule use, the axes left out."""
+    op = stage.op
+    if not isinstance(op, ComputeOp):
+        return []
+    operands = [e for relation in stage.relations for e in relation.operands.values()]
+    axes = {a.var for a in op.root_iter_vars}
+    used = free_vars((*op.body, *(domain(a).extent for a in op.root_iter_vars), *operands))
+    return [var for var in used if var not in axes]
+
+
 class _Builder:
     """Builds the statement of a whole schedule from its stages."""
 
-    def __init__(self, schedule: Any, bounds: Bounds) -> None:
+    def __init__(self, schedule: Schedule, bounds: Bounds) -> None:
         self._schedule = schedule
         self._bounds = bounds
         self._buffers: dict[Tensor, Buffer] = {}
         self._arguments: set[Tensor] = set()
         self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
         for stage in schedule.stages:
-            if stage.attach_type is AttachType.SCOPE:
+            if stage.attach_ivar is not None:
                 self._attached[stage.attach_ivar].append(stage)
 
-    def parameters(self, args: Sequence[Any], binds: Binds) -> tuple[tuple[Var, ...], dict[Var, Buffer]]:
+    def parameters(self, args: Sequence[Argument], binds: Binds) -> tuple[tuple[Var, ...], dict[Var, Buffer]]:
         """Give every argument a parameter, and tensors the buffers that they stand for."""
         for tensor, buffer in binds.items():
             self._buffers[self._current(tensor)] = buffer
@@ -125,11 +136,11 @@ class _Builder:
         return tensor if stage is None else stage.op.output(tensor.value_index)
 
     def buffer(self, tensor: Tensor) -> Buffer:
-        """Return the buffer of a tensor that is an argument or realized around."""
-        found = self._buffers.get(tensor)
-        if found is None:
+        """Return the buffer of a tensor, which is an argument or realized around the statement that is built."""
+        buffer = self._buffers.get(tensor)
+        if buffer is None:
             raise LoweringError(f"lower: placeholder {tensor.name!r} is read, and must be among args")
-        return found
+        return buffer
 
     def body(self) -> Stmt:
         """Return all stages, each realized around what reads it."""
@@ -162,31 +173,36 @@ class _Builder:
 
     def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
         assert isinstance(stage.op, ComputeOp)
-        roomy = not any(t in self._arguments for t in stage.op.outputs)
         nest = ComputeNest(
-            stage, self._bounds.domains, self._bounds.analyzer, self._inside, self._store, self._load, roomy
+            stage,
+            self._bounds.domains,
+            self._bounds.analyzer,
+            self._with_attached,
+            self._store,
+            self._load,
+            has_room_for_domain=self._arguments.isdisjoint(stage.op.outputs),
         )
         producer = nest.build()
         with derived_from(stage.op.span | stage.place_span):
             if stage.double_buffered:
                 for t in stage.op.outputs:
                     producer = AttrStmt(self.buffer(t), "double_buffer_scope", const(1), producer)
-            whole = producer if consumer is None else seq([producer, consumer])
+            pipeline = producer if consumer is None else seq([producer, consumer])
             for t in reversed(stage.op.outputs):
-                whole = self._realize(stage, t, whole)
-        return whole
+                pipeline = self._realize(stage, t, pipeline)
+        return pipeline
 
     def _realize(self, stage: Stage, tensor: Tensor, body: Stmt) -> Stmt:
         buffer = self.buffer(tensor)
-        box = tuple(self._bounds.domains[a] for a in stage.op.axis)
-        body = BufferRealize(buffer, box, const(True), body)
+        region = tuple(self._bounds.domains[a] for a in stage.op.axis)
+        body = BufferRealize(buffer, region, const(True), body)
         for d, axis in enumerate(stage.op.axis):
             attr = stage.iter_var_attrs.get(axis)
             if attr is not None and attr.dim_align is not None:
                 body = AttrStmt(buffer, "buffer_dim_align", tvm_tuple(d, *attr.dim_align), body)
         return body
 
-    def _inside(self, axis: IterVar, body: Stmt) -> Stmt:
+    def _with_attached(self, axis: IterVar, body: Stmt) -> Stmt:
         attached = self._attached.get(axis)
         return self._pipelines(reversed(attached), body) if attached else body
 
@@ -210,11 +226,11 @@ class _Finish(Mutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key not in THREAD_KEYS:
             return self.visit_Node(n)  # type: ignore[no-any-return]
-        known = self._threads.get(n.node.var)
-        if known is not None:
-            if not structural_equal(known, n.value):
+        outer = self._threads.get(n.node.var)
+        if outer is not None:
+            if not structural_equal(outer, n.value):
                 raise ScheduleError(
-                    f"bind: thread axis {n.node.thread_tag!r} must have one extent, got {known} and {n.value} inside"
+                    f"bind: thread axis {n.node.thread_tag!r} must have one extent, got {outer} and {n.value} inside"
                 )
             return self.visit(n.body)  # type: ignore[no-any-return]
         self._threads[n.node.var] = n.value

@@ -1,0 +1,106 @@
+"""What a schedule is: its stages in the order of the data, and the primitives that shaped them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
+from compiler.te.dataflow import post_dfs_order
+from compiler.te.primitives import Primitive
+from compiler.te.stage import Stage
+from compiler.te.tensor import Operation, Tensor
+
+
+class ScheduleState:
+    """The stages of some operations and of all that they depend on.
+
+    Attributes
+    ----------
+    outputs : list of Operation
+        What is computed, as the user defined it.
+    stages : list of Stage
+        One for each operation, each after those that it reads.
+    primitives : list of Primitive
+        The calls that shaped the schedule, in order.
+    applying : bool
+        Whether a primitive is being carried out; what it calls itself is not recorded.
+    """
+
+    def __init__(self, outputs: Sequence[Operation]) -> None:
+        self.outputs = list(outputs)
+        self.primitives: list[Primitive] = []
+        self.applying = False
+        self.stages: list[Stage] = [Stage(self, op) for op in post_dfs_order(outputs)]
+        self._stage_of: dict[Operation, Stage] = {stage.origin_op: stage for stage in self.stages}
+        for op in self.outputs:
+            self._stage_of[op].is_output = True
+
+    @property
+    def schedule(self) -> Self:
+        """Itself; a stage has its schedule under this name as well."""
+        return self
+
+    def __getitem__(self, key: Tensor | Operation | Stage) -> Stage:
+        """Return the stage of a tensor or an operation.
+
+        Raises
+        ------
+        ScheduleError
+            If the schedule has none.
+        """
+        stage = self.find(key)
+        if stage is None:
+            if not isinstance(key, (Tensor, Operation)):
+                raise ArgumentError(f"schedule: expected a tensor or an operation, as in s[C], got {show(key)}")
+            names = ", ".join(s.op.name for s in self.stages)
+            raise ScheduleError(f"schedule: {key.name!r} is not computed by this schedule, whose stages are {names}")
+        return stage
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name("schedule", name, (n for n in dir(type(self)) if not n.startswith("_")))
+
+    def find(self, key: object) -> Stage | None:
+        """Return the stage of a tensor, an operation or itself, or None."""
+        if isinstance(key, Stage):
+            return key if key.schedule is self else None
+        op = key.op if isinstance(key, Tensor) else key
+        if not isinstance(op, Operation):
+            return None
+        return self._stage_of.get(op) or next((s for s in self.stages if s.op is op), None)
+
+    def add_stage(self, at: int, op: Operation) -> Stage:
+        """Insert a stage for a new operation."""
+        stage = Stage(self, op)
+        self.stages.insert(at, stage)
+        self._stage_of[op] = stage
+        return stage
+
+    def copy(self) -> Self:
+        """Return a schedule with stages of its own for the same operations."""
+        new = type(self).__new__(type(self))
+        new.outputs, new.primitives, new.applying = self.outputs[:], self.primitives[:], False
+        pairs = {stage: stage.copy(new) for stage in self.stages}
+        new.stages = list(pairs.values())
+        new._stage_of = {stage.origin_op: stage for stage in new.stages}
+        for stage in new.stages:
+            stage.attach_stage = pairs[stage.attach_stage] if stage.attach_stage else None
+        return new
+
+    def record(self, primitive: Primitive) -> None:
+        """Add a primitive that was applied."""
+        self.primitives.append(primitive)
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that brings the stages back to how they are now."""
+        saved = [(stage, stage.copy(self)) for stage in self.stages]
+
+        def restore() -> None:
+            self.stages = [stage for stage, _ in saved]
+            for stage, copy in saved:
+                stage.take(copy)
+            self._stage_of = {stage.origin_op: stage for stage in self.stages}
+
+        return restore
