@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
+from compiler.topi.tag import OpPattern as OpPattern
 
 if TYPE_CHECKING:
     from compiler.target.target import Target
@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from compiler.te.tensor import Tensor
 
 A = TypeVar("A", bound=Attrs)
-
-
-class OpPattern(IntEnum):
-    """How an operator may be fused with others; a group's pattern is that of its hardest member."""
-
-    ELEMWISE = 0
-    BROADCAST = 1
-    INJECTIVE = 2
-    COMM_REDUCE = 3
-    OUT_ELEMWISE_FUSABLE = 4
-    TUPLE = 7
-    OPAQUE = 8
 
 
 class RelationError(TVMError):

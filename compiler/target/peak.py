@@ -14,7 +14,6 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.native_code import ObjectCode
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, register_type
-from compiler.target.codegen.llvm.vector_width import vector_bits
 from compiler.target.target import Target
 
 _BITS = {"float32": 32, "float64": 64}
@@ -28,7 +27,7 @@ _REPEATS = 5
 def _kernel(dtype: str) -> tuple[ObjectCode, Any, int]:
     """Return code that runs ``n`` rounds of independent fused multiply-adds, and its operations a round."""
     target = Target("llvm")
-    lanes = max(vector_bits(target), 128) // _BITS[dtype]
+    lanes = max(target.vector_bits, 128) // _BITS[dtype]
     module = ir.Module("peak")
     module.triple = target.triple
     function = ir.Function(module, ir.FunctionType(VOID, [POINTER, I64]), "strata_peak")

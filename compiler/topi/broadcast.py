@@ -9,6 +9,7 @@ from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, binary, convert
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims, is_tensor, number, same_extent
 
 Binary = Callable[[Any, Any], Any]
@@ -71,7 +72,7 @@ def zip_elements(lhs: Any, rhs: Any, function: Binary, name: str) -> Any:
         shape,
         lambda *i: function(at_broadcast(a, i, shape), at_broadcast(b, i, shape)),
         name=name,
-        tag="elemwise" if same else "broadcast",
+        tag=Tag.ELEMWISE if same else Tag.BROADCAST,
     )
 
 
@@ -151,7 +152,7 @@ def broadcast_to(data: Any, shape: Sequence[Any]) -> Any:
     """Return ``data`` repeated to ``shape``."""
     wanted = tuple(shape)
     broadcast_shape(dims(data), wanted)
-    return te.compute(wanted, lambda *i: at_broadcast(data, i, wanted), name="broadcast_to", tag="broadcast")
+    return te.compute(wanted, lambda *i: at_broadcast(data, i, wanted), name="broadcast_to", tag=Tag.BROADCAST)
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
@@ -163,4 +164,4 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         holds = holds if dt.is_bool(holds.dtype) else Not(holds.equal(tir.const(0, holds.dtype)))
         return tir.Select(holds, at_broadcast(x, i, shape), at_broadcast(y, i, shape))
 
-    return te.compute(shape, element, name="where", tag="broadcast")
+    return te.compute(shape, element, name="where", tag=Tag.BROADCAST)

@@ -9,6 +9,7 @@ from typing import Any
 
 from compiler import te
 from compiler.ir.error import ArgumentError, show
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -92,4 +93,4 @@ def einsum(equation: str, *tensors: Any) -> Any:
         return te.sum(value, axis=list(ks.values())) if ks else value
 
     shape = tuple(extents[c] for c in labels.result)
-    return te.compute(shape, element, name="einsum", tag="comm_reduce" if ks else "injective")
+    return te.compute(shape, element, name="einsum", tag=Tag.COMM_REDUCE if ks else Tag.INJECTIVE)

@@ -7,12 +7,13 @@ from typing import Any
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims, number
 
 Unary = Callable[[Any], Any]
 
 
-def map_elements(x: Any, function: Unary, name: str, tag: str = "elemwise") -> Any:
+def map_elements(x: Any, function: Unary, name: str, tag: Tag = Tag.ELEMWISE) -> Any:
     """Return ``function`` of each element."""
     return te.compute(dims(x), lambda *i: function(x(*i)), name=name, tag=tag)
 
@@ -123,7 +124,7 @@ def full(shape: Any, dtype: str, fill_value: Any) -> Any:
     """Return a tensor of one value: a number, an expression, or a tensor without dimensions."""
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     value = fill_value() if isinstance(fill_value, te.Tensor) else number(fill_value, dtype)
-    return te.compute(extents, lambda *i: value.astype(dtype), name="full", tag="elemwise")
+    return te.compute(extents, lambda *i: value.astype(dtype), name="full", tag=Tag.ELEMWISE)
 
 
 def full_like(x: Any, fill_value: Any) -> Any:

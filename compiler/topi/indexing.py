@@ -9,6 +9,7 @@ from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.topi.broadcast import at_broadcast, broadcast_shape
+from compiler.topi.tag import Tag
 from compiler.topi.util import axis_of, dims, number, product, unflatten
 
 
@@ -46,7 +47,7 @@ def take(a: Any, indices: Any, axis: int | None = None, batch_dims: int = 0, mod
     if axis is None:
         size = product(old)
         return te.compute(
-            wanted, lambda *i: a(*unflatten(_into(indices(*i), size, mode), old)), name="take", tag="injective"
+            wanted, lambda *i: a(*unflatten(_into(indices(*i), size, mode), old)), name="take", tag=Tag.INJECTIVE
         )
     at = axis_of(axis, len(old), "take")
     inner = len(wanted) - batch_dims
@@ -56,7 +57,7 @@ def take(a: Any, indices: Any, axis: int | None = None, batch_dims: int = 0, mod
         return a(*i[:at], _into(which, old[at], mode), *i[at + inner :])
 
     shape = (*old[:at], *wanted[batch_dims:], *old[at + 1 :])
-    return te.compute(shape, element, name="take", tag="injective")
+    return te.compute(shape, element, name="take", tag=Tag.INJECTIVE)
 
 
 def gather(data: Any, axis: int, indices: Any) -> Any:
@@ -67,7 +68,7 @@ def gather(data: Any, axis: int, indices: Any) -> Any:
     def element(*i: Any) -> Any:
         return data(*i[:at], wrapped(indices(*i), old[at]), *i[at + 1 :])
 
-    return te.compute(dims(indices), element, name="gather", tag="injective")
+    return te.compute(dims(indices), element, name="gather", tag=Tag.INJECTIVE)
 
 
 def gather_nd(a: Any, indices: Any, batch_dims: int = 0) -> Any:
@@ -81,7 +82,7 @@ def gather_nd(a: Any, indices: Any, batch_dims: int = 0) -> Any:
         return a(*point[:batch_dims], *found, *rest)
 
     shape = (*points, *old[batch_dims + count :])
-    return te.compute(shape, element, name="gather_nd", tag="injective")
+    return te.compute(shape, element, name="gather_nd", tag=Tag.INJECTIVE)
 
 
 def adv_index(data: Any, indices: Sequence[Any]) -> Any:
@@ -94,7 +95,7 @@ def adv_index(data: Any, indices: Sequence[Any]) -> Any:
         found = [wrapped(at_broadcast(x, point, points), e) for x, e in zip(indices, old, strict=False)]
         return data(*found, *rest)
 
-    return te.compute((*points, *old[len(indices) :]), element, name="adv_index", tag="injective")
+    return te.compute((*points, *old[len(indices) :]), element, name="adv_index", tag=Tag.INJECTIVE)
 
 
 def strided_slice(a: Any, begin: Sequence[Any], strides: Sequence[int], shape: Sequence[Any]) -> Any:
@@ -103,7 +104,7 @@ def strided_slice(a: Any, begin: Sequence[Any], strides: Sequence[int], shape: S
     def element(*i: Any) -> Any:
         return a(*[_place(v, b, s) for v, b, s in zip(i, begin, strides, strict=True)])
 
-    return te.compute(tuple(shape), element, name="strided_slice", tag="injective")
+    return te.compute(tuple(shape), element, name="strided_slice", tag=Tag.INJECTIVE)
 
 
 def _place(index: Any, begin: Any, stride: int) -> Any:
@@ -127,7 +128,7 @@ def strided_set(data: Any, values: Any, begin: Any, strides: Any) -> Any:
             at.append(nth)
         return te.if_then_else(te.all(*inside), values(*at), data(*i))
 
-    return te.compute(old, element, name="strided_set", tag="injective")
+    return te.compute(old, element, name="strided_set", tag=Tag.INJECTIVE)
 
 
 def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Any:
@@ -142,7 +143,7 @@ def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int, 
         here = indices(*i[:at], *i[at + 1 :])
         return tir.Select(here.equal(i[at].astype(here.dtype)), scalar(on_value), scalar(off_value))
 
-    return te.compute((*old[:at], depth, *old[at:]), element, name="one_hot", tag="injective")
+    return te.compute((*old[:at], depth, *old[at:]), element, name="one_hot", tag=Tag.INJECTIVE)
 
 
 def unravel_index(indices: Any, shape: Any) -> Any:
@@ -162,7 +163,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
             value = tir.Select(i[0].equal(d), part, value)
         return value
 
-    return te.compute((count, *dims(indices)), element, name="unravel_index", tag="injective")
+    return te.compute((count, *dims(indices)), element, name="unravel_index", tag=Tag.INJECTIVE)
 
 
 def invert_permutation(data: Any) -> Any:
@@ -173,7 +174,7 @@ def invert_permutation(data: Any) -> Any:
         here = data(k.var).equal(i.astype(data.dtype))
         return te.max(tir.Select(here, k.var.astype(data.dtype), tir.const(0, data.dtype)), axis=k)
 
-    return te.compute(dims(data), element, name="invert_permutation", tag="comm_reduce")
+    return te.compute(dims(data), element, name="invert_permutation", tag=Tag.COMM_REDUCE)
 
 
 def searchsorted(sequence: Any, values: Any, right: bool, dtype: str) -> Any:
@@ -186,4 +187,4 @@ def searchsorted(sequence: Any, values: Any, right: bool, dtype: str) -> Any:
         before = known <= value if right else known < value
         return te.sum(before.astype(dtype), axis=k)
 
-    return te.compute(dims(values), element, name="searchsorted", tag="comm_reduce")
+    return te.compute(dims(values), element, name="searchsorted", tag=Tag.COMM_REDUCE)

@@ -8,12 +8,13 @@ from typing import Any
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.primexpr import Select
+from compiler.topi.tag import Tag
 from compiler.topi.util import axes_of, dims
 
 Reducer = Callable[..., Any]
 
 
-def reduce_over(data: Any, axis: Any, keepdims: bool, function: Callable[..., Any], name: str, tag: str) -> Any:
+def reduce_over(data: Any, axis: Any, keepdims: bool, function: Callable[..., Any], name: str, tag: Tag) -> Any:
     """Return ``function(element, its index in all reduced axes as one, the axes)`` over some axes; None means all.
 
     Parameters
@@ -32,13 +33,13 @@ def reduce_over(data: Any, axis: Any, keepdims: bool, function: Callable[..., An
 
     out = tuple(1 if d in ks else shape[d] for d in kept)
     if not ks:
-        return te.compute(out, lambda *i: data(*i), name=name, tag="elemwise")
+        return te.compute(out, lambda *i: data(*i), name=name, tag=Tag.ELEMWISE)
     return te.compute(out, element, name=name, tag=tag)
 
 
 def _simple(name: str, reducer: Reducer, doc: str) -> Reducer:
     def build(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduce_over(data, axis, keepdims, lambda e, ks, over: reducer(e, axis=over), name, "comm_reduce")
+        return reduce_over(data, axis, keepdims, lambda e, ks, over: reducer(e, axis=over), name, Tag.COMM_REDUCE)
 
     build.__name__ = build.__qualname__ = name
     build.__doc__ = f"Return {doc} over some axes; None means all."
@@ -107,9 +108,9 @@ def _arg_reduce(data: Any, axis: Any, keepdims: bool, name: str, last: bool) -> 
         return reducer((at.astype("int32"), value), axis=over)
 
     if not axes_of(axis, len(shape), name):
-        return te.compute(shape, lambda *i: tir.const(0, "int32"), name=name, tag="elemwise")
-    pairs = reduce_over(data, axis, keepdims, pair, f"{name}_pairs", "comm_reduce_idx")
-    return te.compute(dims(pairs[0]), lambda *i: pairs[0](*i), name=name, tag="comm_reduce_idx")
+        return te.compute(shape, lambda *i: tir.const(0, "int32"), name=name, tag=Tag.ELEMWISE)
+    pairs = reduce_over(data, axis, keepdims, pair, f"{name}_pairs", Tag.COMM_REDUCE_IDX)
+    return te.compute(dims(pairs[0]), lambda *i: pairs[0](*i), name=name, tag=Tag.COMM_REDUCE_IDX)
 
 
 def argmax(data: Any, axis: Any = None, keepdims: bool = False, select_last_index: bool = False) -> Any:
@@ -134,7 +135,7 @@ def count(data: Any, axis: Any) -> Any:
 def divided(total: Any, by: Any, name: str) -> Any:
     """Return a tensor divided by a number, an int or an expression, in the tensor's own data type."""
     divisor = tir.const(by, total.dtype) if isinstance(by, int) else by.astype(total.dtype)
-    return te.compute(dims(total), lambda *i: te.div(total(*i), divisor), name=name, tag="elemwise")
+    return te.compute(dims(total), lambda *i: te.div(total(*i), divisor), name=name, tag=Tag.ELEMWISE)
 
 
 def mean(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -158,5 +159,5 @@ def variance(data: Any, mean_value: Any, axis: Any, keepdims: bool, unbiased: bo
         )
         return away * away
 
-    squares = te.compute(dims(data), square, name="squares", tag="broadcast")
+    squares = te.compute(dims(data), square, name="squares", tag=Tag.BROADCAST)
     return divided(sum(squares, axis, keepdims), count(data, axis) - (1 if unbiased else 0), "variance")

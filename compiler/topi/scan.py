@@ -10,6 +10,7 @@ from math import isqrt
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
 from compiler.topi.util import axis_of, dims, product
 
@@ -45,7 +46,7 @@ class _Scan:
             value = te.if_then_else(holds(i[self.axis], k.var), read(i, k.var), self.nothing)
             return self.reduce(value, axis=k)
 
-        return te.compute(self.at(dims(self.x), along), element, name=name, tag="comm_reduce")
+        return te.compute(self.at(dims(self.x), along), element, name=name, tag=Tag.COMM_REDUCE)
 
     def value(self, i: Any, index: Any) -> Any:
         return self.x(*self.at(i, index)).astype(self.dtype)
@@ -79,7 +80,7 @@ class _Scan:
             dims(self.x),
             lambda *i: self.combine(earlier(*self.at(i, i[self.axis] // size)), within(*i)),
             name=self.name,
-            tag="injective",
+            tag=Tag.INJECTIVE,
         )
 
 

@@ -12,6 +12,7 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
 from compiler.topi.indexing import wrapped
 from compiler.topi.reduction import highest, lowest
+from compiler.topi.tag import Tag
 from compiler.topi.util import axis_of, dims, flat_index, unflatten
 
 REDUCTIONS = ("update", "add", "mul", "min", "max", "mean")
@@ -62,7 +63,7 @@ def sparse_to_dense(indices: Any, shape: Sequence[int], values: Any, default_val
         One index, ``(count,)`` of them, or ``(count, len(shape))`` points.
     """
     where = dims(indices)
-    base = te.compute(tuple(shape), lambda *i: default_value(), name="default", tag="elemwise")
+    base = te.compute(tuple(shape), lambda *i: default_value(), name="default", tag=Tag.ELEMWISE)
 
     def hit(i: Sequence[Any], k: Sequence[Any]) -> tuple[Any, Any]:
         if len(where) == 2:
@@ -91,9 +92,9 @@ def _over(data: Any, counts: Sequence[Any], hit: Hit, reduce: Any, name: str, va
     """Return a reduction over all updates of ``value(whether it hits, the update)``."""
     ks = [te.reduce_axis((0, c), name=f"k{n}") for n, c in enumerate(counts)]
     if not ks:
-        return te.compute(dims(data), lambda *i: value(*hit(i, ())), name=name, tag="injective")
+        return te.compute(dims(data), lambda *i: value(*hit(i, ())), name=name, tag=Tag.INJECTIVE)
     at = [k.var for k in ks]
-    return te.compute(dims(data), lambda *i: reduce(value(*hit(i, at)), axis=ks), name=name, tag="comm_reduce")
+    return te.compute(dims(data), lambda *i: reduce(value(*hit(i, at)), axis=ks), name=name, tag=Tag.COMM_REDUCE)
 
 
 def _last(data: Any, counts: Sequence[Any], hit: Hit, name: str) -> Any:
@@ -109,16 +110,16 @@ def _last(data: Any, counts: Sequence[Any], hit: Hit, name: str) -> Any:
             dims(data),
             lambda *i: tir.Select(hit(i, ())[0], tir.const(0, "int32"), tir.const(-1, "int32")),
             name=f"{name}_last",
-            tag="injective",
+            tag=Tag.INJECTIVE,
         )
     else:
-        found = te.compute(dims(data), place, name=f"{name}_last", tag="comm_reduce")
+        found = te.compute(dims(data), place, name=f"{name}_last", tag=Tag.COMM_REDUCE)
 
     def element(*i: Any) -> Any:
         last = found(*i)
         return te.if_then_else(last >= 0, hit(i, unflatten(te.max(last, 0), counts))[1], data(*i))
 
-    return te.compute(dims(data), element, name=name, tag="injective")
+    return te.compute(dims(data), element, name=name, tag=Tag.INJECTIVE)
 
 
 def _constant(data: Any, value: Any) -> Any:
@@ -126,7 +127,7 @@ def _constant(data: Any, value: Any) -> Any:
 
 
 def _joined(data: Any, part: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
-    return te.compute(dims(data), lambda *i: function(data(*i), part(*i)), name=name, tag="elemwise")
+    return te.compute(dims(data), lambda *i: function(data(*i), part(*i)), name=name, tag=Tag.ELEMWISE)
 
 
 def _simple(reduce: Any, nothing: Callable[[str], Any], function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -144,7 +145,7 @@ def _mean(data: Any, counts: Sequence[Any], hit: Hit, name: str) -> Any:
     zero, one = _constant(data, 0), _constant(data, 1)
     total = _over(data, counts, hit, te.sum, f"{name}_sum", lambda here, update: tir.Select(here, update, zero))
     count = _over(data, counts, hit, te.sum, f"{name}_count", lambda here, update: tir.Select(here, one, zero))
-    return te.compute(dims(data), lambda *i: (data(*i) + total(*i)) / (count(*i) + one), name=name, tag="elemwise")
+    return te.compute(dims(data), lambda *i: (data(*i) + total(*i)) / (count(*i) + one), name=name, tag=Tag.ELEMWISE)
 
 
 _COMBINE: dict[str, Callable[..., Any]] = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from compiler import te, tir
 from compiler.ir.primexpr import Or
+from compiler.topi.tag import Tag
 from compiler.topi.util import axis_of, dims
 
 
@@ -27,7 +28,7 @@ def ranks(data: Any, axis: int, is_ascend: bool) -> Any:
         first = tir.all(other.equal(here), k.var < i[axis])
         return te.sum(Or(before, first).astype("int32"), axis=k)
 
-    return te.compute(dims(data), rank, name="rank", tag="comm_reduce")
+    return te.compute(dims(data), rank, name="rank", tag=Tag.COMM_REDUCE)
 
 
 def argsort(data: Any, axis: int = -1, is_ascend: bool = True, dtype: str = "int32", count: Any = None) -> Any:
@@ -42,13 +43,13 @@ def argsort(data: Any, axis: int = -1, is_ascend: bool = True, dtype: str = "int
         return te.sum(tir.Select(here, k.var.astype("int32"), tir.const(0, "int32")), axis=k)
 
     shape = _at(old, at, old[at] if count is None else count)
-    places = te.compute(shape, element, name="places", tag="comm_reduce")
-    return te.compute(shape, lambda *i: places(*i).astype(dtype), name="argsort", tag="elemwise")
+    places = te.compute(shape, element, name="places", tag=Tag.COMM_REDUCE)
+    return te.compute(shape, lambda *i: places(*i).astype(dtype), name="argsort", tag=Tag.ELEMWISE)
 
 
 def _read(data: Any, places: Any, axis: int, name: str) -> Any:
     shape = dims(places)
-    return te.compute(shape, lambda *i: data(*_at(i, axis, places(*i).astype("int32"))), name=name, tag="injective")
+    return te.compute(shape, lambda *i: data(*_at(i, axis, places(*i).astype("int32"))), name=name, tag=Tag.INJECTIVE)
 
 
 def sort(data: Any, axis: int = -1, is_ascend: bool = True) -> Any:

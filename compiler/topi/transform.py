@@ -10,12 +10,13 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
 from compiler.topi.layout import layout
 from compiler.topi.reduction import sum as sum_over
+from compiler.topi.tag import Tag
 from compiler.topi.util import axes_of, axis_of, dims, flat_index, unflatten
 
 
 def _moved(shape: Sequence[Any], source: Any, indices: Callable[[tuple[Any, ...]], Any], name: str) -> Any:
     """Return a tensor whose element at ``i`` is the one of ``source`` at ``indices(i)``."""
-    return te.compute(tuple(shape), lambda *i: source(*indices(i)), name=name, tag="injective")
+    return te.compute(tuple(shape), lambda *i: source(*indices(i)), name=name, tag=Tag.INJECTIVE)
 
 
 def reshape(a: Any, newshape: Sequence[Any]) -> Any:
@@ -70,7 +71,7 @@ def expand_dims(a: Any, axis: int, num_newaxis: int = 1) -> Any:
     old = dims(a)
     at = axis if axis >= 0 else len(old) + 1 + axis
     new = (*old[:at], *[1] * num_newaxis, *old[at:])
-    return te.compute(new, lambda *i: a(*i[:at], *i[at + num_newaxis :]), name="expand_dims", tag="broadcast")
+    return te.compute(new, lambda *i: a(*i[:at], *i[at + num_newaxis :]), name="expand_dims", tag=Tag.BROADCAST)
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
@@ -103,7 +104,7 @@ def concatenate(a_tuple: Sequence[Any], axis: int = 0) -> Any:
         return value
 
     first = dims(parts[0])
-    return te.compute((*first[:at], ends[-1], *first[at + 1 :]), element, name="concatenate", tag="injective")
+    return te.compute((*first[:at], ends[-1], *first[at + 1 :]), element, name="concatenate", tag=Tag.INJECTIVE)
 
 
 def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
@@ -119,7 +120,7 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
             value = te.if_then_else(i[at].equal(n), parts[n](*rest), value)
         return value
 
-    return te.compute((*old[:at], len(parts), *old[at:]), element, name="stack", tag="injective")
+    return te.compute((*old[:at], len(parts), *old[at:]), element, name="stack", tag=Tag.INJECTIVE)
 
 
 def split_points(extent: Any, indices_or_sections: Any) -> list[Any]:
@@ -164,7 +165,7 @@ def tile(a: Any, reps: Sequence[int]) -> Any:
     def element(*i: Any) -> Any:
         return a(*[v if r == 1 else v % e for v, e, r in zip(i[skip:], old, counts[skip:], strict=True)])
 
-    return te.compute(tuple(shape), element, name="tile", tag="broadcast")
+    return te.compute(tuple(shape), element, name="tile", tag=Tag.BROADCAST)
 
 
 def repeat(a: Any, repeats: int, axis: int = 0) -> Any:
@@ -172,7 +173,7 @@ def repeat(a: Any, repeats: int, axis: int = 0) -> Any:
     old = dims(a)
     at = axis_of(axis, len(old), "repeat")
     shape = (*old[:at], old[at] * repeats, *old[at + 1 :])
-    return te.compute(shape, lambda *i: a(*i[:at], i[at] // repeats, *i[at + 1 :]), name="repeat", tag="broadcast")
+    return te.compute(shape, lambda *i: a(*i[:at], i[at] // repeats, *i[at + 1 :]), name="repeat", tag=Tag.BROADCAST)
 
 
 def flip(a: Any, axis: int = 0) -> Any:
@@ -233,7 +234,7 @@ def layout_transform(array: Any, src_layout: str, dst_layout: str) -> Any:
         inside = [point[letter] < e for letter, e in extents.items() if isinstance(e, int) and e % wanted.block(letter)]
         return te.if_then_else(te.all(*inside), value, tir.const(0, array.dtype)) if inside else value
 
-    return te.compute(shape, element, name="layout_transform", tag="injective")
+    return te.compute(shape, element, name="layout_transform", tag=Tag.INJECTIVE)
 
 
 def transformed_shape(shape: Sequence[Any], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
@@ -283,7 +284,7 @@ def matrix_set_diag(data: Any, diagonal: Any, k1: int, k2: int, align: tuple[boo
         new = diagonal(*batch, *([k2 - k] if several else []), at)
         return te.if_then_else(inside, new, data(*i))
 
-    return te.compute(shape, element, name="matrix_set_diag", tag="injective")
+    return te.compute(shape, element, name="matrix_set_diag", tag=Tag.INJECTIVE)
 
 
 def trilu(data: Any, k: Any, upper: bool) -> Any:
@@ -296,7 +297,7 @@ def trilu(data: Any, k: Any, upper: bool) -> Any:
         keep = column >= limit if upper else column <= limit
         return tir.Select(keep, data(*i), tir.const(0, data.dtype))
 
-    return te.compute(dims(data), element, name="trilu", tag="elemwise")
+    return te.compute(dims(data), element, name="trilu", tag=Tag.ELEMWISE)
 
 
 def sequence_mask(data: Any, valid_length: Any, mask_value: float = 0, axis: int = 0) -> Any:
@@ -306,7 +307,7 @@ def sequence_mask(data: Any, valid_length: Any, mask_value: float = 0, axis: int
         inside = i[axis] < valid_length(i[1 - axis]).astype("int32")
         return tir.Select(inside, data(*i), tir.const(mask_value, data.dtype))
 
-    return te.compute(dims(data), element, name="sequence_mask", tag="injective")
+    return te.compute(dims(data), element, name="sequence_mask", tag=Tag.INJECTIVE)
 
 
 def sliding_window(data: Any, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Any:

@@ -24,6 +24,7 @@ from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 from compiler.tir import const
 from compiler.tir.function import PrimFunc
+from compiler.topi.tag import Tag
 
 _LONGEST_NAME = 80
 
@@ -176,7 +177,7 @@ class _Group:
             made = tensor
             if tensor in taken:
                 with lowering_to("te", tensor.op.span):
-                    made = te.compute(tensor.shape, lambda *i, t=tensor: t(*i), name="copy", tag="injective")
+                    made = te.compute(tensor.shape, lambda *i, t=tensor: t(*i), name="copy", tag=Tag.INJECTIVE)
             taken.add(made)
             outputs.append(made)
         return outputs

@@ -17,6 +17,7 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi import elementwise as topi
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims, product
 
 _NOTHING_TO_DIFFERENTIATE = {"gradient": "it has no inputs"}
@@ -152,7 +153,7 @@ def _arange_relation(types: Types, attrs: Attrs) -> Type:
 def _arange_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
     start, _, step = inputs
     shape = tuple(out_type.shape)
-    return [te.compute(shape, lambda i: start() + step() * i.astype(attrs.dtype), name="arange", tag="injective")]
+    return [te.compute(shape, lambda i: start() + step() * i.astype(attrs.dtype), name="arange", tag=Tag.INJECTIVE)]
 
 
 def _arange_reference(attrs: Attrs, start: Any, stop: Any, step: Any) -> Any:
@@ -207,7 +208,7 @@ def _shape_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
             value = tir.Select(i.equal(d), _extent(extents[d], attrs.dtype), value)
         return value
 
-    return [te.compute((len(extents),), element, name="shape_of", tag="injective")]
+    return [te.compute((len(extents),), element, name="shape_of", tag=Tag.INJECTIVE)]
 
 
 def _extent(extent: Any, dtype: str) -> Any:
@@ -246,7 +247,7 @@ _NDARRAY_SIZE = register(
     relation=_size_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [
-        te.compute((), lambda: _extent(product(dims(inputs[0])), attrs.dtype), name="ndarray_size", tag="injective")
+        te.compute((), lambda: _extent(product(dims(inputs[0])), attrs.dtype), name="ndarray_size", tag=Tag.INJECTIVE)
     ],
     reference=lambda attrs, x: np.array(x.size, attrs.dtype),
     gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],

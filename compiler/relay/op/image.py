@@ -23,8 +23,8 @@ from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn import sampling
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.schedules.x86.sampling import schedule_resampling
 from compiler.topi.util import dims
-from compiler.topi.x86.sampling import schedule_sampled
 
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
@@ -102,7 +102,7 @@ def _register(rank: int) -> Any:
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
         compute=_compute,
-        schedule=schedule_sampled,
+        schedule=schedule_resampling,
         reference=_reference,
         waived={"gradient": "adds up what elements were spread to, which no operator here does"},
     )
@@ -300,7 +300,7 @@ _GRID_SAMPLE = register(
     relation=_grid_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_grid_compute,
-    schedule=schedule_sampled,
+    schedule=schedule_resampling,
     reference=_grid_reference,
     waived={"gradient": "adds up what places were interpolated from, which no operator here does"},
 )

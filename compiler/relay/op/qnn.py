@@ -21,8 +21,8 @@ from compiler.relay.ty import TensorType
 from compiler.topi.nn import matmul
 from compiler.topi.nn import qnn as topi
 from compiler.topi.nn.conv import conv
-from compiler.topi.x86.conv import schedule_conv
-from compiler.topi.x86.matmul import schedule_product
+from compiler.topi.schedules.x86.conv import schedule_conv
+from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 _NO_GRADIENT = {"gradient": "whole numbers have none"}
 _ROUNDING = ("None", "UPWARD", "TONEAREST")
@@ -218,7 +218,7 @@ _DENSE = register(
     relation=_dense_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_dense_compute,
-    schedule=schedule_product,
+    schedule=schedule_matmul,
     reference=_dense_reference,
     waived=_NO_GRADIENT,
 )

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.runtime.native_code import host_cpu, host_triple
-from compiler.target.codegen.llvm.vector_width import vector_bits
-from compiler.target.target import Target
+from compiler.target.target import Target, TargetLike
+
+__all__ = ["llvm_get_system_cpu", "llvm_get_system_triple", "llvm_get_vector_width"]
 
 
-def llvm_get_vector_width(target: Any = None) -> int:
-    """Return the width in bits of the vectors that code for a target uses.
+def llvm_get_vector_width(target: TargetLike | None = None) -> int:
+    """Return the width in bits of the widest vectors that code for a target uses.
 
     Parameters
     ----------
-    target : Target or str, optional
-        The current one, else this machine's, when left out.
+    target : Target, str or dict, optional
+        The current target, else this machine, when left out.
+
+    Returns
+    -------
+    int
+        0 for a target without vectors.
     """
-    return vector_bits(Target(target) if target is not None else Target.current() or Target("llvm"))
+    return Target.target_or_current(target).vector_bits
 
 
 def llvm_get_system_cpu() -> str:
-    """Return LLVM's name for this machine's CPU."""
+    """Return LLVM's name for this machine's CPU.
+
+    Returns
+    -------
+    str
+        Such as ``cascadelake``.
+    """
     return host_cpu()
 
 
 def llvm_get_system_triple() -> str:
-    """Return LLVM's name for this kind of machine."""
+    """Return LLVM's triple for this machine: architecture, vendor and system.
+
+    Returns
+    -------
+    str
+        Such as ``x86_64-unknown-linux-gnu``.
+    """
     return host_triple()
-
-
-__all__ = ["llvm_get_system_cpu", "llvm_get_system_triple", "llvm_get_vector_width"]

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.compute_attrs import RowVectors
 from compiler.topi.layout import layout
 from compiler.topi.nn.pad import pad
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -93,14 +95,14 @@ def conv(data: Any, kernel: Any, spec: ConvSpec) -> Any:
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
     if rows is None:
-        return te.compute(shape, element, name="conv", tag="conv", varargs_names=names)
-    tag = "conv_rows" if w["I"] > 1 or spec.groups == 1 else "conv_rows_depthwise"
-    attrs = {"vector": rows.vector, "groups": spec.groups}
+        return te.compute(shape, element, name="conv", tag=Tag.CONV, varargs_names=names)
+    tag = Tag.CONV_ROWS if w["I"] > 1 or spec.groups == 1 else Tag.CONV_ROWS_DEPTHWISE
+    attrs = RowVectors(rows.vector, spec.groups).as_dict()
     found = te.compute((*shape[:-1], rows.extent), element, name="conv", tag=tag, attrs=attrs, varargs_names=names)
     return (
         found
         if rows.extent == shape[-1]
-        else te.compute(shape, lambda *i: found(*i), name="conv_cut", tag="elemwise", varargs_names=names)
+        else te.compute(shape, lambda *i: found(*i), name="conv_cut", tag=Tag.ELEMWISE, varargs_names=names)
     )
 
 
@@ -139,7 +141,7 @@ class _Rows:
             (*shape, self._phases, reach),
             element,
             name="data_pad",
-            tag="injective,pad",
+            tag=Tag.PAD,
             varargs_names=[*names, "p", "w"],
         )
 

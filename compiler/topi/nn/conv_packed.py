@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler import te
 from compiler.topi.nn.conv import ConvSpec, moved, pad_spatial, window_extent
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -33,7 +34,7 @@ def conv2d_nchwc(data: Any, kernel: Any, spec: ConvSpec) -> Any:
         return te.sum(x * y, axis=[ic, *window, ii])
 
     shape = (dims(data)[0], outer, out_h, out_w, block)
-    return te.compute(shape, element, name="conv", tag="conv_packed")
+    return te.compute(shape, element, name="conv", tag=Tag.CONV_PACKED)
 
 
 def depthwise_conv2d_nchwc(data: Any, kernel: Any, spec: ConvSpec) -> Any:
@@ -50,4 +51,4 @@ def depthwise_conv2d_nchwc(data: Any, kernel: Any, spec: ConvSpec) -> Any:
         return te.sum(x * y, axis=window)
 
     shape = (dims(data)[0], blocks, out_h, out_w, block)
-    return te.compute(shape, element, name="conv", tag="conv_packed_depthwise")
+    return te.compute(shape, element, name="conv", tag=Tag.CONV_PACKED_DEPTHWISE)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import te
+from compiler.topi.compute_attrs import RowVectors
 from compiler.topi.layout import layout
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import dilate, pad
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -67,8 +69,8 @@ def _by_phases(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int
 
     names = ["n", "c", *[f"p{d}" for d in range(rank)], *[f"q{d}" for d in range(rank)]]
     shape = (batch, outputs * spec.groups, *spec.strides, *counts)
-    attrs = {"vector": vector, "groups": spec.groups}
-    phases = te.compute(shape, element, name="phases", tag="conv_rows", attrs=attrs, varargs_names=names[2:])
+    attrs = RowVectors(vector, spec.groups).as_dict()
+    phases = te.compute(shape, element, name="phases", tag=Tag.CONV_ROWS, attrs=attrs, varargs_names=names[2:])
 
     def whole(n: Any, c: Any, *at: Any) -> Any:
         places = [i + before if before else i for i, before in zip(at, spec.before, strict=True)]
@@ -78,7 +80,7 @@ def _by_phases(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int
 
     names = [f"i{d}" for d in range(rank)]
     shape = (batch, outputs * spec.groups, *out)
-    return te.compute(shape, whole, name="conv_transpose", tag="injective", varargs_names=names)
+    return te.compute(shape, whole, name="conv_transpose", tag=Tag.INJECTIVE, varargs_names=names)
 
 
 def _backwards(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
@@ -119,4 +121,4 @@ def _backwards(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int
 
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
-    return te.compute(shape, element, name="conv_transpose", tag="conv_transpose", varargs_names=names)
+    return te.compute(shape, element, name="conv_transpose", tag=Tag.CONV_TRANSPOSE, varargs_names=names)

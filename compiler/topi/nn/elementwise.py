@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
 def relu(x: Any) -> Any:
     """Return ``max(x, 0)``."""
-    return te.compute(dims(x), lambda *i: te.max(x(*i), tir.const(0, x.dtype)), name="relu", tag="elemwise")
+    return te.compute(dims(x), lambda *i: te.max(x(*i), tir.const(0, x.dtype)), name="relu", tag=Tag.ELEMWISE)
 
 
 def leaky_relu(x: Any, alpha: float) -> Any:
@@ -20,7 +21,7 @@ def leaky_relu(x: Any, alpha: float) -> Any:
         value = x(*i)
         return tir.Select(value > tir.const(0, x.dtype), value, value * tir.const(alpha, x.dtype))
 
-    return te.compute(dims(x), element, name="leaky_relu", tag="elemwise")
+    return te.compute(dims(x), element, name="leaky_relu", tag=Tag.ELEMWISE)
 
 
 def prelu(x: Any, alpha: Any, axis: int) -> Any:
@@ -30,17 +31,17 @@ def prelu(x: Any, alpha: Any, axis: int) -> Any:
         value = x(*i)
         return tir.Select(value > tir.const(0, x.dtype), value, value * alpha(i[axis]))
 
-    return te.compute(dims(x), element, name="prelu", tag="broadcast")
+    return te.compute(dims(x), element, name="prelu", tag=Tag.BROADCAST)
 
 
 def bias_add(x: Any, bias: Any, axis: int) -> Any:
     """Return ``x`` plus the bias that its place along ``axis`` has."""
-    return te.compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag="broadcast")
+    return te.compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
 
 
 def identity(x: Any) -> Any:
     """Return a copy."""
-    return te.compute(dims(x), lambda *i: x(*i), name="identity", tag="elemwise")
+    return te.compute(dims(x), lambda *i: x(*i), name="identity", tag=Tag.ELEMWISE)
 
 
 def flatten(x: Any) -> Any:
@@ -57,9 +58,9 @@ def flatten(x: Any) -> Any:
             at = at // extent
         return x(n, *([at] if rest else []), *reversed(indices))
 
-    return te.compute((batch, total), element, name="flatten", tag="injective")
+    return te.compute((batch, total), element, name="flatten", tag=Tag.INJECTIVE)
 
 
 def ones_like(x: Any) -> Any:
     """Return ones in the shape of ``x``."""
-    return te.compute(dims(x), lambda *i: tir.const(1, x.dtype), name="ones_like", tag="elemwise")
+    return te.compute(dims(x), lambda *i: tir.const(1, x.dtype), name="ones_like", tag=Tag.ELEMWISE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -17,6 +18,6 @@ def cross_entropy(predictions: Any, targets: Any, logits: bool) -> Any:
         p = predictions(i.var, j.var)
         return (p if logits else te.log(p)) * targets(i.var, j.var)
 
-    total = te.compute((), lambda: te.sum(value(), axis=[i, j]), name="total", tag="comm_reduce")
+    total = te.compute((), lambda: te.sum(value(), axis=[i, j]), name="total", tag=Tag.COMM_REDUCE)
     count = tir.const(rows, predictions.dtype) if isinstance(rows, int) else rows.astype(predictions.dtype)
-    return te.compute((), lambda: (tir.const(0, predictions.dtype) - total()) / count, name="loss", tag="elemwise")
+    return te.compute((), lambda: (tir.const(0, predictions.dtype) - total()) / count, name="loss", tag=Tag.ELEMWISE)

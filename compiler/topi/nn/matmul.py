@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.compute_attrs import PanelProduct
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 FEW_ROWS = 32
@@ -46,7 +48,7 @@ def _plain(outer: Sequence[Any], rows: Any, columns: Any, depth: Any, left: Elem
         *o, i, j = at
         return te.sum(left(*o, i, r.var) * right(*o, r.var, j), axis=r)
 
-    return te.compute((*outer, rows, columns), element, name="product", tag="product", varargs_names=_names(outer))
+    return te.compute((*outer, rows, columns), element, name="product", tag=Tag.MATMUL, varargs_names=_names(outer))
 
 
 def _names(outer: Sequence[Any]) -> list[str]:
@@ -63,7 +65,7 @@ def _dots(outer: Sequence[Any], rows: int, columns: int, depth: int, left: Eleme
 
     names = _names(outer)
     parts = te.compute(
-        (*outer, rows, columns, step), part, name="parts", tag="product_parts", varargs_names=[*names, "l"]
+        (*outer, rows, columns, step), part, name="parts", tag=Tag.MATMUL_PARTIAL_SUMS, varargs_names=[*names, "l"]
     )
 
     def whole(*at: Any) -> Any:
@@ -73,7 +75,7 @@ def _dots(outer: Sequence[Any], rows: int, columns: int, depth: int, left: Eleme
             values = [a + b for a, b in zip(values[:half], values[half:], strict=True)]
         return values[0]
 
-    return te.compute((*outer, rows, columns), whole, name="product", tag="product_dots", varargs_names=names)
+    return te.compute((*outer, rows, columns), whole, name="product", tag=Tag.MATMUL_LANES_SUM, varargs_names=names)
 
 
 def _panels(
@@ -100,7 +102,7 @@ def _panels(
 
     names = [*_names(common)[:-2], "p", "k", "l"]
     # What stands in vectors already is read where it is.
-    tag = "panels" if along or not whole else "elemwise"
+    tag = Tag.PANELS if along or not whole else Tag.ELEMWISE
     panels = te.compute((*common, count, depth, width), packed, name="panels", tag=tag, varargs_names=names)
     r = te.reduce_axis((0, depth), name="k")
 
@@ -109,19 +111,23 @@ def _panels(
         mine = () if shared else tuple(o)
         return te.sum(left(*o, i, r.var) * panels(*mine, j // width, r.var, j % width), axis=r)
 
-    attrs = {"width": width, "outer": len(outer), "shared": shared}
+    attrs = PanelProduct(width, is_shared=shared, is_cut=not whole).as_dict()
     padded = te.compute(
         (*outer, rows, count * width),
         element,
         name="product",
-        tag="product_panels",
+        tag=Tag.MATMUL_PANELS,
         attrs=attrs,
         varargs_names=_names(outer),
     )
     if whole:
         return padded
     return te.compute(
-        (*outer, rows, columns), lambda *i: padded(*i), name="product_cut", tag="elemwise", varargs_names=_names(outer)
+        (*outer, rows, columns),
+        lambda *i: padded(*i),
+        name="product_cut",
+        tag=Tag.ELEMWISE,
+        varargs_names=_names(outer),
     )
 
 
@@ -150,7 +156,7 @@ def dense(data: Any, weight: Any, out_dtype: str) -> Any:
         (dims(weight)[0],),
         lambda j: te.sum(data(r.var).astype(out_dtype) * weight(j, r.var).astype(out_dtype), axis=r),
         name="product",
-        tag="product",
+        tag=Tag.MATMUL,
     )
 
 
@@ -163,9 +169,9 @@ def dense_pack(data: Any, weight: Any, out_dtype: str) -> Any:
         right = weight(j // width, r.var, j % width)
         return te.sum(data(i, r.var).astype(out_dtype) * right.astype(out_dtype), axis=r)
 
-    attrs = {"width": width, "outer": 0, "shared": True}
+    attrs = PanelProduct(width, is_shared=True, is_cut=False).as_dict()
     shape = (dims(data)[0], panels * width)
-    return te.compute(shape, element, name="product", tag="product_panels", attrs=attrs)
+    return te.compute(shape, element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
 
 
 def batch_matmul(a: Any, b: Any, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Any:

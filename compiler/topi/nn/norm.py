@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -20,7 +21,7 @@ def batch_norm(x: Any, statistics: Sequence[Any], axis: int, epsilon: float, cen
         value = value * gamma(c) if scale else value
         return value + beta(c) if center else value
 
-    return te.compute(dims(x), element, name="batch_norm", tag="broadcast")
+    return te.compute(dims(x), element, name="batch_norm", tag=Tag.BROADCAST)
 
 
 def _reduced(x: Any, axes: Sequence[int], value: Callable[[Any, Sequence[Any]], Any], name: str) -> Any:
@@ -34,7 +35,7 @@ def _reduced(x: Any, axes: Sequence[int], value: Callable[[Any, Sequence[Any]], 
         return te.sum(value(x(*[here[d] for d in range(x.ndim)]), i), axis=list(over.values()))
 
     names = [f"i{d}" for d in kept]
-    return te.compute(tuple(shape[d] for d in kept), element, name=name, tag="comm_reduce", varargs_names=names)
+    return te.compute(tuple(shape[d] for d in kept), element, name=name, tag=Tag.COMM_REDUCE, varargs_names=names)
 
 
 def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
@@ -49,20 +50,20 @@ def normalize(x: Any, axes: Sequence[int], epsilon: float, affine: Callable[[Any
     """
     count = _count(x, axes, x.dtype)
     total = _reduced(x, axes, lambda e, i: e, "total")
-    mean = te.compute(total.shape, lambda *i: total(*i) / count, name="mean", tag="elemwise")
+    mean = te.compute(total.shape, lambda *i: total(*i) / count, name="mean", tag=Tag.ELEMWISE)
     squares = _reduced(x, axes, lambda e, i: (e - mean(*i)) * (e - mean(*i)), "squares")
     inverse = te.compute(
         squares.shape,
         lambda *i: tir.const(1, x.dtype) / te.sqrt(squares(*i) / count + tir.const(epsilon, x.dtype)),
         name="inverse",
-        tag="elemwise",
+        tag=Tag.ELEMWISE,
     )
 
     def element(*i: Any) -> Any:
         kept = [v for d, v in enumerate(i) if d not in axes]
         return affine((x(*i) - mean(*kept)) * inverse(*kept), i)
 
-    return te.compute(dims(x), element, name="normalize", tag="normalize", attrs={"axes": tuple(axes)})
+    return te.compute(dims(x), element, name="normalize", tag=Tag.NORMALIZE)
 
 
 def l2_normalize(x: Any, axes: Sequence[int], epsilon: float) -> Any:
@@ -73,7 +74,7 @@ def l2_normalize(x: Any, axes: Sequence[int], epsilon: float) -> Any:
         kept = [v for d, v in enumerate(i) if d not in axes]
         return x(*i) / te.sqrt(te.max(squares(*kept), tir.const(epsilon, x.dtype)))
 
-    return te.compute(dims(x), element, name="l2_normalize", tag="normalize", attrs={"axes": tuple(axes)})
+    return te.compute(dims(x), element, name="l2_normalize", tag=Tag.NORMALIZE)
 
 
 def lrn(x: Any, size: int, axis: int, bias: float, alpha: float, beta: float) -> Any:
@@ -88,13 +89,13 @@ def lrn(x: Any, size: int, axis: int, bias: float, alpha: float, beta: float) ->
         value = x(*i[:axis], at, *i[axis + 1 :])
         return te.sum(te.if_then_else(there, value * value, tir.const(0, x.dtype)), axis=k)
 
-    squares = te.compute(shape, neighbours, name="squares", tag="comm_reduce")
+    squares = te.compute(shape, neighbours, name="squares", tag=Tag.COMM_REDUCE)
 
     def element(*i: Any) -> Any:
         base = tir.const(bias, x.dtype) + squares(*i) * tir.const(alpha / size, x.dtype)
         return x(*i) / te.power(base, tir.const(beta, x.dtype))
 
-    return te.compute(shape, element, name="lrn", tag="normalize", attrs={"axes": (axis,)})
+    return te.compute(shape, element, name="lrn", tag=Tag.NORMALIZE)
 
 
 def split_axis(x: Any, axis: int, parts: int) -> Any:
@@ -106,7 +107,7 @@ def split_axis(x: Any, axis: int, parts: int) -> Any:
         return x(*i[:axis], i[axis] * each + i[axis + 1], *i[axis + 2 :])
 
     split = (*shape[:axis], parts, each, *shape[axis + 1 :])
-    return te.compute(split, element, name="split_axis", tag="injective")
+    return te.compute(split, element, name="split_axis", tag=Tag.INJECTIVE)
 
 
 def join_axis(x: Any, axis: int) -> Any:
@@ -118,4 +119,4 @@ def join_axis(x: Any, axis: int) -> Any:
         return x(*i[:axis], i[axis] // each, i[axis] % each, *i[axis + 1 :])
 
     joined = (*shape[:axis], shape[axis] * each, *shape[axis + 2 :])
-    return te.compute(joined, element, name="join_axis", tag="injective")
+    return te.compute(joined, element, name="join_axis", tag=Tag.INJECTIVE)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -32,7 +33,7 @@ def pad(data: Any, before: Sequence[int], after: Sequence[int], value: Any = 0, 
         return te.if_then_else(te.all(*inside), source, fill) if inside else source
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return te.compute(tuple(padded), element, name=name, tag="injective,pad")
+    return te.compute(tuple(padded), element, name=name, tag=Tag.PAD)
 
 
 def pad_edge(data: Any, before: Sequence[int], after: Sequence[int]) -> Any:
@@ -66,7 +67,7 @@ def _gathered(data: Any, before: Sequence[int], after: Sequence[int], source: An
         return data(*where)
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return te.compute(tuple(padded), element, name="pad", tag="injective,pad")
+    return te.compute(tuple(padded), element, name="pad", tag=Tag.PAD)
 
 
 def dilate(data: Any, strides: Sequence[int]) -> Any:
@@ -80,4 +81,4 @@ def dilate(data: Any, strides: Sequence[int]) -> Any:
         source = data(*[i if s == 1 else i // s for i, s in zip(at, strides, strict=True)])
         return te.if_then_else(te.all(*there), source, tir.const(0, data.dtype))
 
-    return te.compute(shape, element, name="dilate", tag="injective,dilate")
+    return te.compute(shape, element, name="dilate", tag=Tag.DILATE)

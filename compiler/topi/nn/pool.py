@@ -11,6 +11,7 @@ from compiler import te, tir
 from compiler.topi.layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import pad
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -43,7 +44,7 @@ def places_of(name: str) -> list[int]:
     return [next(p for p, a in enumerate(axes) if a.letter == letter) for letter in spatial_letters(name)]
 
 
-def _pooled(data: Any, spec: PoolSpec, fill: Any, combine: Callable[..., Any], name: str) -> Any:
+def _pooled(data: Any, spec: PoolSpec, fill: Any, combine: Callable[..., Any], tag: Tag) -> Any:
     places, shape = places_of(spec.layout), dims(data)
     before, after, result = [0] * data.ndim, [0] * data.ndim, list(shape)
     for d, p in enumerate(places):
@@ -63,24 +64,24 @@ def _pooled(data: Any, spec: PoolSpec, fill: Any, combine: Callable[..., Any], n
             read[p] = at[p] * spec.strides[d] + window[d].var * spec.dilation[d]
         return combine(padded(*read), axis=window)
 
-    return te.compute(tuple(result), element, name=name, tag=name)
+    return te.compute(tuple(result), element, name=str(tag), tag=tag)
 
 
 def max_pool(data: Any, spec: PoolSpec) -> Any:
     """Return the largest element of each window."""
-    return _pooled(data, spec, tir.min_value(data.dtype), te.max, "pool_max")
+    return _pooled(data, spec, tir.min_value(data.dtype), te.max, Tag.POOL_MAX)
 
 
 def avg_pool(data: Any, spec: PoolSpec, count_include_pad: bool) -> Any:
     """Return the mean of each window: of its elements in the data, or in the padding too."""
-    total = _pooled(data, spec, 0, te.sum, "pool_sum")
+    total = _pooled(data, spec, 0, te.sum, Tag.POOL_SUM)
     count = counter(spec, dims(data), count_include_pad)
 
     def element(*at: Any) -> Any:
         elements = count(at).astype(data.dtype)
         return total(*at) / elements if data.dtype.startswith("float") else te.div(total(*at), elements)
 
-    return te.compute(total.shape, element, name="pool_avg", tag="elemwise")
+    return te.compute(total.shape, element, name="pool_avg", tag=Tag.ELEMWISE)
 
 
 def counter(spec: PoolSpec, shape: Sequence[Any], count_include_pad: bool) -> Callable[[Sequence[Any]], Any]:
@@ -130,12 +131,12 @@ def global_pool(data: Any, name: str, kind: str) -> Any:
             read[p] = window[d].var
         return (te.max if kind == "max" else te.sum)(data(*read), axis=window)
 
-    whole = te.compute(result, element, name=f"global_{kind}", tag="comm_reduce")
+    whole = te.compute(result, element, name=f"global_{kind}", tag=Tag.COMM_REDUCE)
     if kind == "max":
         return whole
     total = prod((shape[p] for p in places), start=1)
     count = tir.const(total, data.dtype) if isinstance(total, int) else total.astype(data.dtype)
-    return te.compute(result, lambda *at: whole(*at) / count, name="global_mean", tag="elemwise")
+    return te.compute(result, lambda *at: whole(*at) / count, name="global_mean", tag=Tag.ELEMWISE)
 
 
 def adaptive_pool(data: Any, out: Sequence[int], name: str, kind: str) -> Any:
@@ -170,7 +171,7 @@ def adaptive_pool(data: Any, out: Sequence[int], name: str, kind: str) -> Any:
         value = te.if_then_else(te.all(*inside), value, neutral) if inside else value
         return (te.max if kind == "max" else te.sum)(value, axis=window)
 
-    whole = te.compute(tuple(result), element, name=f"adaptive_{kind}", tag="comm_reduce")
+    whole = te.compute(tuple(result), element, name=f"adaptive_{kind}", tag=Tag.COMM_REDUCE)
     if kind == "max":
         return whole
 
@@ -180,4 +181,4 @@ def adaptive_pool(data: Any, out: Sequence[int], name: str, kind: str) -> Any:
             count = count * (end(at[p], d) - start(at[p], d))
         return whole(*at) / (tir.const(count, data.dtype) if isinstance(count, int) else count.astype(data.dtype))
 
-    return te.compute(tuple(result), mean, name="adaptive_mean", tag="elemwise")
+    return te.compute(tuple(result), mean, name="adaptive_mean", tag=Tag.ELEMWISE)

@@ -9,6 +9,7 @@ from typing import Any
 from compiler import te, tir
 from compiler.topi.nn.pad import pad
 from compiler.topi.nn.pool import PoolSpec, counter, places_of
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -27,7 +28,7 @@ def _collected(grad: Any, data: Any, spec: PoolSpec, share: Callable[[Sequence[A
         tap = _flat([w.var for w in window], spec.kernel)
         return te.sum(te.if_then_else(te.all(*inside), share(there, tap), tir.const(0, grad.dtype)), axis=window)
 
-    return te.compute(dims(data), element, name="collected", tag="comm_reduce")
+    return te.compute(dims(data), element, name="collected", tag=Tag.COMM_REDUCE)
 
 
 def _flat(taps: Sequence[Any], kernel: Sequence[int]) -> Any:
@@ -58,7 +59,7 @@ def max_pool_grad(grad: Any, data: Any, spec: PoolSpec) -> Any:
             read[p] = at[p] * spec.strides[d] + window[d].var * spec.dilation[d]
         return largest((_flat([w.var for w in window], spec.kernel), padded(*read)), axis=window)
 
-    which, _ = te.compute(dims(grad), element, name="which", tag="pool_argmax")
+    which, _ = te.compute(dims(grad), element, name="which", tag=Tag.POOL_ARGMAX)
     zero = tir.const(0, grad.dtype)
     return _collected(grad, data, spec, lambda at, tap: te.if_then_else(which(*at).equal(tap), grad(*at), zero))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler import te, tir
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -31,7 +32,7 @@ def quantize(data: Any, scale: Any, zero_point: Any, axis: int, dtype: str) -> A
         ratio = te.nearbyint(data(*at) / parameter(scale, at, axis).astype(data.dtype))
         return saturate(ratio + parameter(zero_point, at, axis).astype(data.dtype), dtype)
 
-    return te.compute(dims(data), element, name="quantize", tag="broadcast")
+    return te.compute(dims(data), element, name="quantize", tag=Tag.BROADCAST)
 
 
 def dequantize(data: Any, scale: Any, zero_point: Any, axis: int, dtype: str) -> Any:
@@ -41,7 +42,7 @@ def dequantize(data: Any, scale: Any, zero_point: Any, axis: int, dtype: str) ->
         centred = data(*at).astype("int32") - parameter(zero_point, at, axis).astype("int32")
         return (centred.astype("float32") * parameter(scale, at, axis).astype("float32")).astype(dtype)
 
-    return te.compute(dims(data), element, name="dequantize", tag="broadcast")
+    return te.compute(dims(data), element, name="dequantize", tag=Tag.BROADCAST)
 
 
 def requantize(data: Any, source: Sequence[Any], target: Sequence[Any], axis: int, upward: bool, dtype: str) -> Any:
@@ -57,7 +58,7 @@ def requantize(data: Any, source: Sequence[Any], target: Sequence[Any], axis: in
         whole = te.floor(real + tir.const(0.5, "float64")) if upward else te.round(real)
         return saturate(whole + new_zero, dtype)
 
-    return te.compute(dims(data), element, name="requantize", tag="broadcast")
+    return te.compute(dims(data), element, name="requantize", tag=Tag.BROADCAST)
 
 
 def centred(data: Any, zero_point: Any, axis: int) -> Any:
@@ -66,5 +67,5 @@ def centred(data: Any, zero_point: Any, axis: int) -> Any:
         dims(data),
         lambda *at: data(*at).astype("int32") - parameter(zero_point, at, axis).astype("int32"),
         name="centred",
-        tag="elemwise",
+        tag=Tag.ELEMWISE,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler import te
 from compiler.topi.layout import layout
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -25,7 +26,7 @@ def depth_to_space(x: Any, block: int, name: str, mode: str) -> Any:
         channel = part * channels + here["C"] if mode == "DCR" else here["C"] * (block * block) + part
         return x(*where.indices(here | {"C": channel, "H": here["H"] // block, "W": here["W"] // block}))
 
-    return te.compute(where.shape(out), element, name="depth_to_space", tag="injective")
+    return te.compute(where.shape(out), element, name="depth_to_space", tag=Tag.INJECTIVE)
 
 
 def space_to_depth(x: Any, block: int, name: str) -> Any:
@@ -41,4 +42,4 @@ def space_to_depth(x: Any, block: int, name: str) -> Any:
         pixel = {"H": here["H"] * block + part // block, "W": here["W"] * block + part % block}
         return x(*where.indices(here | pixel | {"C": here["C"] % channels}))
 
-    return te.compute(where.shape(out), element, name="space_to_depth", tag="injective")
+    return te.compute(where.shape(out), element, name="space_to_depth", tag=Tag.INJECTIVE)

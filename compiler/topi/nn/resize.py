@@ -14,6 +14,7 @@ from typing import Any
 
 from compiler import te, tir
 from compiler.topi.layout import layout
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 MODES = (
@@ -26,8 +27,6 @@ MODES = (
     "tf_crop_and_resize",
 )
 METHODS = ("nearest_neighbor", "linear", "cubic")
-STAGED = "injective,staged"
-"""Tag of steps that are computed once and kept, however cheap they look."""
 ROUNDING = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
 
@@ -161,7 +160,7 @@ def resize(data: Any, name: str, axes: Sequence[AxisResize], letters: str, extra
     blend = any(not a.keeps and a.method != "nearest_neighbor" for a in axes)
     value = data
     if blend and not data.dtype.startswith("float"):
-        value = te.compute(dims(data), lambda *i: data(*i).astype("float32"), name="real", tag="elemwise")
+        value = te.compute(dims(data), lambda *i: data(*i).astype("float32"), name="real", tag=Tag.ELEMWISE)
     for letter, axis in zip(letters, axes, strict=True):
         if not axis.keeps:
             at = next(p for p, a in enumerate(where.axes) if a.letter == letter)
@@ -169,7 +168,7 @@ def resize(data: Any, name: str, axes: Sequence[AxisResize], letters: str, extra
     if value.dtype == dtype and value is not data:
         return value
     result = value
-    return te.compute(dims(result), lambda *i: result(*i).astype(dtype), name="resized", tag="elemwise")
+    return te.compute(dims(result), lambda *i: result(*i).astype(dtype), name="resized", tag=Tag.ELEMWISE)
 
 
 def _resize_axis(x: Any, at: int, axis: AxisResize, extrapolation: float) -> Any:
@@ -194,7 +193,7 @@ def _resize_axis(x: Any, at: int, axis: AxisResize, extrapolation: float) -> Any
         there = te.all(place >= tir.const(0.0, "float64"), place <= tir.const(axis.source - 1.0, "float64"))
         return te.if_then_else(there, value, tir.const(extrapolation, x.dtype))
 
-    return te.compute(shape, element, name="resize", tag=STAGED)
+    return te.compute(shape, element, name="resize", tag=Tag.STAGED)
 
 
 def _taps(axis: AxisResize, dtype: str) -> list[tuple[Any, Any]]:
@@ -204,7 +203,7 @@ def _taps(axis: AxisResize, dtype: str) -> list[tuple[Any, Any]]:
         return axis.coordinate(i.astype("float64"))
 
     def vector(element: Callable[[Any], Any], name: str) -> Any:
-        return te.compute((axis.target,), element, name=name, tag=STAGED)
+        return te.compute((axis.target,), element, name=name, tag=Tag.STAGED)
 
     if axis.method == "nearest_neighbor":
         return [(vector(lambda i: axis.nearest(place(i), te.floor, te.ceil).astype("int32"), "tap"), None)]

@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any
 
 from compiler import te, tir
-from compiler.topi.nn.resize import STAGED, AxisResize
+from compiler.topi.nn.resize import AxisResize
+from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
@@ -28,7 +29,7 @@ def grid_sample(data: Any, grid: Any, method: str, padding_mode: str, align_corn
             found = _unnormalized(grid(n, rank - 1 - d, *at), extents[d], align_corners)
             return found if method == "bicubic" else _kept(found, extents[d], padding_mode, align_corners)
 
-        return te.compute((batch, *out), element, name="place", tag=STAGED, varargs_names=names)
+        return te.compute((batch, *out), element, name="place", tag=Tag.STAGED, varargs_names=names)
 
     axes = [_taps(place(d), extents[d], method, padding_mode, align_corners) for d in range(rank)]
 
@@ -44,7 +45,7 @@ def grid_sample(data: Any, grid: Any, method: str, padding_mode: str, align_corn
             terms.append(value)
         return reduce(lambda a, b: a + b, terms)
 
-    return te.compute((batch, channels, *out), element, name="grid_sample", tag="injective", varargs_names=names)
+    return te.compute((batch, channels, *out), element, name="grid_sample", tag=Tag.INJECTIVE, varargs_names=names)
 
 
 def _unnormalized(x: Any, extent: int, align_corners: bool) -> Any:
@@ -89,7 +90,7 @@ def _taps(place: Any, extent: int, method: str, mode: str, align: bool) -> list[
                 tap = _kept(tap.astype("float32"), extent, mode, align).astype("int32")
             return te.max(te.min(tap, extent - 1), 0)
 
-        return te.compute(place.shape, element, name="tap", tag=STAGED)
+        return te.compute(place.shape, element, name="tap", tag=Tag.STAGED)
 
     if method == "nearest":
         return [(indexed(lambda x: te.nearbyint(x).astype("int32")), None)]
@@ -100,7 +101,7 @@ def _taps(place: Any, extent: int, method: str, mode: str, align: bool) -> list[
             x = place(*at)
             return spline.weights(x - te.floor(x), te.min, te.max)[k]
 
-        return te.compute(place.shape, element, name="weight", tag=STAGED)
+        return te.compute(place.shape, element, name="weight", tag=Tag.STAGED)
 
     first = spline.first_tap()
     return [
@@ -172,14 +173,14 @@ def roi_align(data: Any, rois: Any, spec: RoiSpec) -> Any:
             return te.max(te.if_then_else(te.all(*counted), value, tir.min_value(data.dtype)), axis=window)
         return te.sum(te.if_then_else(te.all(*counted), value, zero), axis=window)
 
-    whole = te.compute((dims(rois)[0], channels, *spec.pooled), element, name="roi_align", tag="comm_reduce")
+    whole = te.compute((dims(rois)[0], channels, *spec.pooled), element, name="roi_align", tag=Tag.COMM_REDUCE)
     if spec.mode == "max":
         return whole
 
     def mean(k: Any, c: Any, i: Any, j: Any) -> Any:
         return whole(k, c, i, j) / (places(k, 0) * places(k, 1)).astype(data.dtype)
 
-    return te.compute(whole.shape, mean, name="roi_mean", tag="elemwise")
+    return te.compute(whole.shape, mean, name="roi_mean", tag=Tag.ELEMWISE)
 
 
 def _edge_taps(x: Any, extent: int) -> list[tuple[Any, Any]]:

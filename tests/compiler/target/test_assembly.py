@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from compiler.ir.primexpr import PrimExpr, cast
+from compiler.target.assembly_summary import _INSTRUCTION
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen.llvm import assembly_summary, codegen
-from compiler.target.codegen.llvm.summary import _INSTRUCTION
 from compiler.target.instruction_kinds import KINDS, architecture_of, instruction_kind
 from compiler.tir import op
 from tests.compiler.target.kernels import elementwise

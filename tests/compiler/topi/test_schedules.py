@@ -10,6 +10,7 @@ import compiler
 from compiler import te, topi
 from compiler.target import Target
 from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
+from compiler.topi.tag import OpPattern
 
 TARGET = Target("llvm -mcpu=haswell")
 """Eight lanes of float32."""
@@ -78,11 +79,11 @@ def test_extents_that_suit_no_vector() -> None:
 
 def test_several_outputs() -> None:
     x = te.placeholder((4, 6), name="x")
-    _, (a,), found = _run(schedule_rule_for(2), [x], topi.split(topi.exp(x), 2, 1))
+    _, (a,), found = _run(schedule_rule_for(OpPattern.INJECTIVE), [x], topi.split(topi.exp(x), 2, 1))
     for part, wanted in zip(found, np.split(np.exp(a), 2, 1), strict=True):
         np.testing.assert_allclose(part, wanted, rtol=1e-5)
 
 
 def test_patterns_have_rules() -> None:
-    assert schedule_rule_for(3) is schedule_reduce
-    assert schedule_rule_for(0) is schedule_rule_for(8) is schedule_injective
+    assert schedule_rule_for(OpPattern.COMM_REDUCE) is schedule_reduce
+    assert schedule_rule_for(OpPattern.ELEMWISE) is schedule_rule_for(OpPattern.OPAQUE) is schedule_injective

@@ -19,7 +19,7 @@ from compiler.relay.operator import OpPattern, RelationError, Types, call_op, op
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi.layout import Layout, layout
 from compiler.topi.nn import conv as topi
-from compiler.topi.x86.conv import schedule_conv
+from compiler.topi.schedules.x86.conv import schedule_conv
 
 _LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
 

@@ -21,8 +21,8 @@ from compiler.relay.op.nn.conv import (
 from compiler.relay.op_registry import register
 from compiler.relay.operator import OpPattern
 from compiler.topi.nn import conv_packed as topi
-from compiler.topi.x86.common import lanes
-from compiler.topi.x86.conv import schedule_conv
+from compiler.topi.schedules.kit import tile_lanes
+from compiler.topi.schedules.x86.conv import schedule_conv
 
 _NARROW = 4
 """Channels that a block must have for vectors to be worth it."""
@@ -75,7 +75,7 @@ def pack_conv2d(call: Call, types: Sequence[Any], target: Any) -> Any:
     if not plain or target.kind != "llvm" or types[0].dtype != "float32" or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].dims[1], types[1].dims[0]
-    width = lanes(target)
+    width = tile_lanes(target)
     inner, outer = _block(channels, width), _block(outputs, width)
     depthwise = attrs.groups == channels == outputs and channels > 1
     if outer < _NARROW or (attrs.groups > 1 and not depthwise):

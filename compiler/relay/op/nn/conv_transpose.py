@@ -21,7 +21,7 @@ from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import conv_transpose as topi
 from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.x86.conv import schedule_conv
+from compiler.topi.schedules.x86.conv import schedule_conv
 
 _LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
 

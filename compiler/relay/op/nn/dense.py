@@ -19,7 +19,7 @@ from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import matmul as topi
-from compiler.topi.x86.matmul import schedule_product
+from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 _PANEL = 16
 """Columns of a weight that stand together."""
@@ -81,7 +81,7 @@ _DENSE = register(
     complete=_dense_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_dense_compute,
-    schedule=schedule_product,
+    schedule=schedule_matmul,
     reference=_dense_reference,
     gradient=_dense_gradient,
     layout=lambda call, inputs, types: (["NC", "NK"], ["NC"], call.attrs),
@@ -119,7 +119,7 @@ _DENSE_PACK = register(
     relation=_pack_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_pack_compute,
-    schedule=schedule_product,
+    schedule=schedule_matmul,
     reference=_pack_reference,
     layout=lambda call, inputs, types: (["NC", call.attrs.weight_layout], ["NC"], call.attrs),
     waived={"gradient": "made by the layout pass, after differentiation"},
@@ -205,7 +205,7 @@ _MATMUL = register(
     complete=_matmul_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_matmul_compute,
-    schedule=schedule_product,
+    schedule=schedule_matmul,
     reference=_matmul_reference,
     gradient=_matmul_gradient,
 )
@@ -238,7 +238,7 @@ _BATCH_MATMUL = register(
     relation=_batch_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_batch_compute,
-    schedule=schedule_product,
+    schedule=schedule_matmul,
     reference=_matmul_reference,
     gradient=_batch_gradient,
 )

@@ -20,8 +20,8 @@ from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.schedules.x86.sampling import schedule_resampling
 from compiler.topi.util import dims
-from compiler.topi.x86.sampling import schedule_sampled
 
 _METHODS = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
 
@@ -82,7 +82,7 @@ def _register(name: str, letters: str, more: dict[str, Any]) -> Any:
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
         compute=_compute,
-        schedule=schedule_sampled,
+        schedule=schedule_resampling,
         reference=_reference,
         waived={"gradient": "adds up what elements were spread to, which no operator here does"},
     )

@@ -7,6 +7,8 @@ from collections import Counter
 
 from compiler.target.instruction_kinds import architecture_of, instruction_kind
 
+__all__ = ["assembly_summary"]
+
 _INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
 _WIDTHS = {
     "x86_64": ((r"%zmm", 512), (r"%ymm", 256), (r"%xmm", 128)),
@@ -23,6 +25,11 @@ _VECTOR = {"x86_64": r"%[xyz]mm\d", "aarch64": r"\b[qv]\d+\b", "riscv64": r"\bv\
 
 def assembly_summary(text: str) -> dict[str, int | float | str]:
     """Count the instructions of an assembly text by kind.
+
+    Parameters
+    ----------
+    text : str
+        Assembly as LLVM prints it; its architecture is told by its registers.
 
     Returns
     -------

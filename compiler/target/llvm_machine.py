@@ -1,0 +1,98 @@
+"""LLVM's description of a machine: its backend for a triple, a CPU and that CPU's features."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from llvmlite import binding
+
+from compiler.ir.error import BuildError, TargetError, show
+
+__all__ = ["data_layout", "initialize", "target_machine"]
+
+
+@cache
+def initialize() -> None:
+    """Prepare LLVM's backends once."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    binding.initialize_native_asmparser()
+
+
+@cache
+def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> binding.TargetMachine:
+    """Return LLVM's description of a machine.
+
+    Parameters
+    ----------
+    triple : str
+        Architecture, vendor and system, such as ``x86_64-unknown-linux-gnu``.
+    cpu : str
+        LLVM's name of the CPU; empty for the most general one of the architecture.
+    features : str
+        Features with ``+`` or ``-`` before each, separated by commas.
+    opt_level : int
+        The level of LLVM's code generator, 0 to 3.
+
+    Returns
+    -------
+    llvmlite.binding.TargetMachine
+
+    Raises
+    ------
+    BuildError
+        If LLVM has no backend for the triple.
+    TargetError
+        If LLVM does not know the CPU or a feature.
+    """
+    initialize()
+    try:
+        target = binding.Target.from_triple(triple)
+    except RuntimeError as exc:
+        raise BuildError(f"build: LLVM has no backend for the triple {triple!r}: {exc}") from None
+    abi = "lp64d" if triple.startswith("riscv64") else ""
+    with _standard_error_lines() as complaints:
+        machine = target.create_target_machine(
+            cpu, features, opt=opt_level, reloc="pic", codemodel="default", abiname=abi
+        )
+    if complaints:
+        raise TargetError(f"build: LLVM says of -mcpu={cpu} -mattr={show(features)}: {complaints[0]}")
+    return machine
+
+
+@contextmanager
+def _standard_error_lines() -> Iterator[list[str]]:
+    """Collect what LLVM writes to the standard error inside the block: it reports an unknown CPU nowhere else."""
+    lines: list[str] = []
+    reading, writing = os.pipe()
+    saved = os.dup(2)
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        yield lines
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        with os.fdopen(reading, encoding="utf-8", errors="replace") as pipe:
+            lines += pipe.read().splitlines()
+
+
+@cache
+def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
+    """Return LLVM's data layout string of a machine; cached, as LLVM answers one thread at a time.
+
+    Parameters
+    ----------
+    triple, cpu, features : str
+        As for :func:`target_machine`.
+    opt_level : int
+        The level of LLVM's code generator, 0 to 3.
+
+    Returns
+    -------
+    str
+    """
+    return str(target_machine(triple, cpu, features, opt_level).target_data)

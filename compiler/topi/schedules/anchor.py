@@ -1,0 +1,169 @@
+"""A fused group and its anchor: the computation that the group's schedule is made around.
+
+The anchor is found by its tag in the graph of tensors, before there is a schedule; :func:`tiled_group` then makes the
+one schedule, keeps the anchor's tile in registers and inlines the steps around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from compiler import te
+from compiler.ir.error import ArgumentError
+from compiler.te.dataflow import post_dfs_order
+from compiler.te.operation import ComputeOp, Operation
+from compiler.te.tensor import Tensor
+from compiler.topi.schedules.kit import extent, vectorize_elements
+
+__all__ = ["Group", "find_anchor", "output_operations", "partial_sums_group", "tiled_group"]
+
+_OUTPUT_LANES = 16
+"""Lanes of further outputs that are computed from what is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The schedule of a fused group whose anchor is ready to be tiled.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    anchor : ComputeOp
+        As its definition declared it, with its tag and attributes.
+    tile : Tensor
+        What the anchor computes, kept in registers.
+    result : Tensor
+        What the tile is computed at: stored in memory, with the axes of the anchor.
+    """
+
+    schedule: te.Schedule
+    anchor: ComputeOp
+    tile: Tensor
+    result: Tensor
+
+    @property
+    def computations(self) -> list[ComputeOp]:
+        """The computations of the schedule in order, also those that are inlined."""
+        return [stage.op for stage in self.schedule.stages if isinstance(stage.op, ComputeOp)]
+
+
+def output_operations(outputs: Sequence[Tensor]) -> list[Operation]:
+    """Return the operations of tensors, each once.
+
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+
+    Returns
+    -------
+    list of Operation
+    """
+    return list(dict.fromkeys(t.op for t in outputs))
+
+
+def find_anchor(outputs: Sequence[Tensor], tags: Collection[str], schedule_name: str) -> ComputeOp:
+    """Return the first computation with one of the tags among all that tensors are made of.
+
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+        The outputs of a fused group.
+    tags : collection of str
+    schedule_name : str
+        For the message.
+
+    Returns
+    -------
+    ComputeOp
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+    """
+    operations = post_dfs_order(output_operations(outputs))
+    for op in operations:
+        if isinstance(op, ComputeOp) and op.tag in tags:
+            return op
+    given = ", ".join(f"{op.name} ({op.tag!r})" for op in operations if isinstance(op, ComputeOp)) or "none"
+    expected = ", ".join(repr(str(tag)) for tag in tags)
+    raise ArgumentError(f"{schedule_name}: expected a computation tagged {expected}, got {given}")
+
+
+def tiled_group(outputs: Sequence[Tensor], anchor: ComputeOp, stored: Collection[str], may_be_cut: bool) -> Group:
+    """Make the schedule of a group, with all steps inlined but its outputs, reductions and what is stored.
+
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+    anchor : ComputeOp
+        See :func:`find_anchor`.
+    stored : collection of str
+        Tags of steps that are left for the caller to schedule.
+    may_be_cut : bool
+        Whether the anchor may be computed at an output that is smaller: tiles at its end are then stored with a
+        condition.
+
+    Returns
+    -------
+    Group
+        An output with the axes of the anchor is its ``result``; else the anchor itself is, from a copy in registers.
+    """
+    ops = output_operations(outputs)
+    schedule = _inlined(ops, anchor, stored)
+    main = anchor.output(0)
+    if len(ops) == 1 and ops[0] is not anchor and _has_shape(ops[0].output(0), main, may_be_cut):
+        schedule[main].set_scope("local")
+        return Group(schedule, anchor, main, ops[0].output(0))
+    tile = schedule.cache_write(main, "local")
+    for op in ops:
+        if op is not anchor:
+            vectorize_elements(schedule[op], _OUTPUT_LANES)
+    return Group(schedule, anchor, tile, main)
+
+
+def partial_sums_group(outputs: Sequence[Tensor], anchor: ComputeOp) -> Group:
+    """Make the schedule of a group whose anchor computes partial sums, which the next step adds up.
+
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+    anchor : ComputeOp
+        Has one axis more than its sums: the lanes.
+
+    Returns
+    -------
+    Group
+        An output of the shape of the sums is the ``result``, else the sums themselves.
+    """
+    ops = output_operations(outputs)
+    schedule = _inlined(ops, anchor, ())
+    main = anchor.output(0)
+    # Whatever else is an output reads the sums.
+    sums = next(stage.op for stage in schedule.stages if main in stage.op.input_tensors)
+    result = ops[0] if len(ops) == 1 and _has_shape(ops[0].output(0), sums.output(0), False) else sums
+    schedule[result].compute_root()
+    schedule[main].set_scope("local")
+    for op in ops:
+        if op is not result:
+            vectorize_elements(schedule[op], _OUTPUT_LANES)
+    return Group(schedule, anchor, main, result.output(0))
+
+
+def _inlined(ops: Sequence[Operation], anchor: ComputeOp, stored: Collection[str]) -> te.Schedule:
+    schedule = te.create_schedule(list(ops))
+    for stage in list(schedule.stages):
+        op = stage.op
+        is_step = isinstance(op, ComputeOp) and not op.reduce_axis and op not in ops and op is not anchor
+        if is_step and op.tag not in stored:
+            stage.compute_inline()
+    return schedule
+
+
+def _has_shape(a: Tensor, b: Tensor, may_be_cut: bool) -> bool:
+    """Return whether a tensor has the shape of another one; whether a smaller one counts, by ``may_be_cut``."""
+    if len(a.shape) != len(b.shape):
+        return False
+    sizes = [(extent(x), extent(y)) for x, y in zip(a.op.axis, b.op.axis, strict=True)]
+    return all(x is not None and y is not None and (x == y or (may_be_cut and x < y)) for x, y in sizes)

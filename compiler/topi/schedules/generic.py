@@ -1,0 +1,197 @@
+"""Schedules for groups without an anchor: cheap steps inlined, outer loops parallel, inner ones vectors.
+
+:func:`schedule_rule_for` says which one suits a fusion pattern.  A group may hold anything; its stages that are stored
+are scheduled one by one: elements in vectors along the last axis, reductions with a partial result in each lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from compiler import te
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.primexpr import Call, Div, IterVar, ProducerLoad, Reduce, Select
+from compiler.ir.substitute import post_order_visit
+from compiler.target.target import Target, TargetLike
+from compiler.te.operation import ComputeOp, Operation
+from compiler.topi.schedules.anchor import output_operations
+from compiler.topi.schedules.kit import MIN_LANES, extent, is_worth_parallel, parallel, vectorize_elements
+from compiler.topi.tag import OpPattern, Tag
+
+__all__ = ["ScheduleRule", "schedule_injective", "schedule_reduce", "schedule_rule_for"]
+
+ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
+"""``rule(outputs, target)`` returns the schedule of a group."""
+
+
+def schedule_rule_for(pattern: int) -> ScheduleRule:
+    """Return the schedule rule of a group by the pattern of its anchor.
+
+    Parameters
+    ----------
+    pattern : OpPattern or int
+
+    Returns
+    -------
+    callable
+        ``rule(outputs, target)``.
+    """
+    return schedule_reduce if pattern == OpPattern.COMM_REDUCE else schedule_injective
+
+
+def schedule_injective(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None = None) -> te.Schedule:
+    """Return a schedule with loops over elements: outer axes fused and parallel, the innermost one in vectors.
+
+    Parameters
+    ----------
+    outs : Tensor or sequence of Tensor
+        The outputs, of any shape and data type.
+    target : Target, str or dict, optional
+        The current target, else this machine, when left out.
+
+    Returns
+    -------
+    Schedule
+    """
+    return _schedule(outs, target)
+
+
+def schedule_reduce(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None = None) -> te.Schedule:
+    """Return a schedule for reductions: over contiguous elements each lane of a vector has a partial result.
+
+    Parameters
+    ----------
+    outs : Tensor or sequence of Tensor
+        The outputs, of any shape and data type.
+    target : Target, str or dict, optional
+        The current target, else this machine, when left out.
+
+    Returns
+    -------
+    Schedule
+    """
+    return _schedule(outs, target)
+
+
+def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) -> te.Schedule:
+    machine = Target.target_or_current(target)
+    ops = output_operations([outs] if isinstance(outs, te.Tensor) else outs)
+    schedule = te.create_schedule(ops)
+    stored = _inline(schedule, set(ops))
+    for stage in list(schedule.stages):
+        op = stage.op
+        if isinstance(op, ComputeOp) and op in stored:
+            lanes = machine.vector_width(op.outputs[0].dtype)
+            if _reduces_contiguous(op):
+                _partial_results(schedule, stage, lanes)
+            else:
+                vectorize_elements(stage, lanes, all(o.tag == Tag.ELEMWISE for o in _computed(schedule)))
+    return schedule
+
+
+def _computed(schedule: te.Schedule) -> list[ComputeOp]:
+    return [s.op for s in schedule.stages if isinstance(s.op, ComputeOp)]
+
+
+# what is stored
+
+
+def _inline(schedule: te.Schedule, outputs: set[Operation]) -> set[Operation]:
+    """Inline what costs less to compute again than to store; return the operations that are stored."""
+    readers = _readers(schedule)
+    stored = set(outputs)
+    for stage in schedule.stages:
+        op = stage.op
+        if isinstance(op, ComputeOp) and op not in stored and _is_inlined(op, readers.get(op, [])):
+            stage.compute_inline()
+        elif isinstance(op, ComputeOp):
+            stored.add(op)
+    return stored
+
+
+def _readers(schedule: te.Schedule) -> dict[Operation, list[Operation]]:
+    readers: dict[Operation, list[Operation]] = {}
+    for stage in schedule.stages:
+        for tensor in stage.op.input_tensors:
+            readers.setdefault(tensor.op, []).append(stage.op)
+    return readers
+
+
+def _is_inlined(op: ComputeOp, readers: Sequence[Operation]) -> bool:
+    """Recomputing what is cheap costs less than memory; what is expensive is computed once for each element."""
+    if op.reduce_axis or len(op.body) > 1:
+        return False
+    if _is_expensive(op):
+        return len(readers) == 1 and not readers[0].reduce_axis
+    return True
+
+
+def _is_expensive(op: ComputeOp) -> bool:
+    cost = _Expensive()
+    cost.visit(op.body[0])
+    return cost.is_expensive
+
+
+class _Expensive(Visitor):
+    """Looks for function calls, divisions and choices in an expression."""
+
+    def __init__(self) -> None:
+        self.is_expensive = False
+
+    def visit_Call(self, n: Call) -> None:
+        self.is_expensive = True
+
+    def visit_Select(self, n: Select) -> None:
+        self.is_expensive = True
+
+    def visit_Div(self, n: Div) -> None:
+        self.is_expensive |= dt.is_float(n.dtype)
+        self.visit_Node(n)
+
+
+# reductions
+
+
+def _reduces_contiguous(op: ComputeOp) -> bool:
+    """Return whether a reduction's last axis goes over neighbours in memory in everything that it reads."""
+    reduction = op.body[0]
+    if not isinstance(reduction, Reduce) or len(op.body) > 1:
+        return False
+    last: IterVar = op.reduce_axis[-1]
+    loads: list[ProducerLoad] = []
+    post_order_visit(reduction.source[0], lambda n: loads.append(n) if isinstance(n, ProducerLoad) else None)
+    ends = [n.indices[-1] for n in loads if n.indices]
+    return any(end is last.var for end in ends) and not any(end is a.var for end in ends for a in op.axis)
+
+
+def _partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> None:
+    """Reduce with one partial result a lane, then over the lanes."""
+    axes = list(stage.op.axis)
+    last = stage.op.reduce_axis[-1]
+    size = extent(last)
+    width = 1 if size is None else next(n for n in range(min(lanes, size), 0, -1) if size % n == 0)
+    if size is None or width < MIN_LANES or size <= width:
+        if is_worth_parallel(stage.op):
+            parallel(stage, axes)
+        return
+    _, lane = stage.split(last, factor=width)
+    partial = schedule[schedule.rfactor(stage.op.output(0), lane, factor_axis=-1)]
+    own = list(partial.op.axis)
+    partial.reorder(*own[:-1], *partial.op.reduce_axis, own[-1])
+    partial.vectorize(own[-1])
+    if axes:
+        _fuse_around(stage, partial)
+
+
+def _fuse_around(stage: te.Stage, partial: te.Stage) -> None:
+    """Compute partial results inside of the loops over the result, as one loop on several cores."""
+    axes = list(stage.op.axis)
+    if None in [extent(a) for a in axes]:
+        partial.compute_at(stage, axes[-1])
+        return
+    fused = axes[0] if len(axes) == 1 else stage.fuse(*axes)
+    partial.compute_at(stage, fused)
+    if is_worth_parallel(partial.op):
+        stage.parallel(fused)

@@ -1,0 +1,220 @@
+"""What all schedules of kernels share: extents, tile sizes, vectors, and loops on several cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import IntImm, IterVar
+from compiler.target.target import Target
+from compiler.te import Stage
+from compiler.te.operation import Operation
+
+__all__ = [
+    "MAX_CORES",
+    "MIN_LANES",
+    "MIN_PARALLEL_WORK",
+    "accumulators",
+    "divisor",
+    "even_tile",
+    "extent",
+    "is_worth_parallel",
+    "parallel",
+    "partition_partial_tile",
+    "tile_lanes",
+    "vectorize_elements",
+]
+
+MAX_CORES = 64
+"""Iterations of a parallel loop that no machine has more cores than."""
+MIN_LANES = 4
+"""Lanes of the narrowest vector that pays."""
+MIN_PARALLEL_WORK = 8192
+"""Elements, or steps of a reduction, that take longer than waking other cores does: some microseconds."""
+_MIN_TILE_BITS, _WIDE_BITS = 128, 512
+_OPERAND_REGISTERS = 4
+"""Vector registers that a tile leaves for what is multiplied."""
+_MAX_NARROW_REGISTERS = 16
+"""Vector registers that a tile counts on where one holds less than 16 floats, which rows of the result come in.
+
+With AArch64's 32, LLVM would spill a good part of them."""
+
+
+# sizes
+
+
+def extent(axis: IterVar) -> int | None:
+    """Return the extent of an axis, None where it is symbolic or the axis was made by a schedule.
+
+    Parameters
+    ----------
+    axis : IterVar
+
+    Returns
+    -------
+    int or None
+    """
+    dom = axis.dom
+    return dom.extent.value if dom is not None and isinstance(dom.extent, IntImm) else None
+
+
+def divisor(number: int | None, limit: int) -> int:
+    """Return the largest divisor of a number up to a limit.
+
+    Parameters
+    ----------
+    number : int or None
+        None, an extent that is not a constant, has the divisor 1 only.
+    limit : int
+
+    Returns
+    -------
+    int
+    """
+    return 1 if number is None else next(d for d in range(min(limit, number), 0, -1) if number % d == 0)
+
+
+def even_tile(number: int, limit: int) -> int:
+    """Return the size of tiles that cover a number with little waste: a divisor if there is none too small.
+
+    Parameters
+    ----------
+    number : int
+        What is covered.
+    limit : int
+        The largest size.
+
+    Returns
+    -------
+    int
+    """
+    best = divisor(number, limit)
+    return best if 2 * best > min(limit, number) else -(-number // -(-number // limit))
+
+
+def tile_lanes(target: Target, dtype: str = "float32") -> int:
+    """Return how many elements the vectors of a register tile have; LLVM splits them where registers are narrower.
+
+    Parameters
+    ----------
+    target : Target
+    dtype : str
+
+    Returns
+    -------
+    int
+    """
+    return max(target.vector_width(dtype), _MIN_TILE_BITS // dt.bits(dtype))
+
+
+def accumulators(target: Target) -> int:
+    """Return how many vectors a register tile may have, so that registers are left for what is multiplied.
+
+    Parameters
+    ----------
+    target : Target
+
+    Returns
+    -------
+    int
+    """
+    registers = target.vector_registers
+    if target.vector_bits < _WIDE_BITS:
+        registers = min(registers, _MAX_NARROW_REGISTERS)
+    return registers - _OPERAND_REGISTERS
+
+
+# loops
+
+
+def is_worth_parallel(op: Operation) -> bool:
+    """Return whether an operation is work enough to wake other cores for; one of symbolic extents is.
+
+    Parameters
+    ----------
+    op : Operation
+
+    Returns
+    -------
+    bool
+    """
+    extents = [extent(axis) for axis in op.root_iter_vars]
+    return None in extents or math.prod(e for e in extents if e is not None) >= MIN_PARALLEL_WORK
+
+
+def parallel(stage: Stage, axes: Sequence[IterVar]) -> None:
+    """Run the outermost loops of a stage on several cores, as many of them as it takes, fused to one loop.
+
+    Parameters
+    ----------
+    stage : Stage
+    axes : sequence of IterVar
+        Its loops, outermost first; one of unknown extent counts as enough for every core.
+    """
+    iterations, count = 1, 0
+    for axis in axes:
+        if iterations >= MAX_CORES:
+            break
+        iterations, count = iterations * (extent(axis) or MAX_CORES), count + 1
+    if iterations > 1:
+        stage.parallel(axes[0] if count == 1 else stage.fuse(*axes[:count]))
+
+
+def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: int) -> None:
+    """Let full tiles be computed without conditions where the last one is partial.
+
+    Parameters
+    ----------
+    stage : Stage
+    axis : IterVar
+        The axis that was split.
+    outer : IterVar
+        Its loop over tiles.
+    factor : int
+        The size of a tile.
+    """
+    if (size := extent(axis)) is not None and size % factor:
+        stage.pragma(outer, "loop_partition_hint")
+
+
+def vectorize_elements(stage: Stage, lanes: int, is_contiguous: bool = False) -> None:
+    """Compute the elements of a stage in vectors along its last axis, and its outer loops on several cores.
+
+    Parameters
+    ----------
+    stage : Stage
+        Of a computation; loops of a reduction stand between the outer loops and the vectors.
+    lanes : int
+        Elements of a vector.
+    is_contiguous : bool
+        Whether all that is read has the shape of the result: vectors then run along as many axes as fill one.
+    """
+    axes = list(stage.op.axis)
+    if not axes:
+        return
+    size, inner = extent(axes[-1]), None
+    if is_contiguous:
+        axes, size = _fuse_to_vectors(stage, axes, lanes)
+    *outer, last = axes
+    if lanes > 1 and size is not None and size >= MIN_LANES:
+        last, inner = stage.split(last, factor=_vector_factor(size, lanes))
+    stage.reorder(*outer, last, *stage.op.reduce_axis, *([inner] if inner is not None else []))
+    if inner is not None:
+        stage.vectorize(inner)
+    if is_worth_parallel(stage.op):
+        parallel(stage, [*outer, last])
+
+
+def _fuse_to_vectors(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], int | None]:
+    """Fuse inner axes until their extent is a multiple of a vector; return all axes, and that extent."""
+    sizes = [extent(a) for a in axes]
+    count, size = 1, sizes[-1]
+    while size is not None and size % lanes and count < len(axes) and (outer := sizes[-count - 1]) is not None:
+        count, size = count + 1, size * outer
+    return (axes if count == 1 else [*axes[:-count], stage.fuse(*axes[-count:])]), size
+
+
+def _vector_factor(size: int, lanes: int) -> int:
+    """Return the number of lanes of a vector that divides an extent, else the widest."""
+    return next((n for n in range(min(lanes, size), lanes // 4, -1) if size % n == 0), min(lanes, size))

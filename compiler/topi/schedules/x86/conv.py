@@ -1,0 +1,166 @@
+"""Schedules of convolutions: a tile of the result stays in registers while channels and window are summed up.
+
+With channels in blocks, or last, a vector is of output channels, and the tile several columns of a row: one vector of
+weights meets one broadcast element of the data for each column.  With columns last, a vector is of columns, and the
+tile several output channels.
+
+References
+----------
+Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019: channels in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.target.target import Target
+from compiler.te import Schedule, Tensor
+from compiler.topi.compute_attrs import RowVectors
+from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
+from compiler.topi.schedules.kit import (
+    MIN_LANES,
+    accumulators,
+    divisor,
+    even_tile,
+    extent,
+    parallel,
+    partition_partial_tile,
+    tile_lanes,
+    vectorize_elements,
+)
+from compiler.topi.tag import Tag
+
+__all__ = ["schedule_conv"]
+
+_STORED = (Tag.PAD, Tag.DILATE)
+_MAX_ROW_CHANNELS = 16
+
+
+def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
+    """Return the schedule of a group around a convolution.
+
+    Parameters
+    ----------
+    attrs : object
+        The attributes of the operator; all that counts is in the tensors.
+    outputs : sequence of Tensor
+        The outputs of the group.
+    target : Target
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    ArgumentError
+        If there is no convolution in the group.
+    """
+    anchor = find_anchor(outputs, _RULES, "schedule_conv")
+    group = tiled_group(outputs, anchor, _STORED, may_be_cut=True)
+    _RULES[Tag(anchor.tag)](group, target)
+    for op in group.computations:
+        if op.tag in _STORED:
+            vectorize_elements(group.schedule[op], tile_lanes(target, op.output(0).dtype))
+    return group.schedule
+
+
+def _packed(group: Group, target: Target) -> None:
+    """Vectors are the last axis; the tile is of columns, and of blocks too where rows are short."""
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    n, c, h, w, b = group.result.op.axis
+    columns = even_tile(extent(w) or 1, accumulators(target))
+    blocks = divisor(extent(c), 4) if columns < 4 else 1
+    co, ci = s.split(c, factor=blocks)
+    wo, wi = s.split(w, factor=columns)
+    s.reorder(n, co, h, wo, ci, wi, b)
+    partition_partial_tile(s, w, wo, columns)
+    s.unroll(ci)
+    s.unroll(wi)
+    s.vectorize(b)
+    tile.compute_at(s, wo)
+    tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
+    tile.reorder(*tile.op.reduce_axis, tile_n, tile_c, tile_h, tile_w, tile_b)
+    tile.unroll(tile_c)
+    tile.unroll(tile_w)
+    tile.vectorize(tile_b)
+    parallel(s, [n, co, h])
+
+
+def _packed_depthwise(group: Group, target: Target) -> None:
+    """Nothing is broadcast: with the window unrolled, a vector of the data serves several columns."""
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    n, c, h, w, b = group.result.op.axis
+    columns = even_tile(extent(w) or 1, accumulators(target) // 2)
+    wo, wi = s.split(w, factor=columns)
+    s.reorder(n, c, h, wo, wi, b)
+    partition_partial_tile(s, w, wo, columns)
+    s.unroll(wi)
+    s.vectorize(b)
+    tile.compute_at(s, wo)
+    window_h, window_w = tile.op.reduce_axis
+    tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
+    tile.reorder(window_h, window_w, tile_n, tile_c, tile_h, tile_w, tile_b)
+    tile.unroll(window_w)
+    tile.unroll(tile_w)
+    tile.vectorize(tile_b)
+    parallel(s, [n, c, h])
+
+
+def _rows(group: Group, target: Target) -> None:
+    """Vectors are of columns; the tile is of output channels of one group."""
+    op, rows = group.tile.op, RowVectors.of(group.anchor)
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    n, c, *middle, w = group.result.op.axis
+    channels = extent(c)
+    group_channels = None if channels is None else channels // rows.groups
+    registers = max(rows.vector // tile_lanes(target, group.tile.dtype), 1)
+    block = divisor(group_channels, min(accumulators(target) // registers, _MAX_ROW_CHANNELS))
+    co, ci = s.split(c, factor=block)
+    wo, wi = s.split(w, factor=rows.vector)
+    s.reorder(n, co, *middle, wo, ci, wi)
+    # Even where rows are a multiple of a vector, no more of them is computed than is read.
+    s.pragma(wo, "loop_partition_hint")
+    s.unroll(ci)
+    s.vectorize(wi)
+    tile.compute_at(s, wo)
+    tile_n, tile_c, *tile_middle, tile_w = op.axis
+    tile.reorder(*op.reduce_axis, tile_n, tile_c, *tile_middle, tile_w)
+    if len(op.reduce_axis) > 1 and extent(op.reduce_axis[0]) == 1:
+        # One input channel a group: neighbouring taps of the window read much of the same.
+        tile.unroll(op.reduce_axis[-1])
+    tile.unroll(tile_c)
+    tile.vectorize(tile_w)
+    parallel(s, [n, co, *middle])
+
+
+def _channels_last(group: Group, target: Target) -> None:
+    """Vectors are of output channels where these are the last axis; any other layout gets plain loops."""
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    *outer, w, c = group.result.op.axis
+    lanes = tile_lanes(target)
+    columns = even_tile(extent(w) or 1, accumulators(target) // 2)
+    block = divisor(extent(c), lanes)
+    co, ci = s.split(c, factor=block if block >= MIN_LANES else lanes)
+    wo, wi = s.split(w, factor=columns)
+    s.reorder(*outer, co, wo, wi, ci)
+    partition_partial_tile(s, w, wo, columns)
+    s.unroll(wi)
+    s.vectorize(ci)
+    tile.compute_at(s, wo)
+    channel, *window = tile.op.reduce_axis
+    *tile_outer, tile_w, tile_c = tile.op.axis
+    tile.reorder(*window, channel, *tile_outer, tile_w, tile_c)
+    tile.unroll(tile_w)
+    tile.vectorize(tile_c)
+    parallel(s, [*outer, co])
+
+
+_RULES: dict[Tag, Callable[[Group, Target], None]] = {
+    Tag.CONV_PACKED: _packed,
+    Tag.CONV_PACKED_DEPTHWISE: _packed_depthwise,
+    Tag.CONV_ROWS: _rows,
+    Tag.CONV_ROWS_DEPTHWISE: _rows,
+    Tag.CONV: _channels_last,
+    Tag.CONV_TRANSPOSE: _channels_last,
+}

@@ -1,0 +1,147 @@
+"""Schedules of products of matrices: a tile of rows and vectors of columns stays in registers while k runs.
+
+References
+----------
+Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008: panels that stay in
+the second cache, tiles that stay in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.target.target import Target
+from compiler.te import ComputeOp, Schedule, Tensor
+from compiler.topi.compute_attrs import PanelProduct
+from compiler.topi.schedules.anchor import Group, find_anchor, partial_sums_group, tiled_group
+from compiler.topi.schedules.kit import (
+    accumulators,
+    divisor,
+    even_tile,
+    extent,
+    parallel,
+    partition_partial_tile,
+    tile_lanes,
+)
+from compiler.topi.tag import Tag
+
+__all__ = ["schedule_matmul"]
+
+_MANY_ACCUMULATORS = 16
+"""More than so many leave room for several vectors of each row."""
+_PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
+"""Panels that a tile covers, the best first."""
+_MAX_TILE_ROWS = 8
+_DOT_TILE = 4
+
+
+def schedule_matmul(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
+    """Return the schedule of a group around a product of matrices.
+
+    Parameters
+    ----------
+    attrs : object
+        The attributes of the operator; all that counts is in the tensors.
+    outputs : sequence of Tensor
+        The outputs of the group.
+    target : Target
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    ArgumentError
+        If there is no product of matrices in the group.
+    """
+    anchor = find_anchor(outputs, _RULES, "schedule_matmul")
+    return _RULES[Tag(anchor.tag)](outputs, anchor, target)
+
+
+def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule:
+    """Panels outside, since they stay in the second cache; then tiles of rows."""
+    group = tiled_group(outputs, anchor, (Tag.PANELS,), may_be_cut=True)
+    product = PanelProduct.of(anchor)
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    *outer, i, j = group.result.op.axis
+    count, rows = _panel_tile(group, product, target)
+    jo, ji = s.split(j, factor=count * product.width)
+    io, ii = s.split(i, factor=rows)
+    s.reorder(*([jo, *outer] if product.is_shared else [*outer, jo]), io, ii, ji)
+    jv, jl = s.split(ji, factor=product.width)
+    s.unroll(ii)
+    s.unroll(jv)
+    s.vectorize(jl)
+    partition_partial_tile(s, i, io, rows)
+    if product.is_cut:
+        s.pragma(jo, "loop_partition_hint")
+    tile.compute_at(s, io)
+    *tile_outer, tile_i, tile_j = group.tile.op.axis
+    tile_v, tile_l = tile.split(tile_j, factor=product.width)
+    tile.reorder(*group.tile.op.reduce_axis, *tile_outer, tile_i, tile_v, tile_l)
+    tile.unroll(tile_i)
+    tile.unroll(tile_v)
+    tile.vectorize(tile_l)
+    panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
+    if panels is None:
+        parallel(s, [jo, *outer, io] if product.is_shared else [*outer, jo, io])
+        return group.schedule
+    stage = group.schedule[panels]
+    stage.compute_at(s, jo)
+    stage.vectorize(panels.axis[-1])
+    if product.is_shared:
+        s.parallel(jo)
+    else:
+        parallel(s, [*outer, jo])
+    return group.schedule
+
+
+def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[int, int]:
+    """Return how many panels, and how many rows, a tile covers."""
+    *_, i, j = group.result.op.axis
+    available = accumulators(target)
+    is_wide = available > _MANY_ACCUMULATORS
+    registers = max(product.width // tile_lanes(target, group.tile.dtype), 1)
+    total = -(-(extent(j) or product.width) // product.width)
+    count = next(n for n in (_PANEL_COUNTS if is_wide else (1,)) if total % n == 0)
+    # Four of many registers are left for a row of the panel.
+    limit = (available - 4 if is_wide else available) // (count * registers)
+    return count, even_tile(extent(i) or 6, max(min(limit, _MAX_TILE_ROWS), 1))
+
+
+def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule:
+    """Vectors of partial sums for a few rows and columns; how they are added up is part of the last step."""
+    group = partial_sums_group(outputs, anchor)
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    *outer, i, j = group.result.op.axis
+    io, ii = s.split(i, factor=divisor(extent(i), _DOT_TILE))
+    jo, ji = s.split(j, factor=_DOT_TILE)
+    s.reorder(*outer, jo, io, ii, ji)
+    s.unroll(ii)
+    s.unroll(ji)
+    tile.compute_at(s, io)
+    *tile_outer, tile_i, tile_j, lanes = anchor.axis
+    tile.reorder(*anchor.reduce_axis, *tile_outer, tile_i, tile_j, lanes)
+    tile.unroll(tile_i)
+    tile.unroll(tile_j)
+    tile.vectorize(lanes)
+    partition_partial_tile(s, j, jo, _DOT_TILE)
+    parallel(s, [*outer, jo])
+    return group.schedule
+
+
+def _plain(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule:
+    group = tiled_group(outputs, anchor, (), may_be_cut=False)
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    axes = group.result.op.axis
+    tile.compute_at(s, axes[-1])
+    parallel(s, axes)
+    return group.schedule
+
+
+_RULES: dict[Tag, Callable[[Sequence[Tensor], ComputeOp, Target], Schedule]] = {
+    Tag.MATMUL_PANELS: _panels,
+    Tag.MATMUL_PARTIAL_SUMS: _partial_sums,
+    Tag.MATMUL: _plain,
+}
