@@ -15,7 +15,8 @@ from compiler.ir.functor import Visitor
 from compiler.ir.primexpr import Call, Div, IterVar, ProducerLoad, Reduce, Select
 from compiler.ir.substitute import post_order_visit
 from compiler.target.target import Target, TargetLike
-from compiler.te.operation import ComputeOp, Operation
+from compiler.te.operation import ComputeOp
+from compiler.te.tensor import Operation
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import MIN_LANES, extent, is_worth_parallel, parallel, vectorize_elements
 from compiler.topi.tag import OpPattern, Tag
