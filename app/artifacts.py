@@ -17,7 +17,9 @@ FORMAT = 1
 
 OriginId = int
 Level = Literal["source", "graph", "te", "schedule", "loop", "llvm", "asm"]
-Group = Literal["graph", "schedule", "lowering", "llvm", "assembly"]
+Name = Annotated[str, Meta(pattern="^[a-z]{1,20}$")]
+Group = Name
+"""Kind of a step, e.g. ``lowering``; a row of ``app.panes.table`` says which pane shows its steps."""
 Mode = Literal["compile", "run", "ladder"]
 
 
@@ -82,7 +84,8 @@ class Listing(Struct, frozen=True, kw_only=True):
     """Content hash: equal listings have equal keys."""
     level: Level
     name: str
-    language: Literal["relay", "python", "loops", "llvm", "gas"]
+    language: Name
+    """One that ``app.panes.highlighting`` knows; others are shown without colours."""
     lines: list[Line]
     summary: dict[str, int | float | str] = {}
     """Facts for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""

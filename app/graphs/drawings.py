@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
 from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Place, lay_out, second_lines
-from app.panes.rendering import STEPS_MOST
+from app.panes.limits import MAX_STEPS
 
-DRAWINGS_KEPT_NODES = 60_000
+MAX_KEPT_NODES = 60_000
 """How many nodes of drawings a process remembers; the oldest go first."""
-NODES_MOST, EDGES_MOST = 4_000, 20_000
+MAX_NODES, MAX_EDGES = 4_000, 20_000
 """Of a drawing that is drawn; larger ones are not kept."""
 BAND_LAYERS = 8
 """Layers that are drawn, or left out, together."""
-LABEL_MOST = 30
+MAX_LABEL = 30
 """Letters of a label that fit into the widest box."""
 
 
@@ -32,7 +32,7 @@ class Drawings:
         Nodes kept over all drawings; at least the newest drawing always stays.
     """
 
-    def __init__(self, capacity: int = DRAWINGS_KEPT_NODES) -> None:
+    def __init__(self, capacity: int = MAX_KEPT_NODES) -> None:
         self._capacity = capacity
         self._drawings: OrderedDict[str, Drawing] = OrderedDict()
         self._layouts: dict[str, Layout] = {}
@@ -44,12 +44,12 @@ class Drawings:
         """Remember the drawings of an answer, and in which order its passes made them."""
         with self._lock:
             for unit in answer.units:
-                keys = [step.drawing for step in unit.steps[:STEPS_MOST] if step.drawing in answer.drawings]
+                keys = [step.drawing for step in unit.steps[:MAX_STEPS] if step.drawing in answer.drawings]
                 for earlier, later in itertools.pairwise(keys):
                     if earlier != later and earlier is not None and later is not None:
                         self._order.setdefault(later, earlier)
             for key, drawing in answer.drawings.items():
-                if not 0 < len(drawing.nodes) <= NODES_MOST or len(drawing.edges) > EDGES_MOST:
+                if not 0 < len(drawing.nodes) <= MAX_NODES or len(drawing.edges) > MAX_EDGES:
                     continue
                 if key not in self._drawings:
                     self._drawings[key] = drawing
@@ -109,7 +109,7 @@ class DrawnNode:
     @property
     def label(self) -> str:
         """The first line, as much of it as fits."""
-        return _fitting(self.node.label, LABEL_MOST)
+        return _fitting(self.node.label, MAX_LABEL)
 
     @property
     def story(self) -> str:

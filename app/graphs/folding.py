@@ -12,7 +12,7 @@ import numpy.typing as npt
 from app.artifacts import Drawing, GraphEdge, GraphNode
 
 Folding = Literal["", "groups", "blocks"]
-PERIOD_LEAST = 3
+MIN_PERIOD = 3
 """Nodes of the smallest block that is worth folding."""
 
 
@@ -45,7 +45,7 @@ def repeated_blocks(nodes: Sequence[GraphNode]) -> list[str]:
 def _repeats(labels: npt.NDArray[Any]) -> list[tuple[int, int, int]]:
     """Return start, period and count of the maximal repeats, those that cover most first, of these the finest."""
     found = []
-    for period in range(PERIOD_LEAST, len(labels) // 2 + 1):
+    for period in range(MIN_PERIOD, len(labels) // 2 + 1):
         equal = np.concatenate(([False], labels[:-period] == labels[period:], [False]))
         changes = np.flatnonzero(equal[1:] != equal[:-1])
         for begin, end in zip(changes[::2], changes[1::2], strict=True):

@@ -24,7 +24,7 @@ NODE_HEIGHT, LAYER_HEIGHT, GAP, DUMMY_WIDTH = 40.0, 92.0, 24.0, 10.0
 """Pixels: a node, a layer, the room between nodes, an edge that passes between nodes."""
 WIDEST = 230.0
 SWEEPS = 8
-DUMMIES_MOST = 12_000
+MAX_DUMMIES = 12_000
 """Places of edges between layers; beyond them, edges are drawn straight."""
 
 
@@ -180,7 +180,7 @@ def _without_gaps(layers: list[int]) -> list[int]:
 def _chains(drawing: Drawing, items: list[_Item]) -> list[list[_Item]]:
     """Return for each edge the items that it goes through, its ends included, and link them."""
     chains = []
-    room = DUMMIES_MOST
+    room = MAX_DUMMIES
     for edge in drawing.edges:
         source, target = items[edge.source], items[edge.target]
         group = source.group if source.group == target.group else ""

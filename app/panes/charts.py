@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from app.artifacts import Measurement
+from app.panes.numbers import number
 
 NARROWEST, WIDEST = 31, 92
 """Distance between the middles of two bars, depending on the room."""
@@ -175,15 +176,6 @@ def _short(name: str, letters: int) -> str:
     call = _CALL.search(name)
     text = call[1] if call else name
     return text if len(text) <= letters else text[: letters - 1] + "…"
-
-
-def number(value: float) -> str:
-    """Return a number with three significant digits and no needless zeros: ``0.31``, ``48.6``, ``1,240``."""
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{min(digits, 6)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _ceiling(value: float) -> float:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from app.artifacts import Line, Listing
 from app.panes.highlighting import highlight
-from app.panes.listings import DrawnLine, line_links
+from app.panes.listings import DrawnLine, LineLinks, line_links
 
-ALIGNED_MOST = 6_000
+MAX_ALIGNED = 6_000
 """Lines a side that are aligned; beyond, what differs is shown as replaced as a whole."""
-THOROUGH_MOST = 1_000
+MAX_THOROUGH = 1_000
 """Lines a side up to which lines that occur often may anchor the alignment, which takes quadratic time."""
 CONTEXT = 20
 """Unchanged lines shown on either side of a change; more of them are folded."""
-SHOWN_MOST = 4_000
+MAX_SHOWN = 4_000
 """Lines of a difference that are drawn."""
 
 Opcode = tuple[str, int, int, int, int]
@@ -32,7 +31,7 @@ class Diff:
     before: Listing
     after: Listing
     lines: list[DrawnLine]
-    links: dict[str, list[Any]]
+    links: LineLinks
     added: int
     removed: int
 
@@ -46,7 +45,7 @@ class _Merger:
 
     def take(self, side: Listing, start: int, stop: int, mark: str) -> None:
         """Show lines ``[start, stop)`` of a side, as far as there is room."""
-        shown = min(stop, start + max(0, SHOWN_MOST - len(self.drawn)))
+        shown = min(stop, start + max(0, MAX_SHOWN - len(self.drawn)))
         lines = side.lines[start:shown]
         for number, html in enumerate(highlight((line.text for line in lines), side.language), start + 1):
             self.drawn.append(DrawnLine(number, html, mark))
@@ -96,10 +95,10 @@ def _opcodes(old: list[str], new: list[str]) -> Iterator[Opcode]:
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     longest = max(len(middle_old), len(middle_new))
     yield "equal", 0, head, 0, head
-    if longest > ALIGNED_MOST:
+    if longest > MAX_ALIGNED:
         yield "replace", head, len(old) - tail, head, len(new) - tail
     else:
-        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=longest > THOROUGH_MOST)
+        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=longest > MAX_THOROUGH)
         for tag, i1, i2, j1, j2 in matcher.get_opcodes():
             yield tag, i1 + head, i2 + head, j1 + head, j2 + head
     yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)

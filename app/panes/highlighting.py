@@ -11,7 +11,7 @@ from pygments.lexers.asm import GasLexer, LlvmLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType, is_token_subtype
 
-LINE_MOST = 4_000
+MAX_LINE = 4_000
 """Letters of a line; texts with longer ones stay plain, as lexers may take their time over them."""
 
 
@@ -36,7 +36,6 @@ class RelayLexer(RegexLexer):
 LEXERS: Mapping[str, type[Lexer]] = {
     "relay": RelayLexer,
     "python": PythonLexer,
-    "loops": PythonLexer,
     "llvm": LlvmLexer,
     "gas": GasLexer,
 }
@@ -67,7 +66,7 @@ def _style(kind: _TokenType, gas: bool) -> str:
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
     """Return each line as escaped HTML with one-letter classes, always as many lines as came in."""
     texts = list(lines)
-    if any(len(text) > LINE_MOST for text in texts):
+    if language not in LEXERS or any(len(text) > MAX_LINE for text in texts):
         return [Markup(escape(text)) for text in texts]
     lexer = LEXERS[language](stripnl=False, ensurenl=False)
     gas = language == "gas"

@@ -11,18 +11,18 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TypedDict
 
 from markupsafe import Markup
 
-from app.artifacts import Answer, Line, Listing
+from app.artifacts import Answer, Line, Listing, OriginId
 from app.panes.highlighting import highlight
 
 CHUNK_LINES = 200
 FIRST_CHUNKS = 2
-LISTINGS_KEPT_LINES = 300_000
+MAX_LINES = 300_000
 """How many lines of listings a process remembers; the oldest go first."""
-CHUNKS_KEPT = 1_000
+MAX_CHUNKS = 1_000
 """How many highlighted chunks a process remembers."""
 
 
@@ -38,7 +38,7 @@ class Listings:
         Lines kept over all listings; at least the newest listing always stays.
     """
 
-    def __init__(self, capacity: int = LISTINGS_KEPT_LINES) -> None:
+    def __init__(self, capacity: int = MAX_LINES) -> None:
         self._capacity = capacity
         self._listings: OrderedDict[str, Listing] = OrderedDict()
         self._lines = 0
@@ -80,7 +80,7 @@ class Chunk:
     lines: list[DrawnLine] = field(default_factory=list)
 
 
-@lru_cache(CHUNKS_KEPT)
+@lru_cache(MAX_CHUNKS)
 def _highlighted(texts: tuple[str, ...], language: str) -> list[Markup]:
     """Highlight, remembering: an edit leaves most chunks as they were."""
     return highlight(texts, language)
@@ -109,7 +109,14 @@ def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
 # The link map
 
 
-def line_links(lines: Iterable[Line]) -> dict[str, list[Any]]:
+class LineLinks(TypedDict):
+    """The origins of each line: distinct sets once, and for each line the number of its set."""
+
+    sets: list[list[OriginId]]
+    lines: list[int]
+
+
+def line_links(lines: Iterable[Line]) -> LineLinks:
     """Return the lines' origins in a compact form: distinct sets once, and for each line the number of its set.
 
     Set 0 is the empty one.

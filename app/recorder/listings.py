@@ -25,7 +25,7 @@ def make_listing(
         key="",
         level=level,
         name=name,
-        language=language,  # type: ignore[arg-type]
+        language=language,
         lines=lines,
         summary=summary,
         linked=round(linked, 4),

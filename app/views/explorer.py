@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from flask import Blueprint, Response, current_app, make_response, render_template, request, stream_with_context
@@ -13,25 +13,20 @@ from flask.blueprints import BlueprintSetupState
 from markupsafe import Markup
 from msgspec import Meta
 
-from app.artifacts import Answer, Listing, Measurement, Workspace
+from app.artifacts import Answer, Listing, Measurement, Options, Workspace
 from app.editor.completions import completions
 from app.errors import InvalidBody, NotFound, RequestError
 from app.jobs.clients import Client
-from app.panes.charts import ROOM, chart, number
+from app.panes import table
+from app.panes.charts import ROOM, chart
 from app.panes.differences import diff
+from app.panes.limits import MAX_MEASUREMENTS
+from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, Listings, draw_chunk
-from app.panes.rendering import (
-    MEASUREMENTS_MOST,
-    PaneName,
-    Text,
-    View,
-    conditions,
-    duration,
-    how_measured,
-    operations,
-    page,
-)
-from app.panes.timeline import describe, size
+from app.panes.numbers import conditions, duration, how_measured, number, operations, size
+from app.panes.page import page
+from app.panes.selection import View
+from app.panes.steps import describe
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.views import graphs
@@ -42,6 +37,8 @@ from compiler.target.assembly_targets import assembly_targets
 
 bp = Blueprint("explorer", __name__)
 LISTINGS = "strata.listings"
+MAX_LABEL = 200
+"""Letters of a step's name."""
 READING = ("read", "embed")
 """Ways of showing a permalink without what is needed to edit it."""
 FRAGMENT_HEADER = "Strata-Fragment"
@@ -52,8 +49,9 @@ FRAGMENT_HEADER = "Strata-Fragment"
 def _prepare(state: BlueprintSetupState) -> None:
     app = state.app
     app.extensions[LISTINGS] = Listings()
-    filters = (conditions, data_block, describe, duration, how_measured, number, operations, size)
+    filters = (conditions, data_block, describe, duration, how_measured, number, operations, size, table.panes_of)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
+    app.add_template_global(assembly_targets)
 
 
 def data_block(value: object) -> Markup:
@@ -73,10 +71,10 @@ def _remember(answer: Answer) -> None:
 
 
 def _listing(key: str) -> Listing:
-    found = _listings().get(key)
-    if found is None:
-        raise NotFound("this text is no longer kept here; compile again to see it")
-    return found
+    listing = _listings().get(key)
+    if listing is None:
+        raise NotFound("this text has expired; compile again to see it")
+    return listing
 
 
 # The page
@@ -163,7 +161,6 @@ def render_page(
         The permalink that was opened: what it looks at, and what it was made with.
     """
     reading = request.args.get("view", "")
-    shown = page(compiled or Answer(), View())
     return render_template(
         "explorer.html",
         workspace=workspace,
@@ -174,10 +171,11 @@ def render_page(
         title=title,
         link=link.id if link else "",
         compiled=compiled is not None,
-        page=shown,
-        chart=chart(shown.answer.measurements),
+        page=page(compiled or Answer(), View(), workspace.options),
+        docks=table.DOCKS,
+        panes=table.PANES,
+        table=table.served(),
         examples=current_services().gallery.examples,
-        assembly_targets=assembly_targets(),
     )
 
 
@@ -192,12 +190,12 @@ def panes() -> Response:
         workspace = _read_workspace()
         answer = current_services().compiler.compile(workspace, _tab(), seq)
     except RequestError as error:
-        response = make_response(render_template("panes/_refused.html", error=error), error.status)
+        response = make_response(_refused_html(error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
         return response
-    response = make_response(_answer_html(answer, View.read(request.form.get("view", ""))))
+    response = make_response(_answer_html(answer, _view(), workspace.options))
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -227,30 +225,37 @@ def _run_messages() -> Iterator[bytes]:
 
 
 def _run() -> Iterator[RunMessage]:
-    view = View.read(request.form.get("view", ""))
-    seq = request.form.get("seq", 0, type=int)
+    view, seq = _view(), request.form.get("seq", 0, type=int)
     try:
-        for update in current_services().compiler.follow(_read_workspace(), _tab(), seq):
+        workspace = _read_workspace()
+        for update in current_services().compiler.follow(workspace, _tab(), seq):
             if update.finished and update.answer is not None:
-                yield RunMessage(kind="answer", html=_answer_html(update.answer, view))
+                yield RunMessage(kind="answer", html=_answer_html(update.answer, view, workspace.options))
             else:
-                page_now = page(update.answer or Answer(), view)
-                measured = chart(page_now.answer.measurements)
-                html = render_template("panes/_run_update.html", update=update, page=page_now, chart=measured)
+                shown = page(update.answer or Answer(), view, workspace.options)
+                html = render_template("panes/_run_update.html", update=update, page=shown)
                 yield RunMessage(kind="update", html=html, line=update.line)
     except RequestError as error:
-        yield RunMessage(kind="refused", html=render_template("panes/_refused.html", error=error))
+        yield RunMessage(kind="refused", html=_refused_html(error))
 
 
 def _tab() -> Client:
     return current_client(request.form.get("tab", "")[:64])
 
 
-def _answer_html(answer: Answer, view: View) -> str:
+def _view() -> View:
+    return View.read(request.form.get("view", ""))
+
+
+def _answer_html(answer: Answer, view: View, options: Options) -> str:
     _remember(answer)
-    shown = page(answer, view)
-    measured = chart(shown.answer.measurements)
-    return render_template("panes/_answer.html", page=shown, chart=measured, assembly_targets=assembly_targets())
+    return render_template("panes/_answer.html", page=page(answer, view, options))
+
+
+def _refused_html(error: RequestError) -> str:
+    """Return the fragment of a refused request: nothing was compiled, so what the panes show is stale."""
+    stale = [*(pane.name for pane in table.PANES if table.compiled(pane)), "strip"]
+    return render_template("panes/_refused.html", error=error, stale=stale)
 
 
 def _read_workspace() -> Workspace:
@@ -288,19 +293,20 @@ def names() -> Response:
 
 @bp.get("/text/<pane>")
 def text(pane: str) -> Response:
-    """A text pane's title and body at one step, or the difference between two."""
-    if pane not in get_args(PaneName):
-        raise NotFound(f"there is no pane {pane!r}")
+    """A listing pane's title and body at one step, or the difference between two."""
+    row = table.find(pane)
+    if row is None or not row.listing:
+        raise NotFound(f"there is no pane {pane!r} with a listing")
     listing = _listing(request.args.get("listing", ""))
     before = request.args.get("before")
-    shown = Text(
-        cast(PaneName, pane),
-        listing=listing,
-        label=request.args.get("label", "")[:200],
-        before_label=request.args.get("before_label", "")[:200],
+    shown = PaneListing(
+        row,
+        listing,
+        label=request.args.get("label", "")[:MAX_LABEL],
+        before_label=request.args.get("before_label", "")[:MAX_LABEL],
         diff=diff(_listing(before), listing) if before else None,
     )
-    return _for_ever(render_template("panes/_text_swap.html", text=shown))
+    return _for_ever(render_template("panes/_text_swap.html", pane=row, content=shown))
 
 
 @bp.get("/listings/<key>/<int:index>")
@@ -342,8 +348,8 @@ def draw_chart() -> str:
         asked = msgspec.json.decode(request.form.get("asked", ""), type=ChartRequest)
     except msgspec.MsgspecError as error:
         raise InvalidBody(str(error)) from error
-    if len(asked.measurements) > MEASUREMENTS_MOST:
-        raise InvalidBody(f"at most {MEASUREMENTS_MOST} measurements can be drawn, got {len(asked.measurements)}")
+    if len(asked.measurements) > MAX_MEASUREMENTS:
+        raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")
     prefixes = sum(m.kind == "prefix" for m in asked.measurements)
     pending = max(0, asked.total - 2 - prefixes) if asked.running else 0
     return render_template(

@@ -36,9 +36,9 @@ def graph(key: str) -> Response:
     folding = request.args.get("fold", "")
     if folding not in get_args(Folding):
         raise NotFound(f"there is no way {folding!r} to fold a graph")
-    found = _drawings().get(key, cast(Folding, folding))
-    if found is None:
-        raise NotFound("this drawing is no longer kept here; compile again to see it")
-    response = make_response(render_template("panes/_graph.html", graph=found))
+    drawing = _drawings().get(key, cast(Folding, folding))
+    if drawing is None:
+        raise NotFound("this drawing has expired; compile again to see it")
+    response = make_response(render_template("panes/_graph.html", graph=drawing))
     response.headers["Cache-Control"] = "private, max-age=3600, immutable"
     return response

@@ -1,7 +1,8 @@
 // Asks for an answer whenever the workspace changes; only the newest one counts.
-import { $, $$, toast } from "./dom.js";
+import { $, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
-import { on, readJson, state, tell } from "./state.js";
+import { PANES } from "./panes.js";
+import { on, state, tell } from "./state.js";
 
 const DEBOUNCE = 250;
 const PATIENCE = 800;
@@ -47,15 +48,15 @@ async function sayWhy(seq) {
 export function run() {
   begin();
   running(true);
-  $("#state").textContent = document.body.classList.contains("measuring") ? "waits for the ladder …" : "running …";
+  $("#state").textContent = document.body.classList.contains("measuring") ? "waiting for the ladder …" : "running …";
   send(state.seq, "/run", async (response) => {
     if (!response.ok) throw new TypeError("refused");
-    for await (const piece of pieces(response.body)) {
+    for await (const message of messages(response.body)) {
       if (!current(response.seq)) return;
-      if (piece.kind === "update") swap(piece.html, () => editor.running(piece.line));
+      if (message.kind === "update") swap(message.html, () => editor.running(message.line));
       else {
         done();
-        swap(piece.html, piece.kind === "answer" ? arrived : () => refused(response));
+        swap(message.html, message.kind === "answer" ? arrived : () => refused(response));
       }
     }
   });
@@ -87,7 +88,7 @@ async function send(seq, address, receive) {
 }
 
 /** The JSON lines of a stream as they come. */
-async function* pieces(body) {
+async function* messages(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -134,7 +135,7 @@ function tooMany(response) {
 /** Busy servers say when to come back. */
 function refused(response) {
   const seconds = Number(response.headers.get("Retry-After"));
-  markStale(["loops", "llvm", "asm", "schedule"]);
+  markStale(staleNames());
   if (response.status === 429 && seconds) timer = setTimeout(compile, seconds * 1000);
 }
 
@@ -142,18 +143,21 @@ function fail(message) {
   const box = $("#state");
   box.textContent = `✗ ${message}`;
   box.className = "state failed";
-  toast(`${message}; what you see is older`);
+  toast(`${message}; what you see is stale`);
 }
 
 function arrived() {
   const answer = readJson("answer");
-  markStale(($("#state").dataset.stale ?? "").split(" ").filter(Boolean));
+  markStale(staleNames());
   editor.mark(answer.problems);
   tell("answered", answer);
 }
 
+/** What the answer that was just swapped in left as it was. */
+const staleNames = () => ($("#state").dataset.stale ?? "").split(" ").filter(Boolean);
+
 function markStale(names) {
-  // The benchmark is as old as its measurements, whatever was compiled since.
-  for (const pane of $$(".pane:not(#pane-bench)")) pane.classList.toggle("stale", names.includes(pane.dataset.pane));
+  // Measurements are as old as they are, whatever was compiled since.
+  for (const { name, measured } of PANES) if (!measured) $(`#pane-${name}`).classList.toggle("stale", names.includes(name));
   $("#strip").classList.toggle("stale", names.includes("strip"));
 }

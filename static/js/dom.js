@@ -1,5 +1,7 @@
 // Small helpers over the document.
 export const $ = (selector, root = document) => root.querySelector(selector);
+/** The data that the page holds in a JSON block. */
+export const readJson = (id) => JSON.parse(document.getElementById(id).textContent);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 export function element(tag, attributes = {}, ...children) {

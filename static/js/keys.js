@@ -2,8 +2,9 @@
 import { compile, run } from "./compile.js";
 import { $, $$ } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
-import { ORDER, enlarge, focusPane, setOpen } from "./layout.js";
+import { enlarge, focusPane, setOpen } from "./layout.js";
 import { remember } from "./memory.js";
+import { PANES } from "./panes.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
 import { setOption, stepBy, toggleDiff } from "./steps.js";
@@ -70,7 +71,7 @@ function pressed(event) {
   const mod = apple ? event.metaKey : event.ctrlKey;
   if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : toggleRun);
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
-  if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(ORDER[Number(event.code.slice(5)) - 1]));
+  if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(PANES[Number(event.code.slice(5)) - 1].name));
   if (event.key === "Escape" && !$("dialog[open]")) {
     for (const menu of $$("details.menu")) menu.open = false;
     return tell("unpin");

@@ -2,38 +2,44 @@
 import Split from "../vendor/split.js";
 import { $, $$, element, narrow, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
+import { DOCKS, PANES, paneOf } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
+/** What is divided: the page into columns, a column into the docks of a level, a dock into its panes. */
 const SPLITS = [
   { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
-  { name: "left", parts: ["#pane-source", "#pane-console"], direction: "vertical", sizes: [78, 22], least: 60 },
-  { name: "rows", parts: ["#upper", "#lower"], direction: "vertical", sizes: [68, 32], least: 60 },
-  { name: "graph-rows", parts: ["#graph-upper", "#graph-lower"], direction: "vertical", sizes: [72, 28], least: 60 },
-  { name: "graph-upper", parts: ["#pane-graph", "#pane-drawing"], direction: "horizontal", sizes: [50, 50], least: 120 },
-  { name: "upper", parts: ["#pane-loops", "#pane-llvm", "#pane-asm"], direction: "horizontal", sizes: [37, 33, 30], least: 90 },
-  { name: "lower", parts: ["#pane-bench", "#pane-schedule"], direction: "horizontal", sizes: [66, 34], least: 120 },
+  ...[["rows", "code"], ["graph-rows", "graph"]].map(([name, level]) => {
+    const docks = DOCKS.filter((dock) => dock.level === level);
+    return { name, parts: docks.map((dock) => `#${dock.name}`), direction: "vertical", sizes: docks.map(({ size }) => size), least: 60 };
+  }),
+  ...DOCKS.map(({ name, direction, minimum }) => {
+    const panes = PANES.filter(({ dock }) => dock === name);
+    return { name, parts: panes.map((pane) => `#pane-${pane.name}`), direction, sizes: panes.map(({ size }) => size), least: minimum };
+  }),
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
 const reading = document.body.classList.contains("reading");
 const made = new Map(); // name of a split -> what divides its open parts
 
-export const ORDER = ["source", "loops", "llvm", "asm", "bench", "schedule", "console", "graph", "drawing", "kernels"];
-/** Panes that show a graph, or the code of one of its kernels; the others are there at both levels. */
-const LEVELS = { graph: ["graph", "drawing", "kernels"], code: ["loops", "llvm", "asm", "bench", "schedule"] };
-const BOXES = ["#upper", "#lower", "#graph-upper", "#graph-lower", "#left", "#right"];
+const NAMES = PANES.map(({ name }) => name);
+/** Rows, then the columns that they stand in. */
+const BOXES = [...new Set([...DOCKS.filter((dock) => dock.level).map(({ name }) => `#${name}`), "#left", "#right"])];
 
 export function startLayout() {
   // A link says which panes it shows; else they are as this browser left them.
   state.view.closed ??= state.link ? "" : recall("closed") ?? "";
-  if (reading && !closed().has("bench")) {
+  if (reading) {
     // Where nobody can measure, an empty benchmark takes room for nothing.
-    state.view.closed += " bench";
-    on("answered", ({ measurements }) => { if (measurements.length) setOpen("bench", true); });
+    for (const { name } of PANES.filter(({ name: pane, measured }) => measured && !closed().has(pane))) {
+      state.view.closed += ` ${name}`;
+      on("answered", ({ measurements }) => { if (measurements.length) setOpen(name, true); });
+    }
   }
   arrange();
-  tabs();
   makeMenu();
+  makeTabs();
   offer();
+  showPane(firstPane());
   document.addEventListener("click", ({ target }) => {
     const heading = target.closest(".heading");
     if (heading) enlarge(heading.dataset.enlarge);
@@ -44,10 +50,10 @@ export function startLayout() {
 
 // Closing and reopening
 
-const closed = () => new Set(state.view.closed.split(" ").filter((pane) => ORDER.includes(pane)));
+const closed = () => new Set(state.view.closed.split(" ").filter((pane) => NAMES.includes(pane)));
 
 const level = () => $("#right").dataset.level;
-const levelOf = (pane) => Object.keys(LEVELS).find((name) => LEVELS[name].includes(pane)) ?? level();
+const levelOf = (pane) => paneOf(pane).level || level();
 const hasGraph = () => Boolean($("#strip .group.graph"));
 
 /** Show the panes of a level: "graph" or "code". */
@@ -62,9 +68,9 @@ export function setLevel(name) {
 
 /** Tabs and boxes are offered for panes that may have something to show. */
 function offer() {
-  for (const pane of LEVELS.graph) {
-    $(`#tabs [data-tab="${pane}"]`).hidden = !hasGraph();
-    $(`#panes-form [name="${pane}"]`).parentElement.hidden = !hasGraph();
+  for (const { name } of PANES.filter((pane) => pane.level === "graph")) {
+    $(`#tabs [data-tab="${name}"]`).hidden = !hasGraph();
+    $(`#panes-form [name="${name}"]`).parentElement.hidden = !hasGraph();
   }
 }
 
@@ -73,13 +79,13 @@ export function setOpen(pane, open) {
   const now = closed();
   if (open) now.delete(pane);
   else now.add(pane);
-  if (ORDER.every((other) => now.has(other) || levelOf(other) !== level())) {
+  if (NAMES.every((other) => now.has(other) || levelOf(other) !== level())) {
     toast("One pane stays open");
     menu();
     return;
   }
   if (!open && $(`#pane-${pane}`).classList.contains("alone")) enlarge(pane);
-  state.view.closed = ORDER.filter((name) => now.has(name)).join(" ");
+  state.view.closed = NAMES.filter((name) => now.has(name)).join(" ");
   if (!reading) remember("closed", state.view.closed);
   arrange();
   menu();
@@ -89,8 +95,8 @@ export function setOpen(pane, open) {
 /** Give the room to the panes that are open. */
 function arrange() {
   const shut = closed();
-  for (const pane of ORDER) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level());
-  // From the inside out: a row or column without an open pane takes no room either.
+  for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level());
+  // A row or column without an open pane takes no room either.
   for (const box of BOXES) $(box).classList.toggle("closed", !$(".pane:not(.closed)", $(box)));
   SPLITS.forEach(split);
 }
@@ -102,10 +108,10 @@ function menu() {
 }
 
 function makeMenu() {
-  for (const pane of ORDER) {
-    const box = element("input", { type: "checkbox", name: pane });
-    box.addEventListener("change", () => setOpen(pane, box.checked));
-    $("#panes-form").append(element("label", {}, box, titleOf(pane)));
+  for (const { name, title } of PANES) {
+    const box = element("input", { type: "checkbox", name });
+    box.addEventListener("change", () => setOpen(name, box.checked));
+    $("#panes-form").append(element("label", {}, box, title));
   }
   menu();
 }
@@ -197,13 +203,16 @@ export function focusPane(pane) {
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
 }
 
-const titleOf = (pane) => (pane === "source" ? "Source" : $(`#title-${pane}`).textContent);
-
-function tabs() {
-  for (const pane of ORDER) {
-    const button = element("button", { type: "button", "data-tab": pane }, titleOf(pane));
-    button.addEventListener("click", () => showPane(pane));
+function makeTabs() {
+  for (const { name, title } of PANES) {
+    const button = element("button", { type: "button", "data-tab": name }, title);
+    button.addEventListener("click", () => showPane(name));
     $("#tabs").append(button);
   }
-  showPane(narrow.matches && ORDER.includes(recall("tab")) ? recall("tab") : "source");
+}
+
+/** The pane that a narrow page shows first: the one that was shown last, if it is offered. */
+function firstPane() {
+  const last = paneOf(recall("tab"));
+  return narrow.matches && last && (last.level !== "graph" || hasGraph()) ? last.name : PANES[0].name;
 }

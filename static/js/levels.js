@@ -1,8 +1,9 @@
 // The two levels of a model: its graph with the kernels, and the loops and code of one kernel.
-import { $, $$ } from "./dom.js";
+import { $, $$, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { setLevel } from "./layout.js";
-import { on, readJson, state } from "./state.js";
+import { paneOfGroup } from "./panes.js";
+import { on, state } from "./state.js";
 import { setOption } from "./steps.js";
 
 let known = false; // whether the last answer had a graph
@@ -15,7 +16,7 @@ export function startLevels() {
     if (node) picked = node;
     if (level) choose(level.dataset.level);
     const chip = target.closest("#strip .chip");
-    if (chip) show(chip.dataset.group === "graph" ? "graph" : "code");
+    if (chip) show(paneOfGroup(chip.dataset.group).level);
     const kernel = target.closest("[data-show-kernel]");
     if (kernel) showKernel(kernel.dataset.showKernel);
     const script = target.closest("[data-open-kernel]");
@@ -42,7 +43,7 @@ function choose(level) {
   else show(level);
 }
 
-/** Names of the kernels that what is pinned became, the most expensive first. */
+/** Names of the kernels that what is pinned became, the hottest first. */
 function pinnedKernels() {
   const group = picked?.isConnected && picked.matches(".related") && groups().find(({ nodes }) => nodes.includes(picked));
   if (group) return of(kernels(), group.operators, group.origins).map(({ name }) => name);

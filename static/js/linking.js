@@ -1,18 +1,11 @@
 // Lights up, in every pane, what the line under the pointer or the cursor came from and what became of it.
-import { $, $$, announce, toast } from "./dom.js";
+import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "./links.js";
-import { on, readJson, tell } from "./state.js";
+import { LISTINGS, PANES, paneOf, steppedAt } from "./panes.js";
+import { on, tell } from "./state.js";
 
-/** Why a line of a pane may map to nothing. */
-const REASONS = {
-  graph: "No line of the script made this one: it frames the graph, or a pass put it there",
-  loops: "No line of the script made this one: it frames the function, or a pass put it there",
-  llvm: "No line of the loop IR made this one: LLVM declares things with it, or keeps its blocks apart",
-  asm: "No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds a constant",
-};
 const TINTS = 8;
-const PANES = ["graph", "loops", "llvm", "asm"];
 const model = new LinkModel();
 const elements = new Map(); // pane -> set number -> lines in the document
 const cursors = new Map(); // pane -> index of the line that the arrow keys are at
@@ -42,7 +35,7 @@ export function startLinking() {
 function readAnswer() {
   const { origins } = readJson("answer");
   if (origins.length) model.setOrigins(origins);
-  for (const pane of PANES) {
+  for (const pane of LISTINGS) {
     // What stayed from an earlier answer does not know the origins of this one.
     if (origins.length && $(`#pane-${pane}`).classList.contains("stale")) forget(pane);
     else readPane(pane);
@@ -76,7 +69,7 @@ function collect(pane) {
 
 function colour() {
   model.colour(TINTS);
-  PANES.forEach(paint);
+  LISTINGS.forEach(paint);
   editor.tint(model.tints);
   marked = new Map();
   for (const node of $$("[data-origins]")) {
@@ -101,7 +94,7 @@ function setTint(node, tint) {
 /** Lines of the source that nothing came from say nothing. */
 function sourcePlace(lines) {
   const footprint = fromSource(lines);
-  return PANES.some((pane) => model.relatedSets(pane, footprint).size) ? { pane: "source", footprint } : null;
+  return LISTINGS.some((pane) => model.relatedSets(pane, footprint).size) ? { pane: "source", footprint } : null;
 }
 
 function placeOf(target) {
@@ -137,7 +130,7 @@ function pin(place) {
   if (isEmpty(place.footprint)) {
     pinned = null;
     show(null);
-    toast(REASONS[place.pane] ?? "Nothing was made from this line");
+    toast(paneOf(place.pane)?.unlinked || "Nothing was made from this line");
     return;
   }
   pinned = place;
@@ -164,7 +157,7 @@ function show(place) {
   document.body.classList.toggle("linking", active);
   editor.relate(active ? footprint.sources : new Set());
   if (!active) return;
-  for (const pane of PANES) {
+  for (const pane of LISTINGS) {
     const bySet = elements.get(pane);
     for (const set of model.relatedSets(pane, footprint)) for (const line of bySet?.get(set) ?? []) light(line);
   }
@@ -180,7 +173,7 @@ function light(node) {
 function reveal(from) {
   const footprint = pinned?.footprint;
   if (!footprint) return;
-  for (const pane of PANES) {
+  for (const pane of LISTINGS) {
     if (pane === from) continue;
     const lines = model.relatedLines(pane, footprint);
     if (lines.length) scrollTo(pane, lines);
@@ -192,18 +185,20 @@ const heartShown = new Set(); // panes that were scrolled there
 
 /** At first, show where the work is done: what became of the innermost statement of the loop nest. */
 function showHeart() {
-  const panes = ["llvm", "asm"].filter((pane) => !heartShown.has(pane) && $(`#body-${pane}`).clientHeight > 0);
+  const loops = steppedAt("code").name;
+  const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && name !== loops)
+    .map(({ name }) => name).filter((pane) => !heartShown.has(pane) && $(`#body-${pane}`).clientHeight > 0);
   if (!panes.length || !readJson("answer").origins.length) return;
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
-  const linked = $$("#body-loops .l").filter((line) => !isEmpty(model.of("loops", Number(line.dataset.i))));
+  const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));
   const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);
   if (!deepest) return;
-  const footprint = model.of("loops", Number(deepest.dataset.i));
+  const footprint = model.of(loops, Number(deepest.dataset.i));
   for (const pane of panes) {
-    const found = model.relatedLines(pane, footprint);
-    if (!found.length) continue;
+    const related = model.relatedLines(pane, footprint);
+    if (!related.length) continue;
     heartShown.add(pane);
-    scrollTo(pane, found);
+    scrollTo(pane, related);
   }
 }
 

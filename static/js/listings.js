@@ -1,12 +1,13 @@
 // Long listings arrive in chunks: the ones near the viewport are fetched.
 import { $, $$ } from "./dom.js";
+import { LISTINGS } from "./panes.js";
 import { on, tell } from "./state.js";
 
 const observers = new Map();
 
 export function startListings() {
-  for (const pane of ["loops", "llvm", "asm"]) watch(pane);
-  on("answered", () => ["loops", "llvm", "asm"].forEach(watch));
+  LISTINGS.forEach(watch);
+  on("answered", () => LISTINGS.forEach(watch));
   on("text", watch);
   document.addEventListener("htmx:responseError", ({ target }) => {
     // The server has forgotten this text: another answer brings it back, once.
@@ -20,6 +21,7 @@ export function startListings() {
   });
 }
 
+/** Fetch the chunks of a listing that come near its viewport. */
 function watch(pane) {
   observers.get(pane)?.disconnect();
   const body = $(`#body-${pane}`);

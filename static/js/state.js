@@ -1,5 +1,5 @@
 // What this tab holds: the workspace, the view, and who it is to the server.
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
+import { readJson } from "./dom.js";
 
 function name() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -7,7 +7,7 @@ function name() {
 
 const decode = (base64) => new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]);
 
-const page = read("page-data");
+const page = readJson("page-data");
 
 export const state = {
   tab: name(),
@@ -15,7 +15,7 @@ export const state = {
   options: { ...page.options },
   files: new Map(Object.entries(page.files).map(([file, content]) => [file, decode(content)])),
   uploads: new Map(Object.entries(page.uploads)), // name -> hash of a file that the server stores
-  view: { unit: -1, of_graph: -1, graph: "", loops: "", llvm: "", asm: "", against: "", graph_against: "", ...page.view },
+  view: { unit: -1, of_graph: -1, ...page.view }, // and by pane the chosen step; what is not there is as by default
   link: page.link,
   made: page.made, // what the link was made with
   here: page.here, // what this server compiles with
@@ -29,8 +29,6 @@ export const state = {
 const bus = new EventTarget();
 export const tell = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
 export const on = (name, listener) => bus.addEventListener(name, (event) => listener(event.detail));
-
-export const readJson = read;
 
 /** The workspace as the JSON API wants it. */
 export async function workspaceJson(script) {

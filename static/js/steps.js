@@ -1,5 +1,6 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
 import { $, $$ } from "./dom.js";
+import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
 export function startSteps() {
@@ -13,11 +14,13 @@ export function startSteps() {
     if (target.matches(".step, .against")) showStep(target.dataset.pane);
     if (target.id === "assembly") setOption("assembly", target.value);
     if (target.id === "of-graph") {
-      Object.assign(state.view, { of_graph: Number(target.value), graph: "", graph_against: "" });
+      state.view.of_graph = Number(target.value);
+      forgetSteps("graph");
       tell("options");
     }
     if (target.id === "unit") {
-      Object.assign(state.view, { unit: Number(target.value), loops: "", llvm: "", asm: "", against: "" });
+      state.view.unit = Number(target.value);
+      forgetSteps("code");
       tell("options");
     }
   });
@@ -43,20 +46,28 @@ function choose(chip) {
     const last = $$(".primitive").length - 1;
     const prefix = Number(chip.dataset.prefix);
     setOption("prefix", prefix >= last ? undefined : prefix);
-  } else if (STEPPED[chip.dataset.group]) {
-    const pane = STEPPED[chip.dataset.group];
-    $(`#step-${pane}`).value = chip.dataset.stop;
-    showStep(pane);
+    return;
+  }
+  const pane = paneOfGroup(chip.dataset.group);
+  if (pane.stepped) {
+    $(`#step-${pane.name}`).value = chip.dataset.target;
+    showStep(pane.name);
   } else {
-    showLlvm(chip);
+    showOnly(pane.name, chip);
   }
 }
 
-/** Groups of the timeline whose steps a pane goes through. */
-const STEPPED = { graph: "graph", lowering: "loops" };
+/** Let the panes of a level show the last step of another unit. */
+function forgetSteps(level) {
+  for (const pane of PANES) {
+    if (pane.level !== level || !pane.listing) continue;
+    delete state.view[pane.name];
+    if (pane.against) delete state.view[pane.against];
+  }
+}
+
 /** The pane that the keys step through: that of the level that is shown. */
-const stepped = () => ($("#right").dataset.level === "graph" ? "graph" : "loops");
-const againstOf = (pane) => $(pane === "loops" ? "#against" : `#against-${pane}`);
+const stepped = () => steppedAt($("#right").dataset.level).name;
 
 /** Go to the next pass that changed something. */
 export function stepBy(direction, pane = stepped()) {
@@ -72,7 +83,7 @@ export function stepBy(direction, pane = stepped()) {
 
 export function toggleDiff() {
   const pane = stepped();
-  const against = againstOf(pane);
+  const against = $(`#against-${pane}`);
   if (!against) return;
   against.value = against.value ? "" : "previous";
   showStep(pane);
@@ -80,21 +91,22 @@ export function toggleDiff() {
 
 function showStep(pane) {
   const select = $(`#step-${pane}`);
-  const against = againstOf(pane).value;
+  const against = $(`#against-${pane}`).value;
   const chosen = select.selectedOptions[0];
   const options = [...select.options];
   const before = against === "previous"
     ? options.slice(0, select.selectedIndex).findLast((option) => option.dataset.listing !== chosen.dataset.listing) ?? options[select.selectedIndex - 1]
     : options.find((option) => option.value === against);
   const step = select.selectedIndex === options.length - 1 ? "" : chosen.value;
-  Object.assign(state.view, pane === "graph" ? { graph: step, graph_against: against } : { loops: step, against });
+  Object.assign(state.view, { [pane]: step, [paneOf(pane).against]: against });
   load(pane, chosen.dataset, before?.dataset);
 }
 
-function showLlvm(chip) {
-  const last = $$('#strip [data-group="llvm"]').at(-1);
-  state.view.llvm = chip === last ? "" : chip.dataset.stop;
-  load("llvm", chip.dataset);
+/** Show the step of a pane whose steps only the timeline offers. */
+function showOnly(pane, chip) {
+  const last = $$(`#strip [data-group="${chip.dataset.group}"]`).at(-1);
+  state.view[pane] = chip === last ? "" : chip.dataset.target;
+  load(pane, chip.dataset);
 }
 
 function load(pane, { listing, label }, before) {
@@ -112,17 +124,20 @@ function reveal(chip) {
   if (right > group.scrollLeft || left - title < group.scrollLeft) group.scrollLeft = Math.max(0, right);
 }
 
+/** Whether a chip's step is the one that its pane shows. */
+function isShown({ dataset }) {
+  const pane = paneOfGroup(dataset.group);
+  if (pane.stepped) return dataset.members.split("|").includes($(`#step-${pane.name}`)?.value);
+  return pane.listing && dataset.listing === $(`#body-${pane.name}`).dataset.listing;
+}
+
 /** Press the chips of what is shown. */
 function mark() {
-  const at = { graph: $("#step-graph")?.value, lowering: $("#step-loops")?.value };
-  const llvm = $("#body-llvm").dataset.listing;
   const last = $$(".primitive").length - 1;
   const prefix = state.options.prefix ?? last;
   let pressed = null;
   for (const chip of $$("#strip .chip")) {
-    const stops = chip.dataset.stops.split("|");
-    const on = STEPPED[chip.dataset.group] ? stops.includes(at[chip.dataset.group]) : chip.dataset.group === "llvm" && chip.dataset.listing === llvm;
-    chip.setAttribute("aria-pressed", String(on));
+    chip.setAttribute("aria-pressed", String(isShown(chip)));
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }
   pressed?.setAttribute("aria-pressed", "true");

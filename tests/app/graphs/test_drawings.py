@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Step, Unit, drawing_key
-from app.graphs.drawings import EDGES_MOST, NODES_MOST, Drawings, DrawnGraph
+from app.graphs.drawings import MAX_EDGES, MAX_NODES, Drawings, DrawnGraph
 from app.graphs.layout import LAYER_HEIGHT, lay_out
 from app.views import graphs
 from tests.app.fixtures import FixedRunner
@@ -102,8 +102,8 @@ def test_nodes_keep_their_places_though_later_passes_are_asked_for_first() -> No
 @pytest.mark.parametrize(
     "hostile",
     [
-        drawn([f"n{i}" for i in range(NODES_MOST + 1)], []),
-        drawn(["a", "b"], [(0, 1)] * (EDGES_MOST + 1)),
+        drawn([f"n{i}" for i in range(MAX_NODES + 1)], []),
+        drawn(["a", "b"], [(0, 1)] * (MAX_EDGES + 1)),
         drawn([], []),
     ],
     ids=["nodes", "edges", "nothing"],

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts import Listing
-from app.panes.differences import ALIGNED_MOST, CONTEXT, SHOWN_MOST, Diff, diff
+from app.panes.differences import CONTEXT, MAX_ALIGNED, MAX_SHOWN, Diff, diff
 from tests.app.fixtures import listing
 
 
@@ -56,8 +56,8 @@ def test_what_is_far_from_a_change_is_folded() -> None:
 
 
 def test_huge_differences_are_cut() -> None:
-    size = ALIGNED_MOST + 10
+    size = MAX_ALIGNED + 10
     merged = diff(text([f"a{n}" for n in range(size)]), text([f"b{n}" for n in range(size)]))
     assert (merged.added, merged.removed) == (size, size)
-    assert len(merged.lines) <= SHOWN_MOST + 2
+    assert len(merged.lines) <= MAX_SHOWN + 2
     assert "more lines" in merged.lines[-1].html

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from app.artifacts import Answer
-from app.panes.fingerprints import LETTERS, fingerprints
+from app.panes.fingerprints import LENGTH, fingerprints
 from tests.app.fixtures import ASM_TEXT, full_answer, listing
 
 
 def test_each_pane_with_a_text_has_a_fingerprint() -> None:
-    found = fingerprints(full_answer())
-    assert set(found) == {"Loop IR", "LLVM IR", "Assembly"}
-    assert {len(hashed) for hashed in found.values()} == {LETTERS}
+    hashes = fingerprints(full_answer())
+    assert set(hashes) == {"Loop IR", "LLVM IR", "Assembly"}
+    assert {len(hashed) for hashed in hashes.values()} == {LENGTH}
     assert fingerprints(Answer()) == {}
 
 

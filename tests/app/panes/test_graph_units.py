@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.artifacts import Step, Unit
-from app.panes.timeline import fact, stops, timeline
+from app.panes.numbers import graph_fact
+from app.panes.steps import timeline_steps
+from app.panes.timeline import timeline
 
 
 def graph() -> Unit:
@@ -24,8 +26,8 @@ def graph() -> Unit:
 
 
 def test_passes_that_changed_nothing_are_folded() -> None:
-    [row] = timeline(stops(graph()))
-    assert [(chip.label, chip.small, chip.dim) for chip in row.chips] == [
+    [group] = timeline(timeline_steps(graph()))
+    assert [(button.label, button.caption, button.dim) for button in group.buttons] == [
         ("Graph", "+12", False),
         ("2 passes", "=", True),
         ("FuseOps", "−5", False),
@@ -35,15 +37,15 @@ def test_passes_that_changed_nothing_are_folded() -> None:
 def test_passes_that_the_context_leaves_out_are_off() -> None:
     step = Step(group="graph", name="FoldConstant", detail="disabled by the context", changed=False, applied=False)
     unit = Unit(name="main", kind="graph", steps=[Step(group="graph", name="Graph"), step])
-    [row] = timeline(stops(unit))
-    assert [(chip.label, chip.small, chip.dim) for chip in row.chips][1] == ("FoldConstant", "off", True)
-    assert stops(unit)[1].story == "FoldConstant\u2003off: disabled by the context"
+    [group] = timeline(timeline_steps(unit))
+    assert [(button.label, button.caption, button.dim) for button in group.buttons][1] == ("FoldConstant", "off", True)
+    assert timeline_steps(unit)[1].summary == "FoldConstant\u2003off: disabled by the context"
 
 
 def test_a_step_compares_the_graph_before_and_after_it() -> None:
-    last = stops(graph())[-1]
-    assert last.story == "FuseOps\u2003−5 kernels"
-    assert last.words == "Fuse\noperators 12\nkernels 12 → 7\nbytes read 337 KB → 145 KB"
+    last = timeline_steps(graph())[-1]
+    assert last.summary == "FuseOps\u2003−5 kernels"
+    assert last.tooltip == "Fuse\noperators 12\nkernels 12 → 7\nbytes read 337 KB → 145 KB"
 
 
 @pytest.mark.parametrize(
@@ -51,4 +53,4 @@ def test_a_step_compares_the_graph_before_and_after_it() -> None:
     [("kernels", 1234.0, "1,234"), ("bytes read", 12.0, "12 B"), ("bytes written", 5.5e9, "5.12 GB")],
 )
 def test_facts_as_people_read_them(name: str, value: float, text: str) -> None:
-    assert fact(name, value) == text
+    assert graph_fact(name, value) == text

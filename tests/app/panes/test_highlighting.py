@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.panes.highlighting import LEXERS, LINE_MOST, highlight
+from app.panes.highlighting import LEXERS, MAX_LINE, highlight
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=40)
 
@@ -53,6 +53,6 @@ def test_a_string_over_several_lines_is_closed_on_each() -> None:
 
 
 def test_endless_lines_stay_plain() -> None:
-    [line] = highlight(["x" * (LINE_MOST + 1) + "<"], "python")
+    [line] = highlight(["x" * (MAX_LINE + 1) + "<"], "python")
     assert line.endswith("x&lt;")
     assert "<i" not in line

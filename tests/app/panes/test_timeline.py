@@ -1,32 +1,34 @@
-"""The strip: steps folded into chips, told apart by ids that survive a recompilation."""
+"""The timeline: steps folded into buttons, told apart by ids that survive a recompilation."""
 
 from __future__ import annotations
 
 import pytest
 
 from app.artifacts import Answer, Step, Unit
-from app.panes.timeline import signed, stops, timeline
+from app.panes.numbers import signed
+from app.panes.steps import timeline_steps
+from app.panes.timeline import timeline
 from tests.app.fixtures import full_answer
 
 
-def chips(answer: Answer) -> dict[str, list[tuple[str, str]]]:
-    rows = timeline(stops(answer.units[0]))
-    return {row.key: [(chip.label, chip.small) for chip in row.chips] for row in rows}
+def buttons(answer: Answer) -> dict[str, list[tuple[str, str]]]:
+    groups = timeline(timeline_steps(answer.units[0]))
+    return {group.name: [(button.label, button.caption) for button in group.buttons] for group in groups}
 
 
 def test_the_strip_goes_from_the_first_primitive_to_llvm() -> None:
-    assert chips(full_answer()) == {
+    assert buttons(full_answer()) == {
         "schedule": [("default", "line 2"), ("split", "line 3"), ("parallel", "line 4")],
         "lowering": [("Phase 0", "+8"), ("Phase 2", "="), ("Phase 3", "±0")],
         "llvm": [("as emitted", "5"), ("optimised", "4")],
     }
 
 
-def test_a_run_of_one_primitive_is_one_chip_that_leads_to_its_end() -> None:
+def test_a_run_of_one_primitive_is_one_button_that_leads_to_its_end() -> None:
     names = ["default", "split", "split", "split", "reorder"]
     steps = [Step(group="schedule", name=name, line=number) for number, name in enumerate(names, 10)]
-    [row] = timeline(stops(Unit(name="main", steps=steps)))
-    assert [(chip.label, chip.small, chip.stop.position) for chip in row.chips] == [
+    [group] = timeline(timeline_steps(Unit(name="main", steps=steps)))
+    assert [(button.label, button.caption, button.target.position) for button in group.buttons] == [
         ("default", "line 10", 0),
         ("split ×3", "lines 11–13", 3),
         ("reorder", "line 14", 4),
@@ -35,13 +37,16 @@ def test_a_run_of_one_primitive_is_one_chip_that_leads_to_its_end() -> None:
 
 def test_primitives_left_out_are_dim() -> None:
     steps = [Step(group="schedule", name="split"), Step(group="schedule", name="vectorize", applied=False)]
-    [row] = timeline(stops(Unit(name="main", steps=steps)))
-    assert [chip.dim for chip in row.chips] == [False, True]
+    [group] = timeline(timeline_steps(Unit(name="main", steps=steps)))
+    assert [button.dim for button in group.buttons] == [False, True]
 
 
 def test_step_ids_tell_passes_of_one_name_apart() -> None:
     steps = [Step(group="lowering", name="Simplify"), Step(group="lowering", name="Simplify")]
-    assert [stop.id for stop in stops(Unit(name="f", steps=steps))] == ["lowering:Simplify:0", "lowering:Simplify:1"]
+    assert [step.id for step in timeline_steps(Unit(name="f", steps=steps))] == [
+        "lowering:Simplify:0",
+        "lowering:Simplify:1",
+    ]
 
 
 @pytest.mark.parametrize(("number", "text"), [(24, "+24"), (-6, "−6"), (0, "0"), (1200, "+1,200")])
@@ -50,7 +55,7 @@ def test_signs(number: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "story"),
+    ("step", "summary"),
     [
         (
             Step(group="lowering", name="tir.Simplify", changed=False, milliseconds=0.417),
@@ -61,6 +66,6 @@ def test_signs(number: int, text: str) -> None:
         (Step(group="lowering", name="mine", delta={"lines": 0}), "mine\u2003same length"),
     ],
 )
-def test_a_step_tells_what_it_did(step: Step, story: str) -> None:
-    [stop] = stops(Unit(name="f", steps=[step]))
-    assert stop.story == story
+def test_a_step_tells_what_it_did(step: Step, summary: str) -> None:
+    [shown] = timeline_steps(Unit(name="f", steps=[step]))
+    assert shown.summary == summary

@@ -80,7 +80,7 @@ def test_an_answer_swaps_every_pane(page_client: FlaskClient) -> None:
         assert f'id="{target}"' in response.text, target
 
 
-def test_a_run_tells_how_it_stands_and_ends_with_the_answer(page_client: FlaskClient) -> None:
+def test_a_run_sends_updates_and_ends_with_the_answer(page_client: FlaskClient) -> None:
     response = page_client.post("/run", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
     pieces = [json.loads(line) for line in response.text.splitlines()]
     assert [piece["kind"] for piece in pieces][-1] == "answer"
@@ -100,7 +100,7 @@ def test_a_failing_script_leaves_the_panes_it_does_not_reach(page_client: FlaskC
     html = page_client.post("/panes", data={"script": "raise X"}, headers=HX).text
     assert "split: factor must be positive" in html
     assert "body-loops" not in html
-    assert 'data-stale="graph loops llvm asm schedule strip"' in html
+    assert 'data-stale="loops llvm asm schedule graph drawing kernels strip"' in html
 
 
 def test_a_view_chooses_the_step(page_client: FlaskClient) -> None:

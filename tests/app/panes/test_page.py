@@ -6,45 +6,48 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Console, Kernel, Loop, Measurement, Stage, Step, Unit
-from app.panes.rendering import (
-    KERNELS_MOST,
-    OPERATORS_MOST,
-    PREVIOUS,
-    STEPS_MOST,
-    UNITS_MOST,
-    Text,
-    View,
-    conditions,
-    duration,
-    how_measured,
-    kernel_rows,
-    operations,
-    page,
-)
+from app.panes import table
+from app.panes.kernels import KernelTable, kernel_rows
+from app.panes.limits import MAX_KERNELS, MAX_OPERATORS, MAX_STEPS, MAX_UNITS
+from app.panes.listing_pane import PaneListing
+from app.panes.numbers import conditions, duration, how_measured, operations
+from app.panes.page import Page, page
+from app.panes.schedule import ScheduleNest
+from app.panes.selection import PREVIOUS, View
 from tests.app.fixtures import full_answer, listing
+
+
+def listings(shown: Page) -> dict[str, PaneListing]:
+    """Return the listings that are shown, by pane."""
+    return {name: content for name, content in shown.contents.items() if isinstance(content, PaneListing)}
+
+
+def kernel_table(shown: Page) -> KernelTable:
+    content = shown.contents["kernels"]
+    assert isinstance(content, KernelTable)
+    return content
 
 
 def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
     answer = full_answer()
     last = page(answer, View())
-    assert {name: text.label for name, text in last.texts.items()} == {
-        "graph": "",
+    assert {name: shown.label for name, shown in listings(last).items()} == {
         "loops": "phase 3 · LowerParallel",
         "llvm": "optimised",
         "asm": "host",
     }
-    earlier = page(answer, View(loops="lowering:Loops:0", llvm="llvm:as emitted:0"))
-    assert earlier.texts["loops"].label == "phase 0 · Loops"
-    assert earlier.texts["llvm"].label == "as emitted"
+    earlier = page(answer, View(chosen={"loops": "lowering:Loops:0", "llvm": "llvm:as emitted:0"}))
+    assert listings(earlier)["loops"].label == "phase 0 · Loops"
+    assert listings(earlier)["llvm"].label == "as emitted"
 
 
 def test_of_several_functions_the_one_built_last_is_shown() -> None:
     first, second, third = Unit(name="first", built=True), Unit(name="second", built=True), Unit(name="third")
     answer = Answer(units=[first, second, third])
-    assert page(answer, View()).unit == second
-    assert page(answer, View(unit=0)).unit == first
-    assert page(answer, View(unit=7)).unit == second
-    assert page(Answer(units=[third]), View()).unit == third
+    assert page(answer, View()).function == second
+    assert page(answer, View(unit=0)).function == first
+    assert page(answer, View(unit=7)).function == second
+    assert page(Answer(units=[third]), View()).function == third
 
 
 def test_a_graph_stands_beside_its_kernels() -> None:
@@ -64,11 +67,11 @@ def test_a_graph_stands_beside_its_kernels() -> None:
     )
     shown = page(answer, View())
     assert shown.graph == graph
-    assert shown.unit == answer.units[-1]
-    assert shown.texts["graph"].label == "FoldConstant"
-    assert [row.key for row in shown.rows] == ["graph", "schedule", "lowering", "llvm"]
-    assert [chip.small for chip in shown.rows[0].chips] == ["+6", "+4", "−2"]
-    assert [row.kernel.name for row in shown.kernels] == ["b", "a"]
+    assert shown.function == answer.units[-1]
+    assert listings(shown)["graph"].label == "FoldConstant"
+    assert [group.name for group in shown.timeline] == ["graph", "schedule", "lowering", "llvm"]
+    assert [button.caption for button in shown.timeline[0].buttons] == ["+6", "+4", "−2"]
+    assert [row.kernel.name for row in kernel_table(shown).rows] == ["b", "a"]
 
 
 def test_kernels_are_sorted_by_what_they_cost() -> None:
@@ -84,18 +87,21 @@ def test_kernels_are_sorted_by_what_they_cost() -> None:
 
 
 def test_a_step_that_is_gone_gives_way_to_the_last_one() -> None:
-    assert page(full_answer(), View(loops="lowering:Gone:0", unit=99)).texts["loops"].label == "phase 3 · LowerParallel"
+    assert (
+        listings(page(full_answer(), View(unit=99, chosen={"loops": "lowering:Gone:0"})))["loops"].label
+        == "phase 3 · LowerParallel"
+    )
 
 
 def test_a_pass_is_compared_with_the_one_before() -> None:
-    text = page(full_answer(), View(against=PREVIOUS)).texts["loops"]
+    text = listings(page(full_answer(), View(chosen={"against": PREVIOUS})))["loops"]
     assert text.diff is not None
     assert (text.diff.added, text.diff.removed) == (1, 1)
     assert text.facts == ["+1 −1", "phase 2 · Simplify → phase 3 · LowerParallel"]
 
 
 def test_titles_say_what_counts() -> None:
-    texts = page(full_answer(), View()).texts
+    texts = listings(page(full_answer(), View()))
     assert texts["asm"].facts == ["1 FMA", "0 spills", "60\u202f% linked"]
     assert texts["llvm"].facts == ["4 instructions", "43\u202f% linked"]
     assert "vfmadd231ps" in texts["asm"].instructions
@@ -104,7 +110,9 @@ def test_titles_say_what_counts() -> None:
 def test_one_of_a_kind_is_said_so() -> None:
     facts = {"vector bits": 0, "spills": 1, "instructions": 41_157, "branches": 1, "stores": 2}
     text = listing("asm", "gas", "retq", {}, **facts)
-    assert Text("asm", text).facts == [
+    pane = table.find("asm")
+    assert pane is not None
+    assert PaneListing(pane, text).facts == [
         *("scalar", "1 spill", "41,157 instructions", "1 branch", "2 stores"),
         "0\u202f% linked",
     ]
@@ -112,18 +120,20 @@ def test_one_of_a_kind_is_said_so() -> None:
 
 def test_an_empty_answer_has_empty_panes() -> None:
     empty = page(Answer(), View())
-    assert empty.rows == []
-    assert all(text.listing is None and text.facts == [] for text in empty.texts.values())
+    assert empty.timeline == []
+    assert {name for name, content in empty.contents.items() if content is not None} == {"source", "console"}
 
 
-@pytest.mark.parametrize("raw", ["", "[]", "{", '{"unit": "x"}', '{"loops": 3}'])
+@pytest.mark.parametrize("raw", ["", "[]", "{", '{"unit": "x"}', '{"unit": true}', '{"loops": 3}', '{"loops": []}'])
 def test_a_view_that_makes_no_sense_is_the_default(raw: str) -> None:
-    assert View.read(raw) == View()
+    view = View.read(raw)
+    assert (view.unit, view.of_graph) == (-1, -1)
+    assert page(full_answer(), view).contents == page(full_answer(), View()).contents
 
 
 def test_data_for_the_scripts_is_plain() -> None:
     data = msgspec.to_builtins(page(full_answer(), View()).data)
-    assert data["origins"][2] == [2, "loop", 5, [0]]
+    assert list(data["origins"][2]) == [2, "loop", 5, [0]]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +148,7 @@ def test_a_measurement_says_how_it_was_taken() -> None:
     m = Measurement(name="k", kind="kernel", seconds=0.01, spread=0.001, repeats=20, threads=2)
     assert how_measured(m) == "median of 20, ± 5.0\u202f%, 2 threads"
     once = Measurement(name="k", kind="kernel", seconds=0.01, number=3)
-    assert how_measured(once) == "one measurement of 3 calls, 1 thread"
+    assert how_measured(once) == "single run of 3 calls, 1 thread"
 
 
 def test_a_benchmark_says_what_its_measurements_share() -> None:
@@ -155,10 +165,11 @@ def test_a_flood_is_cut_before_it_is_drawn() -> None:
     unit = Unit(name="flood", steps=[Step(group="schedule", name="split")] * 10_000, schedule=stages)
     flood = Answer(units=[unit] * 300, console=[Console("stdout", "x")] * 100_000)
     shown = page(flood, View())
-    assert shown.unit is not None
-    assert len(shown.answer.units) == UNITS_MOST
-    assert len(shown.primitives) == STEPS_MOST
-    assert len(shown.unit.schedule) * len(shown.unit.schedule[0].loops) <= 10_000
+    schedule = shown.contents["schedule"]
+    assert isinstance(schedule, ScheduleNest)
+    assert len(shown.answer.units) == MAX_UNITS
+    assert len(schedule.primitives) == MAX_STEPS
+    assert len(schedule.function.schedule) * len(schedule.function.schedule[0].loops) <= 10_000
     assert len(shown.answer.console) <= 1_000
 
 
@@ -168,11 +179,12 @@ def test_a_flood_of_kernels_is_cut_before_it_is_drawn() -> None:
     unit = Unit(name="main", kind="graph", steps=steps, kernels=[kernel] * 5_000, memory=["words"] * 5_000)
     shown = page(Answer(units=[unit]), View())
     assert shown.graph is not None
-    assert len(shown.graph.steps) == STEPS_MOST
-    assert len(shown.kernels) == KERNELS_MOST
-    assert len(shown.kernel_facts) <= 12
-    assert shown.scripts == {"k": ""}
-    assert len(shown.kernels[0].kernel.operators) == len(shown.kernels[0].kernel.origins) == OPERATORS_MOST
+    assert len(shown.graph.steps) == MAX_STEPS
+    assert len(kernel_table(shown).rows) == MAX_KERNELS
+    assert len(kernel_table(shown).facts) <= 12
+    assert kernel_table(shown).scripts == {"k": ""}
+    first = kernel_table(shown).rows[0].kernel
+    assert len(first.operators) == len(first.origins) == MAX_OPERATORS
 
 
 @pytest.mark.parametrize(
@@ -180,3 +192,11 @@ def test_a_flood_of_kernels_is_cut_before_it_is_drawn() -> None:
 )
 def test_operations_have_a_unit(number: float, text: str) -> None:
     assert operations(number) == text
+
+
+def test_an_old_links_view_chooses_the_same_steps() -> None:
+    view = View.read('{"unit": 0, "loops": "lowering:Loops:0", "against": "previous", "closed": "bench", "zoom": 1.5}')
+    shown = page(full_answer(), view)
+    assert shown.function == full_answer().units[0]
+    assert listings(shown)["loops"].label == "phase 0 · Loops"
+    assert listings(shown)["loops"].against == PREVIOUS

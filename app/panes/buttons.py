@@ -1,0 +1,82 @@
+"""The buttons of the timeline: steps of one group, folded where one button can stand for several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from app.panes.numbers import signed
+from app.panes.steps import TimelineStep
+
+
+@dataclass(frozen=True)
+class TimelineButton:
+    """A button of the timeline: a step, or several steps folded together (a phase, a run of one primitive)."""
+
+    label: str
+    target: TimelineStep
+    """The step that it leads to."""
+    caption: str
+    """Small text under the label."""
+    dim: bool = False
+    """Whether its steps changed nothing, or were not applied."""
+    members: list[TimelineStep] = field(default_factory=list)
+    """The steps folded into it."""
+    prefix: int | None = None
+    """Of a schedule primitive: how many primitives the schedule has up to it."""
+
+
+def by_step(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
+    """Return a button for each step."""
+    return [TimelineButton(step.step.name, step, step.change, dim=not step.step.changed) for step in steps]
+
+
+def by_primitive(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
+    """Return a button for each run of one schedule primitive; it leads to the last of the run."""
+    buttons = []
+    for name, run in groupby(steps, lambda step: step.step.name):
+        members = list(run)
+        last = members[-1]
+        label = f"{name} ×{len(members)}" if len(members) > 1 else name
+        dim = not last.step.applied
+        buttons.append(TimelineButton(label, last, _written_at(members), dim, members, prefix=last.position))
+    return buttons
+
+
+def _written_at(run: Sequence[TimelineStep]) -> str:
+    """Return the script's lines that applied a run of primitives."""
+    lines = sorted({step.step.line for step in run if step.step.line})
+    if not lines:
+        return "definition" if run[0].step.name == "default" else "automatic"
+    return f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]}–{lines[-1]}"
+
+
+def by_phase(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
+    """Return a button for each lowering phase."""
+    phases: dict[int | None, list[TimelineStep]] = {}
+    for step in steps:
+        phases.setdefault(step.step.phase, []).append(step)
+    buttons = []
+    for phase, members in phases.items():
+        lines = sum(step.step.delta.get("lines", 0) for step in members)
+        changed = any(step.step.changed for step in members)
+        caption = "=" if not changed else signed(lines) if lines else "±0"
+        label = f"Phase {phase}" if phase is not None else members[0].step.name
+        buttons.append(TimelineButton(label, members[-1], caption, dim=not changed, members=members))
+    return buttons
+
+
+def by_change(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
+    """Return a button for each pass that changed the graph; runs of passes that did not are folded."""
+    buttons = []
+    for (changed, applied), run in groupby(steps, lambda step: (step.step.changed, step.step.applied)):
+        members = list(run)
+        if not applied:
+            label = members[0].name if len(members) == 1 else f"{len(members)} passes"
+            buttons.append(TimelineButton(label, members[-1], "off", dim=True, members=members))
+        elif changed or len(members) == 1:
+            buttons += [TimelineButton(step.name, step, step.change, dim=not changed) for step in members]
+        else:
+            buttons.append(TimelineButton(f"{len(members)} passes", members[-1], "=", dim=True, members=members))
+    return buttons

@@ -1,0 +1,87 @@
+"""The table of a graph's kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.artifacts import Kernel, Unit
+from app.panes.numbers import count
+from app.panes.pane import Pane
+from app.panes.selection import Selection
+
+_NAME_PREFIXES = ("tvmgen_default_", "fused_")
+_HEAT_SHARES = (0.02, 0.06, 0.12, 0.25)
+"""Shares of the time from which on a kernel has heat 1, 2, 3, 4."""
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A kernel as the table shows it."""
+
+    kernel: Kernel
+    share: float | None
+    """Part of the time of all kernels, 0 to 1; None where it was not measured."""
+
+    @property
+    def name(self) -> str:
+        """The name without the prefixes that all names have."""
+        name = self.kernel.name
+        for prefix in _NAME_PREFIXES:
+            name = name.removeprefix(prefix)
+        return name
+
+    @property
+    def gflops(self) -> float | None:
+        """Floating-point operations a second over all calls, in billions."""
+        kernel = self.kernel
+        if not kernel.seconds or kernel.flops is None:
+            return None
+        return kernel.flops * kernel.calls / kernel.seconds / 1e9
+
+    @property
+    def heat(self) -> int:
+        """How much of the time it takes, from 0 to 4, for the drawing's colours."""
+        share = self.share
+        return 0 if share is None else sum(share >= limit for limit in _HEAT_SHARES)
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """The kernels of a graph, the hottest first."""
+
+    unit: Unit
+
+    @property
+    def rows(self) -> list[KernelRow]:
+        """The kernels by time where it was measured, else by operations."""
+        return kernel_rows(self.unit.kernels)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the kernels were timed."""
+        return any(kernel.seconds for kernel in self.unit.kernels)
+
+    @property
+    def facts(self) -> list[str]:
+        """The words of the title."""
+        hint = [] if self.measured else ["press Run to measure each"]
+        return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *hint]
+
+    @property
+    def scripts(self) -> dict[str, str]:
+        """Of each kernel the script of its own."""
+        return {kernel.name: kernel.script for kernel in self.unit.kernels}
+
+
+def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
+    """Return the rows of some kernels: by time where it was measured, else by operations."""
+    total = sum(kernel.seconds or 0.0 for kernel in kernels)
+    rows = [KernelRow(k, k.seconds / total if total and k.seconds is not None else None) for k in kernels]
+    return sorted(rows, key=lambda row: (-(row.share or 0.0), -(row.kernel.flops or 0.0) * row.kernel.calls))
+
+
+def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:
+    """Return the kernels of the graph that is shown, where it was built."""
+    graph = selection.graph
+    return KernelTable(graph) if graph is not None and graph.kernels else None

@@ -1,0 +1,44 @@
+"""How much of an answer a page draws, whatever a script managed to send."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.artifacts import Answer, Kernel, Unit
+
+MAX_UNITS, MAX_STEPS, MAX_STAGES, MAX_LOOPS, MAX_CONSOLE, MAX_PROBLEMS = 200, 1_000, 100, 100, 1_000, 50
+MAX_KERNELS, MAX_OPERATORS, MAX_MEMORY = 400, 300, 10
+MAX_MEASUREMENTS = 400
+MAX_SCRIPT = 20_000
+"""Letters of a kernel's own script."""
+
+
+def trimmed(answer: Answer) -> Answer:
+    """Return as much of an answer as a page draws; honest scripts stay far below."""
+    return msgspec.structs.replace(
+        answer,
+        units=[_trimmed_unit(unit) for unit in answer.units[-MAX_UNITS:]],
+        console=answer.console[:MAX_CONSOLE],
+        problems=answer.problems[:MAX_PROBLEMS],
+        measurements=answer.measurements[-MAX_MEASUREMENTS:],
+    )
+
+
+def _trimmed_unit(unit: Unit) -> Unit:
+    stages = [msgspec.structs.replace(stage, loops=stage.loops[:MAX_LOOPS]) for stage in unit.schedule[:MAX_STAGES]]
+    return msgspec.structs.replace(
+        unit,
+        steps=unit.steps[:MAX_STEPS],
+        schedule=stages,
+        kernels=[_trimmed_kernel(kernel) for kernel in unit.kernels[:MAX_KERNELS]],
+        memory=unit.memory[:MAX_MEMORY],
+    )
+
+
+def _trimmed_kernel(kernel: Kernel) -> Kernel:
+    return msgspec.structs.replace(
+        kernel,
+        operators=kernel.operators[:MAX_OPERATORS],
+        origins=kernel.origins[:MAX_OPERATORS],
+        script=kernel.script if len(kernel.script) <= MAX_SCRIPT else "",
+    )

@@ -1,0 +1,120 @@
+"""A listing as a pane shows it: at a chosen step, alone or compared with another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from app.artifacts import Answer, Listing
+from app.panes.differences import Diff, diff
+from app.panes.instructions import describe_instructions
+from app.panes.listings import Chunk, LineLinks, chunks, line_links
+from app.panes.numbers import count, graph_fact, listing_fact, percent
+from app.panes.pane import Pane
+from app.panes.selection import PREVIOUS, Selection
+from app.panes.steps import TimelineStep, describe
+
+_FACT_RANK = {name: rank for rank, name in enumerate(("vector bits", "fma", "spills", "instructions"))}
+"""The most telling facts come first; a title shows as many as it has room for."""
+
+
+@dataclass(frozen=True)
+class PaneListing:
+    """What a pane draws of a listing."""
+
+    pane: Pane
+    listing: Listing
+    label: str = ""
+    """How the title names the step."""
+    before_label: str = ""
+    """The same of the step compared with."""
+    diff: Diff | None = None
+    choices: list[TimelineStep] = field(default_factory=list)
+    """The steps to choose from."""
+    step: TimelineStep | None = None
+    against: str = ""
+    """Id of the step compared with, ``previous``, or nothing."""
+
+    @property
+    def phases(self) -> list[tuple[str, list[TimelineStep]]]:
+        """The steps to choose from, by phase."""
+        titled = groupby(self.choices, lambda step: step.step.phase)
+        return [("Passes" if phase is None else f"Phase {phase}", list(steps)) for phase, steps in titled]
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """The listing's lines: the first chunks highlighted, the rest as placeholders."""
+        return chunks(self.listing)
+
+    @property
+    def links(self) -> LineLinks:
+        """The origins of each line that is shown."""
+        return self.diff.links if self.diff else line_links(self.listing.lines)
+
+    @property
+    def instructions(self) -> dict[str, str]:
+        """What the instructions of an assembly do, by mnemonic; empty for other languages."""
+        return describe_instructions(line.text for line in self.listing.lines) if self.listing.language == "gas" else {}
+
+    @property
+    def key(self) -> str:
+        """Identifies the body; equal keys, equal bodies."""
+        sides = (self.diff.before, self.diff.after) if self.diff else (self.listing,)
+        return ":".join([self.pane.name, *(side.key for side in sides), self.label])
+
+    @property
+    def facts(self) -> list[str]:
+        """The words of the title, most telling first."""
+        if self.diff is not None:
+            return [f"+{self.diff.added} −{self.diff.removed}", f"{self.before_label} → {self.label}"]
+        ranked = sorted(self.listing.summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
+        facts = [fact for name, value in ranked if (fact := listing_fact(name, value))]
+        if self.pane.stepped:
+            facts += [*self._graph_facts, count(len(self.listing.lines), "line")]
+        return [*facts, f"{percent(self.listing.linked)} linked"]
+
+    @property
+    def _graph_facts(self) -> list[str]:
+        if self.step is None or not self.step.step.facts:
+            return []
+        facts = self.step.step.facts
+        traffic = sum(value for name, value in facts.items() if name.startswith("bytes"))
+        counts = [count(int(facts[f"{noun}s"]), noun) for noun in ("operator", "kernel") if f"{noun}s" in facts]
+        return [*counts, f"{graph_fact('bytes', traffic)} memory traffic"]
+
+
+def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
+    """Return the listing of a pane at the step of the view where it still exists, else at the last."""
+    answer, chosen = selection.answer, selection.view.chosen
+    choices = [step for step in selection.steps if step.step.group == pane.group and _listing_of(step, answer)]
+    if not choices:
+        return None
+    step = next((choice for choice in choices if choice.id == chosen.get(pane.name)), choices[-1])
+    listing = _listing_of(step, answer)
+    assert listing is not None
+    against = chosen.get(pane.against, "") if pane.against else ""
+    earlier = _compared_with(choices, step, against)
+    before = _listing_of(earlier, answer) if earlier is not None else None
+    return PaneListing(
+        pane,
+        listing,
+        describe(step),
+        before_label=describe(earlier) if earlier is not None else "",
+        diff=diff(before, listing) if before is not None else None,
+        choices=choices,
+        step=step,
+        against=against,
+    )
+
+
+def _listing_of(step: TimelineStep, answer: Answer) -> Listing | None:
+    return answer.listings.get(step.step.listing or "")
+
+
+def _compared_with(choices: Sequence[TimelineStep], step: TimelineStep, against: str) -> TimelineStep | None:
+    """Return the step that ``against`` names."""
+    if against == PREVIOUS:
+        earlier = [choice for choice in choices if choice.position < step.position]
+        return earlier[-1] if earlier else None
+    return next((choice for choice in choices if choice.id == against), None)

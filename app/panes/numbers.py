@@ -1,0 +1,99 @@
+"""Numbers and units as the page writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from app.artifacts import Measurement
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits and no needless zeros: ``0.31``, ``48.6``, ``1,240``."""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(digits, 6)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def signed(value: int) -> str:
+    """Return ``+24`` or, with a true minus sign, ``−6``."""
+    return f"+{value:,}" if value > 0 else f"−{-value:,}" if value < 0 else "0"
+
+
+def count(value: int, noun: str) -> str:
+    """Return a number with its noun: ``1 line``, ``24 lines``."""
+    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+
+
+def size(value: float) -> str:
+    """Return a number of bytes with the unit that fits: ``657 KB``."""
+    for unit in ("B", "KB", "MB"):
+        if value < 1024:
+            return f"{value:.3g} {unit}"
+        value /= 1024
+    return f"{value:.3g} GB"
+
+
+def duration(seconds: float) -> str:
+    """Return a time with three digits and the unit that fits: ``842 µs``, ``12.3 ms``."""
+    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
+        if seconds < limit * (1 - 5e-4):  # what would be written as 1000 of a unit is 1 of the next
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def operations(value: float) -> str:
+    """Return a number of operations in thousands, millions or billions: ``265 M``."""
+    for unit in ("", " k", " M"):
+        if value < 1000:
+            return f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g} G"
+
+
+def graph_fact(name: str, value: float) -> str:
+    """Return a fact about a graph: ``12`` operators, ``657 KB`` of bytes read."""
+    return size(value) if name.startswith("bytes") else f"{value:,.0f}"
+
+
+def listing_fact(name: str, value: float | str) -> str:
+    """Return an entry of a listing's summary: ``512-bit``, ``64 FMA``, ``1 spill``."""
+    if isinstance(value, str):
+        return value
+    if name.endswith(" bits"):
+        return f"{value:g}-bit" if value else "scalar"
+    if name == "fma":
+        return f"{value:,} FMA"
+    if value == 1 and name.endswith("s"):
+        name = _SINGULARS.get(name, name[:-1])
+    return f"{value:,g} {name}" if isinstance(value, float) else f"{value:,} {name}"
+
+
+_SINGULARS = {"branches": "branch"}
+
+
+def percent(share: float) -> str:
+    """Return a share as whole percent, with a narrow no-break space: ``94 %``."""
+    return f"{share:.0%}".replace("%", "\u202f%")
+
+
+def how_measured(measurement: Measurement) -> str:
+    """Return the conditions of a measurement in a line."""
+    threads = count(measurement.threads, "thread")
+    if measurement.repeats < 2:
+        return f"single run of {count(measurement.number, 'call')}, {threads}"
+    spread = measurement.spread / measurement.seconds if measurement.seconds else 0.0
+    return f"median of {measurement.repeats}, ± {spread / 2:.1%}, {threads}".replace("%", "\u202f%")
+
+
+def conditions(measurements: Sequence[Measurement]) -> str:
+    """Return what all measurements of a benchmark have in common: threads, processor, and that they were checked."""
+    kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
+    if not kernels:
+        return ""
+    shared = [count(kernels[-1].threads, "thread"), kernels[-1].cpu]
+    if all(m.checked == "ok" for m in kernels):
+        shared.append("checked ✓")
+    return " · ".join(text for text in shared if text)

@@ -1,0 +1,89 @@
+"""From an answer to what the templates draw: the content of each pane, the timeline, data for the page's scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.artifacts import Answer, Measurement, Options, OriginId, Problem
+from app.panes import table
+from app.panes.fingerprints import fingerprints
+from app.panes.pane import Pane
+from app.panes.selection import Selection, View, select
+from app.panes.timeline import TimelineGroup, timeline
+
+OriginRow = tuple[OriginId, str, int, list[OriginId]]
+"""Id, level, line or 0, and parents of an origin: all that linking needs."""
+
+
+@dataclass(frozen=True)
+class Page(Selection):
+    """A selection, and what each pane draws of it."""
+
+    contents: Mapping[str, object | None]
+    """By pane; None where the answer holds nothing for it."""
+    timeline: list[TimelineGroup]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the script did not reach its end."""
+        return bool(self.answer.problems)
+
+    @property
+    def redrawn(self) -> list[Pane]:
+        """The panes that this answer draws anew; a failed script leaves what it did not reach."""
+        return [
+            pane
+            for pane in table.PANES
+            if pane.redrawn and (self.contents[pane.name] is not None or not (self.failed or pane.measured))
+        ]
+
+    @property
+    def live(self) -> list[Pane]:
+        """The panes that are drawn anew while the script still runs."""
+        return [pane for pane in self.redrawn if pane.live]
+
+    @property
+    def redraws_timeline(self) -> bool:
+        """Whether this answer draws the timeline anew."""
+        return bool(self.function or self.graph or not self.failed)
+
+    @property
+    def stale(self) -> list[str]:
+        """The panes, and ``strip``, that still show an earlier answer."""
+        if not self.failed:
+            return []
+        panes = [pane.name for pane in table.PANES if table.compiled(pane) and self.contents[pane.name] is None]
+        return [*panes, *([] if self.redraws_timeline else ["strip"])]
+
+    @property
+    def data(self) -> dict[str, str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
+        """What the page's scripts read of an answer."""
+        return {
+            "status": self.answer.status,
+            "origins": origin_rows(self.answer),
+            "problems": self.answer.problems,
+            "measurements": self.answer.measurements,
+            "outputs": fingerprints(self.answer),
+        }
+
+
+def origin_rows(answer: Answer) -> list[OriginRow]:
+    """Return the origin table in the form that the page's scripts read."""
+    return [(origin.id, origin.level, origin.line or 0, origin.parents) for origin in answer.origins]
+
+
+def page(answer: Answer, view: View, options: Options | None = None) -> Page:
+    """Return the page of an answer.
+
+    Parameters
+    ----------
+    answer : Answer
+    view : View
+        Which units and steps are looked at.
+    options : Options, optional
+        Those of the workspace; by default the default ones.
+    """
+    selection = select(answer, view, options or Options())
+    contents = {pane.name: pane.producer(pane, selection) for pane in table.PANES}
+    return Page(**vars(selection), contents=contents, timeline=timeline(selection.steps))

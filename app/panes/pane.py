@@ -1,0 +1,72 @@
+"""What a row of the table of panes says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from app.panes.buttons import TimelineButton
+    from app.panes.selection import Selection
+    from app.panes.steps import TimelineStep
+
+LISTING_TEMPLATE = "panes/_listing.html"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dock:
+    """A row or column of the page that divides its room among its panes."""
+
+    name: str
+    """The element's id."""
+    level: Literal["", "graph", "code"] = ""
+    """Level at which it shows: a graph, or the code of one function; empty for both."""
+    direction: Literal["horizontal", "vertical"] = "horizontal"
+    size: float = 100.0
+    """Percent of the column's height, beside the other docks of its level."""
+    minimum: int = 120
+    """Least width or height of a pane, in pixels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pane:
+    """A pane of the page.
+
+    Its template gets the row as ``pane``, what the producer returned as ``content``, and in ``swap`` the attribute
+    that marks a fragment of an answer; the other names are those of the page.
+    """
+
+    name: str
+    """Short name, in element ids, addresses and links."""
+    title: str
+    dock: str
+    """Name of its dock."""
+    size: float
+    """Percent of the dock, beside its other panes."""
+    template: str
+    producer: Callable[[Pane, Selection], object | None]
+    """Returns what the template draws; None where the answer holds nothing for this pane."""
+    empty: str = ""
+    """What it says when there is nothing to show."""
+    redrawn: bool = True
+    """Whether an answer draws it anew; else the page's scripts fill it."""
+    live: bool = False
+    """Whether it is drawn anew while a script still runs."""
+    measured: bool = False
+    """Whether it shows measurements: those stay until there are others, whatever is compiled."""
+
+    listing: bool = False
+    """Whether it shows a listing, in chunks whose lines link to the lines of other panes."""
+    unlinked: str = ""
+    """Why a line of the listing may link to nothing."""
+    group: str = ""
+    """Group of the recorded steps that it shows, e.g. ``"lowering"``; empty where it shows no steps."""
+    stepped: bool = False
+    """Whether its steps can be chosen and compared."""
+    against: str = ""
+    """Name under which a link keeps the step that is compared with."""
+    strip: str = ""
+    """Title of its steps in the timeline; empty where they are not there."""
+    fold: Callable[[Sequence[TimelineStep]], list[TimelineButton]] | None = None
+    """Folds its steps into the timeline's buttons."""

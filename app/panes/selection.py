@@ -1,0 +1,82 @@
+"""What a visitor looks at: the view that a page or a link asks for, and what it selects of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from app.artifacts import Answer, Options, Unit
+from app.panes.limits import trimmed
+from app.panes.steps import TimelineStep, timeline_steps
+
+PREVIOUS = "previous"
+"""Stands for the step before in a comparison."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The unit and the steps that are looked at; what it does not say is as by default."""
+
+    unit: int = -1
+    """Position among the functions; -1 is the one that the script built last."""
+    of_graph: int = -1
+    """Position among the graphs; -1 is the last."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Id of the chosen step by pane, and of the step compared with by the pane's ``against``."""
+
+    @classmethod
+    def read(cls, raw: str) -> View:
+        """Read a view that a client sent as JSON; what is not understood is left at its default."""
+        try:
+            values = msgspec.json.decode(raw, type=dict[str, str | int | float | bool])
+        except msgspec.MsgspecError:
+            return cls()
+        positions = {name: value for name in ("unit", "of_graph") if type(value := values.get(name)) is int}
+        return cls(**positions, chosen={name: value for name, value in values.items() if isinstance(value, str)})
+
+
+@dataclass(frozen=True)
+class Selection:
+    """An answer, and the function and graph of it that are shown."""
+
+    answer: Answer
+    view: View
+    options: Options
+    function: Unit | None
+    """The function whose loops, code and schedule are shown."""
+    graph: Unit | None
+    """The graph that is shown, where the script made one."""
+    steps: list[TimelineStep]
+    """The steps of the graph, then those of the function."""
+
+    @property
+    def functions(self) -> list[Unit]:
+        """The functions to choose from."""
+        return _of_kind(self.answer, "function")
+
+    @property
+    def graphs(self) -> list[Unit]:
+        """The graphs to choose from."""
+        return _of_kind(self.answer, "graph")
+
+
+def select(answer: Answer, view: View, options: Options) -> Selection:
+    """Return what a view selects of an answer: its units where they exist, else those built last."""
+    answer = trimmed(answer)
+    function = _chosen(_of_kind(answer, "function"), view.unit)
+    graph = _chosen(_of_kind(answer, "graph"), view.of_graph)
+    steps = [step for unit in (graph, function) if unit for step in timeline_steps(unit)]
+    return Selection(answer, view, options, function, graph, steps)
+
+
+def _of_kind(answer: Answer, kind: str) -> list[Unit]:
+    return [unit for unit in answer.units if unit.kind == kind]
+
+
+def _chosen(units: list[Unit], position: int) -> Unit | None:
+    if 0 <= position < len(units):
+        return units[position]
+    built = [unit for unit in units if unit.built]
+    return (built or units)[-1] if units else None

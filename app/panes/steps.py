@@ -1,0 +1,97 @@
+"""The steps of a unit as the page names and describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.artifacts import Step, Unit
+from app.panes.numbers import graph_fact, signed
+
+_CHECK_MARKS = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}
+_INSTRUCTION_GROUPS = frozenset({"llvm", "assembly"})
+"""Groups whose steps are measured in instructions, not in lines."""
+
+
+@dataclass(frozen=True)
+class TimelineStep:
+    """A recorded step, with an id that survives a recompilation which keeps the step."""
+
+    id: str
+    step: Step
+    position: int
+    before: Step | None = None
+    """The step before it in its unit."""
+
+    @property
+    def name(self) -> str:
+        """The step's name, without the ``tir.`` of lowering passes."""
+        return self.step.name.removeprefix("tir.")
+
+    @property
+    def summary(self) -> str:
+        """Name, what changed and how long it took: ``VectorizeLoop  −2 lines, 0.31 ms``."""
+        noun, lines = self._counted
+        noun = noun if abs(lines) == 1 else f"{noun}s"
+        if not self.step.applied:
+            return f"{self.name}\u2003off: {self.step.detail}" if self.step.group == "graph" else self.name
+        change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
+        took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
+        return f"{self.name}\u2003{change}{took}{_CHECK_MARKS[self.step.checked]}"
+
+    @property
+    def change(self) -> str:
+        """What the step did to the program's size, in lines, operators, kernels or instructions: ``+24``."""
+        delta = self.step.delta
+        if self.step.group in _INSTRUCTION_GROUPS:
+            return f"{delta['instructions']:,}" if "instructions" in delta else ""
+        if not self.step.changed:
+            return "="
+        _, amount = self._counted
+        return (signed(amount) if amount else "±0") + _CHECK_MARKS[self.step.checked]
+
+    @property
+    def _counted(self) -> tuple[str, int]:
+        """The unit that the size is counted in, and the change: a graph's operators or kernels, else lines."""
+        delta = self.step.delta
+        noun = next((noun for noun in ("operator", "kernel") if delta.get(f"{noun}s")), "line")
+        return noun, delta.get(f"{noun}s", 0)
+
+    @property
+    def tooltip(self) -> str:
+        """What the step does and, of a graph, its facts before and after; a line each."""
+        return "\n".join(line for line in (self.step.detail or self.name, *self.fact_changes, self.verdict) if line)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the program computes the same as before the step, where that was checked."""
+        if self.step.checked == "unchecked":
+            return ""
+        error = "" if self.step.error is None else f", largest difference {self.step.error:.2g}"
+        return f"✓ computes the same{error}" if self.step.checked == "ok" else f"✗ computes something else{error}"
+
+    @property
+    def fact_changes(self) -> list[str]:
+        """Each fact about a graph before and after the step: ``kernels 12 → 7``."""
+        old = self.before.facts if self.before is not None else {}
+        return [
+            f"{name} {graph_fact(name, old[name])} → {graph_fact(name, value)}"
+            if old.get(name, value) != value
+            else f"{name} {graph_fact(name, value)}"
+            for name, value in self.step.facts.items()
+        ]
+
+
+def timeline_steps(unit: Unit) -> list[TimelineStep]:
+    """Return the steps of a unit, with ids made of group, name and how often the name came before."""
+    seen: dict[tuple[str, str], int] = {}
+    steps = []
+    for position, step in enumerate(unit.steps):
+        nth = seen[step.group, step.name] = seen.get((step.group, step.name), -1) + 1
+        before = unit.steps[position - 1] if position else None
+        steps.append(TimelineStep(f"{step.group}:{step.name}:{nth}", step, position, before))
+    return steps
+
+
+def describe(step: TimelineStep) -> str:
+    """Return how a title names a step: ``phase 3 · MakePackedAPI``, ``optimised``."""
+    return f"phase {step.step.phase} · {step.name}" if step.step.phase is not None else step.name

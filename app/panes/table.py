@@ -1,0 +1,211 @@
+"""The table of panes: the one place that says which there are.
+
+The page, the fragments of answers, the timeline, the keys, the menus and the page's scripts derive their lists from it.
+The order is that of keys (Alt and a digit), tabs and menus, and of the panes in a dock.  To add a pane, write its
+template and its producer, and add a row; ``app/README.md`` shows how.
+"""
+
+from __future__ import annotations
+
+from app.artifacts import Answer, Unit
+from app.panes.benchmark import produce_benchmark
+from app.panes.buttons import by_change, by_phase, by_primitive, by_step
+from app.panes.kernels import produce_kernels
+from app.panes.listing_pane import produce_listing
+from app.panes.pane import LISTING_TEMPLATE, Dock, Pane
+from app.panes.schedule import produce_schedule
+from app.panes.selection import Selection
+
+DOCKS = (
+    Dock(name="left", direction="vertical", minimum=60),
+    Dock(name="graph-upper", level="graph", size=72),
+    Dock(name="graph-lower", level="graph", size=28),
+    Dock(name="upper", level="code", size=68, minimum=90),
+    Dock(name="lower", level="code", size=32),
+)
+"""Where panes can stand: beside the script, and in the rows of each level."""
+
+
+def _answer(pane: Pane, selection: Selection) -> Answer:
+    return selection.answer
+
+
+def _graph(pane: Pane, selection: Selection) -> Unit | None:
+    return selection.graph
+
+
+_ADDED = "No line of the script made this one: it is boilerplate, or a pass added it"
+
+PANES: tuple[Pane, ...] = (
+    Pane(
+        name="source",
+        title="Source",
+        dock="left",
+        size=78,
+        template="panes/_source.html",
+        producer=_answer,
+        redrawn=False,
+    ),
+    Pane(
+        name="loops",
+        title="Loop IR",
+        dock="upper",
+        size=37,
+        template=LISTING_TEMPLATE,
+        producer=produce_listing,
+        empty="Nothing lowered yet. Make a schedule with te.create_schedule, or call tvm.lower.",
+        listing=True,
+        unlinked=_ADDED,
+        group="lowering",
+        stepped=True,
+        against="against",
+        strip="Lowering",
+        fold=by_phase,
+    ),
+    Pane(
+        name="llvm",
+        title="LLVM IR",
+        dock="upper",
+        size=33,
+        template=LISTING_TEMPLATE,
+        producer=produce_listing,
+        empty="No LLVM IR: no function was built for a CPU. A schedule bound to GPU threads ends as loop IR.",
+        listing=True,
+        unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
+        group="llvm",
+        strip="LLVM",
+        fold=by_step,
+    ),
+    Pane(
+        name="asm",
+        title="Assembly",
+        dock="upper",
+        size=30,
+        template="panes/_assembly.html",
+        producer=produce_listing,
+        empty="No assembly: no function was built for a CPU. A schedule bound to GPU threads ends as loop IR.",
+        listing=True,
+        unlinked="No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds"
+        " a constant",
+        group="assembly",
+    ),
+    Pane(
+        name="bench",
+        title="Benchmark",
+        dock="lower",
+        size=66,
+        template="panes/_benchmark.html",
+        producer=produce_benchmark,
+        live=True,
+        measured=True,
+    ),
+    Pane(
+        name="schedule",
+        title="Schedule",
+        dock="lower",
+        size=34,
+        template="panes/_schedule.html",
+        producer=produce_schedule,
+        empty="The stages and loops of your schedule appear here.",
+        group="schedule",
+        strip="Schedule",
+        fold=by_primitive,
+    ),
+    Pane(
+        name="console",
+        title="Console",
+        dock="left",
+        size=22,
+        template="panes/_console.html",
+        producer=_answer,
+        empty="What the script prints appears here.",
+        live=True,
+    ),
+    Pane(
+        name="graph",
+        title="Graph IR",
+        dock="graph-upper",
+        size=50,
+        template=LISTING_TEMPLATE,
+        producer=produce_listing,
+        empty="No graph yet. Make one with relay.Function, or import a model with relay.frontend.from_onnx.",
+        listing=True,
+        unlinked=_ADDED,
+        group="graph",
+        stepped=True,
+        against="graph_against",
+        strip="Graph",
+        fold=by_change,
+    ),
+    Pane(
+        name="drawing",
+        title="Graph",
+        dock="graph-upper",
+        size=50,
+        template="panes/_drawing.html",
+        producer=_graph,
+        redrawn=False,
+    ),
+    Pane(
+        name="kernels",
+        title="Kernels",
+        dock="graph-lower",
+        size=100,
+        template="panes/_kernels.html",
+        producer=produce_kernels,
+        empty="The kernels of a graph appear here when relay.build makes them. Run measures each.",
+    ),
+)
+
+
+def find(name: str) -> Pane | None:
+    """Return the pane of that name, or None."""
+    return next((pane for pane in PANES if pane.name == name), None)
+
+
+def panes_of(dock: Dock) -> list[Pane]:
+    """Return the panes of a dock, in their order."""
+    return [pane for pane in PANES if pane.dock == dock.name]
+
+
+def level_of(pane: Pane) -> str:
+    """Return the level at which a pane shows: ``"graph"``, ``"code"``, or empty for both."""
+    return next(dock.level for dock in DOCKS if dock.name == pane.dock)
+
+
+def compiled(pane: Pane) -> bool:
+    """Return whether a pane shows what compilation made, which is stale when a newer compilation is refused."""
+    return bool(level_of(pane)) and not pane.measured
+
+
+def served() -> dict[str, object]:
+    """Return what the page's scripts read of the table, as plain data."""
+    return {
+        "panes": [
+            {
+                "name": pane.name,
+                "title": pane.title,
+                "dock": pane.dock,
+                "level": level_of(pane),
+                "size": pane.size,
+                "listing": pane.listing,
+                "unlinked": pane.unlinked,
+                "group": pane.group,
+                "stepped": pane.stepped,
+                "against": pane.against,
+                "measured": pane.measured,
+                "compiled": compiled(pane),
+            }
+            for pane in PANES
+        ],
+        "docks": [
+            {
+                "name": dock.name,
+                "level": dock.level,
+                "direction": dock.direction,
+                "size": dock.size,
+                "minimum": dock.minimum,
+            }
+            for dock in DOCKS
+        ],
+    }

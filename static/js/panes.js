@@ -1,0 +1,41 @@
+// The table of panes and docks, as the server has it; every list of panes in these scripts comes from here.
+import { readJson } from "./dom.js";
+
+/**
+ * @typedef {object} Pane
+ * @property {string} name
+ * @property {string} title
+ * @property {string} dock name of the dock that it stands in
+ * @property {"" | "graph" | "code"} level level at which it shows; empty for both
+ * @property {number} size percent of its dock
+ * @property {boolean} listing whether it shows a listing, in chunks, whose lines link
+ * @property {string} unlinked why a line of the listing may link to nothing
+ * @property {string} group group of the timeline's steps that it shows
+ * @property {boolean} stepped whether its steps can be chosen and compared
+ * @property {string} against name under which the view keeps the step compared with
+ * @property {boolean} measured whether it shows measurements, which age by themselves
+ * @property {boolean} compiled whether it is stale when a compilation is refused
+ *
+ * @typedef {object} Dock
+ * @property {string} name
+ * @property {"" | "graph" | "code"} level
+ * @property {"horizontal" | "vertical"} direction
+ * @property {number} size percent of the column
+ * @property {number} minimum least width or height of a pane, in pixels
+ */
+
+const { panes, docks } = readJson("page-data").table;
+
+/** @type {Pane[]} In the order of keys, tabs and menus. */
+export const PANES = panes;
+/** @type {Dock[]} */
+export const DOCKS = docks;
+/** @type {string[]} Names of the panes with a listing. */
+export const LISTINGS = PANES.filter(({ listing }) => listing).map(({ name }) => name);
+
+/** @returns {Pane | undefined} */
+export const paneOf = (name) => PANES.find((pane) => pane.name === name);
+/** @returns {Pane | undefined} the pane that shows the steps of a group of the timeline */
+export const paneOfGroup = (group) => PANES.find((pane) => pane.group === group);
+/** @returns {Pane | undefined} the pane whose steps can be chosen at a level */
+export const steppedAt = (level) => PANES.find((pane) => pane.stepped && pane.level === level);

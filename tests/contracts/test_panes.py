@@ -1,0 +1,106 @@
+"""The table of panes is the only list of them: no other file names two panes in one literal."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from app.artifacts import Answer
+from app.panes import table
+from app.panes.page import page
+from app.panes.selection import View
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = frozenset(pane.name for pane in table.PANES)
+TABLE = ROOT / "app/panes/table.py"
+OTHER_WORDS = {
+    "app/artifacts.py": "origins have levels, some of which are called like panes",
+}
+"""File -> what the words in its literals are, where they are not panes."""
+_STRING = re.compile(r"""(["'])(?P<text>[^"'\n]*)\1""")
+_OPEN_TO_CLOSE = re.compile(r"""\A[^()\[\]{};]*\Z""")
+
+
+def python_literals(text: str) -> Iterator[set[str]]:
+    """Yield the strings of each list, tuple, set, mapping and ``Literal`` of a Python file."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Dict):
+            yield {n.value for n in (*node.keys, *node.values) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+            yield {n.value for n in node.elts if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def other_literals(text: str) -> Iterator[set[str]]:
+    """Yield the strings of neighbouring literals, and the keys of neighbouring properties, of a script or template."""
+    for first, second in pairwise(_STRING.finditer(text)):
+        if _OPEN_TO_CLOSE.match(text[first.end() : second.start()]) and "\n\n" not in text[first.end() : second.start()]:
+            yield {first["text"].removeprefix("#pane-"), second["text"].removeprefix("#pane-")}
+    for keys in re.findall(r"\{([^{}]*)\}", text):
+        yield set(re.findall(r"(\w+)\s*:(?!:)", keys))
+
+
+def lists_of_panes(path: str, text: str) -> list[set[str]]:
+    """Return the literals of a file that name two panes or more."""
+    literals = python_literals(text) if path.endswith(".py") else other_literals(text)
+    return [strings & NAMES for strings in literals if len(strings & NAMES) > 1]
+
+
+FILES = sorted(
+    str(path.relative_to(ROOT))
+    for folder, pattern in (("app", "**/*.py"), ("static/js", "*.js"), ("templates", "**/*.html"))
+    for path in (ROOT / folder).glob(pattern)
+    if path != TABLE and "gallery" not in path.parts
+)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_no_file_lists_panes_by_itself(path: str) -> None:
+    found = lists_of_panes(path, (ROOT / path).read_text())
+    if path in OTHER_WORDS:
+        assert found, f"{path} need not be excepted any more"
+    else:
+        assert not found
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("x.js", 'for (const pane of ["loops", "llvm"]) watch(pane);'),
+        ("x.js", "const REASONS = { graph: 1, loops: 2 };"),
+        ("x.js", 'parts: ["#pane-loops", "#pane-asm"]'),
+        ("x.html", '{% if pane in ("graph", "loops") %}'),
+        ("x.html", "{% set empty = {'llvm': 1, 'asm': 2} %}"),
+        ("x.py", 'PaneName = Literal["graph", "loops"]'),
+        ("x.py", 'PANES = {"llvm": 1, "asm": 2}'),
+    ],
+)
+def test_a_list_of_panes_would_be_noticed(path: str, text: str) -> None:
+    assert lists_of_panes(path, text)
+
+
+def test_each_pane_stands_in_a_dock_and_each_dock_is_full() -> None:
+    assert len(NAMES) == len(table.PANES)
+    assert {pane.dock for pane in table.PANES} <= {dock.name for dock in table.DOCKS}
+    for dock in table.DOCKS:
+        assert sum(pane.size for pane in table.panes_of(dock)) == 100, dock.name
+
+
+def test_each_pane_has_a_template_and_says_what_it_lacks() -> None:
+    empty = page(Answer(), View())
+    for pane in table.PANES:
+        assert (ROOT / "templates" / pane.template).is_file(), pane.name
+        if empty.contents[pane.name] is None and pane.redrawn and not pane.measured:
+            assert pane.empty, pane.name
+        assert bool(pane.unlinked) == pane.listing, pane.name
+        assert bool(pane.strip) == (pane.fold is not None), pane.name
+        assert bool(pane.against) == pane.stepped, pane.name
+
+
+def test_no_two_panes_show_the_same_steps() -> None:
+    groups = [pane.group for pane in table.PANES if pane.group]
+    assert len(groups) == len(set(groups))
