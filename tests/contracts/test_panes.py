@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,22 +23,28 @@ OTHER_WORDS = {
 }
 """File -> what the words in its literals are, where they are not panes."""
 _STRING = re.compile(r"""(["'])(?P<text>[^"'\n]*)\1""")
-_OPEN_TO_CLOSE = re.compile(r"""\A[^()\[\]{};]*\Z""")
+_SAME_LITERAL = re.compile(r"""\A[^()\[\]{};]*\Z""")
 
 
 def python_literals(text: str) -> Iterator[set[str]]:
     """Yield the strings of each list, tuple, set, mapping and ``Literal`` of a Python file."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Dict):
-            yield {n.value for n in (*node.keys, *node.values) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            yield strings([*node.keys, *node.values])
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
-            yield {n.value for n in node.elts if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            yield strings(node.elts)
+
+
+def strings(nodes: Sequence[ast.expr | None]) -> set[str]:
+    """Return the strings among some expressions."""
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def other_literals(text: str) -> Iterator[set[str]]:
     """Yield the strings of neighbouring literals, and the keys of neighbouring properties, of a script or template."""
     for first, second in pairwise(_STRING.finditer(text)):
-        if _OPEN_TO_CLOSE.match(text[first.end() : second.start()]) and "\n\n" not in text[first.end() : second.start()]:
+        between = text[first.end() : second.start()]
+        if _SAME_LITERAL.match(between) and "\n\n" not in between:
             yield {first["text"].removeprefix("#pane-"), second["text"].removeprefix("#pane-")}
     for keys in re.findall(r"\{([^{}]*)\}", text):
         yield set(re.findall(r"(\w+)\s*:(?!:)", keys))
@@ -47,7 +53,7 @@ def other_literals(text: str) -> Iterator[set[str]]:
 def lists_of_panes(path: str, text: str) -> list[set[str]]:
     """Return the literals of a file that name two panes or more."""
     literals = python_literals(text) if path.endswith(".py") else other_literals(text)
-    return [strings & NAMES for strings in literals if len(strings & NAMES) > 1]
+    return [named & NAMES for named in literals if len(named & NAMES) > 1]
 
 
 FILES = sorted(
