@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, replace
 from types import new_class
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -317,16 +317,7 @@ def required_pass(name: str) -> Pass:
     ArgumentError
         If no pass of that name is registered.
     """
-    make = _NAMED_PASSES.get(name)
-    return make() if make is not None else pass_class(name)()
-
-
-_NAMED_PASSES: dict[str, Callable[[], Pass]] = {}
-
-
-def register_named_pass(name: str, make: Callable[[], Pass]) -> None:
-    """Let other passes require this one by name."""
-    _NAMED_PASSES[name] = make
+    return pass_class(name)()
 
 
 class ModulePass(Pass, abstract=True):

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
+from compiler.ir.types import Type
 from compiler.relay.expr import Call, Function
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter
 from compiler.relay.transform.rewriter import relay_op
 from compiler.target.target import Target
 
 
-def AlterOpLayout(target: Target | None = None) -> FunctionPass:
-    """Lets each operator choose its layout, such as channels in blocks as wide as a vector.
+class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
+    """Let each operator choose the layout that the target computes fastest in, such as channels in blocks.
 
-    For example::
+    Level 3; requires InferType.  For example, on a machine with vectors of eight floats::
 
         nn.conv2d(%x, %w)       ->   %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW8c");
                                      %1 = layout_transform(%w, src_layout="OIHW", dst_layout="OIHW8i8o");
@@ -28,20 +29,27 @@ def AlterOpLayout(target: Target | None = None) -> FunctionPass:
 
     Parameters
     ----------
-    target : Target, optional
+    target : Target or str, optional
         The current one, else this machine when left out.
+
+    References
+    ----------
+    Y. Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
     """
 
-    def alter(func: Function, mod: IRModule, ctx: PassContext) -> Any:
-        found = target or Target.current() or Target("llvm -mcpu=native")
+    target: Target | str | None = None
 
-        def choose(call: Call, types: Sequence[Any]) -> Call | None:
+    def options(self) -> dict[str, Any]:
+        """Return the target as the text that it can be made from."""
+        return {"target": None if self.target is None else str(self.target)}
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        given = Target(self.target) if isinstance(self.target, str) else self.target
+        target = given or Target.current() or Target("llvm -mcpu=native")
+
+        def choose(call: Call, types: Sequence[Type]) -> Call | None:
             op = relay_op(call)
-            return None if op is None or op.alter_layout is None else op.alter_layout(call, types, found)
+            return None if op is None or op.alter_layout is None else op.alter_layout(call, types, target)
 
-        return LayoutRewriter(choose).rewrite(func)
-
-    return TransformPass(alter, PassInfo(3, "AlterOpLayout", ("InferType",)))
-
-
-register_named_pass("AlterOpLayout", AlterOpLayout)
+        result: Function = LayoutRewriter(choose).rewrite(func)
+        return result

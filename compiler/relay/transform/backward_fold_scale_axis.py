@@ -7,11 +7,11 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.operator import call_op
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
 from compiler.relay.transform.scale_axis import (
     Light,
@@ -27,10 +27,10 @@ from compiler.relay.transform.scale_axis import (
 )
 
 
-def BackwardFoldScaleAxis() -> FunctionPass:
-    """Multiplies weights instead of what convolutions and matrix products make with them.
+class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
+    """Multiply the weights of convolutions and matrix products instead of their results.
 
-    For example::
+    Level 3; requires InferType.  For example::
 
         multiply(nn.conv2d(%x, %w), %s)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
 
@@ -38,11 +38,10 @@ def BackwardFoldScaleAxis() -> FunctionPass:
     positive, through activations such as ``nn.relu``.  What is used elsewhere as well stays as it is.
     """
 
-    def fold(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         plan = _Plan(func)
-        return _Folder(plan).rewrite(func) if plan.folded else func
-
-    return TransformPass(fold, PassInfo(3, "BackwardFoldScaleAxis", ("InferType",)))
+        result: Function = _Folder(plan).rewrite(func) if plan.folded else func
+        return result
 
 
 class _Plan:
@@ -171,6 +170,3 @@ class _Folder(GraphMutator):
 
     def _scales(self, scales: list[Any]) -> list[Any]:
         return [as_vector(self.visit(scale), dims_of(scale) or ()) for scale in scales]
-
-
-register_named_pass("BackwardFoldScaleAxis", BackwardFoldScaleAxis)

@@ -6,27 +6,27 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
 from compiler.ir.node import duplicate, rebuild
-from compiler.ir.transform import PassInfo, register_named_pass
-from compiler.relay.expr import Call, GraphExpr
+from compiler.ir.transform import PassContext
+from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.operator import OpPattern
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, call_of, op_name, relay_op, tensor_type, typed, users_of
 
 
-def CanonicalizeCast() -> FunctionPass:
-    """Gives each user of a widening cast a cast of its own.
+class CanonicalizeCast(FunctionPass, opt_level=3, required=("InferType",)):
+    """Give each user of a widening cast a cast of its own.
 
-    A cast that several kernels share is a kernel with a wide result in memory; copies are fused into the users, which
-    then read the narrow value::
+    Level 3; requires InferType.  A cast that several kernels share is a kernel with a wide result in memory; copies are
+    fused into the users, which then read the narrow value::
 
         %1 = cast(%0, "int32"); (exp(%1), tanh(%1))   ->   (exp(cast(%0, "int32")), tanh(cast(%0, "int32")))
     """
 
-    def transform(func: RelayExpr, mod: Any, ctx: Any) -> Any:
-        return _Canonicalizer(users_of(func)).rewrite(func)
-
-    return TransformPass(transform, PassInfo(3, "CanonicalizeCast", ("InferType",)))
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        result: Function = _Canonicalizer(users_of(func)).rewrite(func)
+        return result
 
 
 class _Canonicalizer(GraphMutator):
@@ -52,6 +52,3 @@ class _Canonicalizer(GraphMutator):
 def _widens(cast: Call) -> bool:
     before, after = tensor_type(cast.args[0]), tensor_type(cast)
     return before is not None and after is not None and dt.parse(before.dtype).bits < dt.parse(after.dtype).bits
-
-
-register_named_pass("CanonicalizeCast", CanonicalizeCast)

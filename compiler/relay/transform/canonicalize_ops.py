@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
 from compiler.relay.operator import call_op
-from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, along_axis, dims_of, mutator_pass, op_name
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, along_axis, dims_of, op_name
 
 
-def CanonicalizeOps() -> FunctionPass:
-    """Writes the addition of a bias as a plain addition, which more passes know.
+class CanonicalizeOps(RewritePass, opt_level=3, required=("InferType",)):
+    """Write the addition of a bias as a plain addition, which more passes know.
 
-    For example::
+    Level 3; requires InferType.  For example::
 
-    nn.bias_add(%x, %b)     ->        add(%x, expand_dims(%b, axis=1, num_newaxis=2))
+        nn.bias_add(%x, %b)     ->        add(%x, expand_dims(%b, axis=1, num_newaxis=2))
     """
-    return mutator_pass(_Canonicalizer, 3, "CanonicalizeOps", "InferType")
+
+    def mutator(self) -> GraphMutator:
+        return _Canonicalizer()
 
 
 class _Canonicalizer(GraphMutator):
@@ -29,6 +29,3 @@ class _Canonicalizer(GraphMutator):
             return new
         data, bias = new.args
         return call_op("add", data, along_axis(bias, new.attrs.axis, len(dims)))
-
-
-register_named_pass("CanonicalizeOps", CanonicalizeOps)

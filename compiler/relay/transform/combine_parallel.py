@@ -2,66 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.operator import call_op
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, tensor_type
 from compiler.topi.layout import layout
-
-
-def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionPass:
-    """Computes convolutions of the same data as one, with all output channels.
-
-    For example::
-
-        nn.conv2d(%x, %a); nn.conv2d(%x, %b); nn.conv2d(%x, %c)
-        %0 = nn.conv2d(%x, concatenate((%a, %b, %c)));
-        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
-
-    Parameters
-    ----------
-    min_num_branches : int
-        How many there must be.
-    """
-    return _combining("CombineParallelConv2d", "nn.conv2d", _conv_branch, min_num_branches)
-
-
-def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> FunctionPass:
-    """Computes products of the same rows with several weights as one.
-
-    Parameters
-    ----------
-    min_num_branches : int
-        How many there must be.
-    to_batch : bool
-        Whether weights of one shape become a batch of matrices, as in TVM, rather than the rows of one matrix.
-    """
-    return _combining(
-        "CombineParallelDense", "nn.dense", _dense_batch_branch if to_batch else _dense_branch, min_num_branches
-    )
-
-
-def CombineParallelBatchMatmul(min_num_branches: int = 3) -> FunctionPass:
-    """Computes batched products of the same left sides as one, its right sides side by side.
-
-    Parameters
-    ----------
-    min_num_branches : int
-        How many there must be.
-    """
-    return _combining("CombineParallelBatchMatmul", "nn.batch_matmul", _batch_branch, min_num_branches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +85,111 @@ def _batch_branch(call: Call) -> _Branch | None:
 _Rule = Callable[[Call], _Branch | None]
 
 
-def _combining(name: str, operator: str, rule: _Rule, least: int) -> FunctionPass:
-    if not isinstance(least, int) or least < 2:
-        raise ArgumentError(f"{name}: min_num_branches must be an int of at least 2, got {show(least)}")
+class CombineParallel(FunctionPass, abstract=True):
+    """A pass that computes several calls of an operator on the same data as one."""
 
-    def combine(func: Function, mod: IRModule, ctx: PassContext) -> Any:
-        groups = [g for g in _groups(func, operator, rule) if len(g) >= least]
-        return _Combiner(groups, rule).rewrite(func) if groups else func
+    method: ClassVar[str] = "rule"
+    operator: ClassVar[str]
+    """The operator whose calls are combined."""
 
-    return TransformPass(combine, PassInfo(4, name, ("InferType",)))
+    min_num_branches: int = 3
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.min_num_branches, int) or self.min_num_branches < 2:
+            least = show(self.min_num_branches)
+            raise ArgumentError(f"{self.info.name}: min_num_branches must be an int of at least 2, got {least}")
+        super().__post_init__()
+
+    @abstractmethod
+    def rule(self, call: Call) -> _Branch | None:
+        """Return how a call can be combined with others; None if it cannot."""
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        groups = [g for g in _groups(func, self.operator, self.rule) if len(g) >= self.min_num_branches]
+        result: Function = _Combiner(groups, self.rule).rewrite(func) if groups else func
+        return result
+
+
+class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_level=4, required=("InferType",)):
+    """Compute convolutions of the same data as one, with all output channels.
+
+    Level 4; requires InferType.  For example::
+
+        nn.conv2d(%x, %a); nn.conv2d(%x, %b); nn.conv2d(%x, %c)
+        %0 = nn.conv2d(%x, concatenate((%a, %b, %c)));
+        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+
+    Parameters
+    ----------
+    min_num_branches : int
+        How many convolutions there must be, at least 2.
+
+    Raises
+    ------
+    ArgumentError
+        If ``min_num_branches`` is less than 2.
+    """
+
+    operator: ClassVar[str] = "nn.conv2d"
+
+    def rule(self, call: Call) -> _Branch | None:
+        return _conv_branch(call)
+
+
+class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)):
+    """Compute products of the same rows with several weights as one.
+
+    Level 4; requires InferType.  For example, with ``to_batch=False``::
+
+        nn.dense(%x, %a); nn.dense(%x, %b); nn.dense(%x, %c)
+        %0 = nn.dense(%x, concatenate((%a, %b, %c)));
+        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+
+    Parameters
+    ----------
+    min_num_branches : int
+        How many products there must be, at least 2.
+    to_batch : bool
+        Whether weights of one shape become a batch of matrices, as in TVM, rather than the rows of one matrix.
+
+    Raises
+    ------
+    ArgumentError
+        If ``min_num_branches`` is less than 2.
+    """
+
+    operator: ClassVar[str] = "nn.dense"
+
+    to_batch: bool = True
+
+    def rule(self, call: Call) -> _Branch | None:
+        return _dense_batch_branch(call) if self.to_batch else _dense_branch(call)
+
+
+class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferType",)):
+    """Compute batched products of the same left sides as one, its right sides side by side.
+
+    Level 4; requires InferType.  For example::
+
+        nn.batch_matmul(%x, %a); nn.batch_matmul(%x, %b); nn.batch_matmul(%x, %c)
+        %0 = nn.batch_matmul(%x, concatenate((%a, %b, %c), axis=1));
+        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+
+    Parameters
+    ----------
+    min_num_branches : int
+        How many products there must be, at least 2.
+
+    Raises
+    ------
+    ArgumentError
+        If ``min_num_branches`` is less than 2.
+    """
+
+    operator: ClassVar[str] = "nn.batch_matmul"
+
+    def rule(self, call: Call) -> _Branch | None:
+        return _batch_branch(call)
 
 
 def _groups(func: Function, operator: str, rule: _Rule) -> list[list[Call]]:
@@ -193,8 +247,3 @@ class _Combiner(GraphMutator):
 
 def _cut(wide: RelayExpr, axis: int, begin: int, end: int) -> Any:
     return call_op("strided_slice", wide, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
-
-
-register_named_pass("CombineParallelConv2d", CombineParallelConv2D)
-register_named_pass("CombineParallelDense", CombineParallelDense)
-register_named_pass("CombineParallelBatchMatmul", CombineParallelBatchMatmul)

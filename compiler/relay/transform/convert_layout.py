@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext
+from compiler.ir.types import Type
 from compiler.relay.expr import Call, Function
 from compiler.relay.operator import operator_of, relay_ops
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter
 from compiler.relay.transform.rewriter import op_name
+from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 
 _DEFAULT = "default"
 
 
-def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionPass:
-    """Brings operators into given layouts, and the rest of the graph with them.
+class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "CanonicalizeOps")):
+    """Bring operators into given layouts, and the rest of the graph with them.
+
+    Level 3; requires InferType and CanonicalizeOps.  For example, with ``{"nn.conv2d": ["NHWC", "default"]}``::
+
+        nn.conv2d(%x, %w)       ->   %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NHWC");
+                                     %1 = layout_transform(%w, src_layout="OIHW", dst_layout="HWIO");
+                                     %2 = nn.conv2d(%0, %1, data_layout="NHWC", kernel_layout="HWIO");
+                                     layout_transform(%2, src_layout="NHWC", dst_layout="NCHW")
 
     Parameters
     ----------
@@ -33,43 +41,47 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionPass:
     ArgumentError
         If an operator or a layout does not exist, or an operator has no layouts.
     """
-    wanted = {name: _checked(name, names) for name, names in dict(desired_layouts).items()}
 
-    def choose(call: Call, types: Sequence[Any]) -> Call | None:
-        names = wanted.get(op_name(call))
-        return None if names is None else _converted(call, names, types)
+    desired_layouts: Mapping[str, Sequence[str]]
 
-    def convert(func: Function, mod: IRModule, ctx: PassContext) -> Any:
-        return LayoutRewriter(choose).rewrite(func)
+    def __post_init__(self) -> None:
+        for name, layouts in dict(self.desired_layouts).items():
+            _check(name, layouts)
+        super().__post_init__()
 
-    return TransformPass(convert, PassInfo(3, "ConvertLayout", ("InferType", "CanonicalizeOps")))
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        def choose(call: Call, types: Sequence[Type]) -> Call | None:
+            layouts = self.desired_layouts.get(op_name(call))
+            return None if layouts is None else _converted(call, layouts, types)
+
+        result: Function = LayoutRewriter(choose).rewrite(func)
+        return result
 
 
-def _checked(name: str, names: Any) -> tuple[str, ...]:
+def _check(name: str, layouts: object) -> None:
     op = relay_ops().get(name)
     if op is None or not {"data_layout", "layout"} & op.attributes.keys():
         raise ArgumentError(f"ConvertLayout: {show(name)} is no operator that has layouts")
-    if not isinstance(names, (list, tuple)) or not names:
-        raise ArgumentError(f"ConvertLayout: {name}: expected a list of layouts, got {show(names)}")
-    for each in names:
+    if not isinstance(layouts, (list, tuple)) or not layouts:
+        raise ArgumentError(f"ConvertLayout: {name}: expected a list of layouts, got {show(layouts)}")
+    for each in layouts:
         if each != _DEFAULT:
             layout(each)
-    return tuple(names)
 
 
-def _converted(call: Call, names: Sequence[str], types: Sequence[Any]) -> Call | None:
+def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call | None:
     data = names[0]
     if "data_layout" not in call.attrs:
         changes = {} if data == _DEFAULT else {"layout": data}
     else:
         data = call.attrs.data_layout if data == _DEFAULT else data
-        weight = names[1] if len(names) > 1 and names[1] != _DEFAULT else _weight_layout(call, data, types)
+        weight = names[1] if len(names) > 1 and names[1] != _DEFAULT else _weight_layout(call, data, types[1])
         changes = {"data_layout": data, "kernel_layout": weight, "out_layout": names[2] if len(names) > 2 else ""}
     made = call.attrs.with_values(**changes)
     return None if made == call.attrs else rebuild(call, attrs=made)
 
 
-def _weight_layout(call: Call, data: str, types: Sequence[Any]) -> str:
+def _weight_layout(call: Call, data: str, weight: Type) -> str:
     """Return the layout of weights that usually goes with one of data."""
     kept: str = call.attrs.kernel_layout
     plain = layout(kept)
@@ -77,8 +89,8 @@ def _weight_layout(call: Call, data: str, types: Sequence[Any]) -> str:
         return kept
     spatial = "".join(letter for letter in plain.letters if letter not in "OI")
     inner, outer = ("I", "O") if "transpose" not in operator_of(call).name else ("O", "I")
-    if data.endswith("C"):
-        extents = plain.extents(types[1].dims)
+    if data.endswith("C") and isinstance(weight, TensorType):
+        extents = plain.extents(weight.dims)
         depthwise = call.attrs.groups > 1 and extents["I"] == 1
         return spatial + (outer + inner if depthwise else inner + outer)
     return outer + inner + spatial

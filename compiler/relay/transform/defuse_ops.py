@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call
-from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, is_primitive, mutator_pass
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, is_primitive
 
 
-def DefuseOps() -> FunctionPass:
-    """Puts the bodies of kernels where they are called.
+class DefuseOps(RewritePass, opt_level=3, required=("InferType",)):
+    """Put the bodies of kernels where they are called: the inverse of :class:`FuseOps`.
 
-    For example::
+    Level 3; requires InferType.  For example::
 
-    fn (%p0, Primitive=1) { nn.relu(exp(%p0)) }(%x)       ->        nn.relu(exp(%x))
+        fn (%p0, Primitive=1) { nn.relu(exp(%p0)) }(%x)       ->        nn.relu(exp(%x))
     """
-    return mutator_pass(_Defuser, 3, "DefuseOps", "InferType")
+
+    def mutator(self) -> GraphMutator:
+        return _Defuser()
 
 
 class _Defuser(GraphMutator):
@@ -28,6 +28,3 @@ class _Defuser(GraphMutator):
         body = GraphMutator()
         body.memo_map.update(zip(new.op.params, new.args, strict=True))
         return body.rewrite(new.op.body)
-
-
-register_named_pass("DefuseOps", DefuseOps)

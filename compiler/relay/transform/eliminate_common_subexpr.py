@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem
-from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, relay_op
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, relay_op
 
 _SMALL = 64
 
 
-def EliminateCommonSubexpr(fskip: Callable[[Any], bool] | None = None) -> FunctionPass:
-    """Keeps one of several calls of the same operator on the same operands.
+class EliminateCommonSubexpr(RewritePass, opt_level=3, required=("InferType",)):
+    """Merge calls of the same operator on the same operands into one.
 
-    For example::
+    Level 3; requires InferType.  For example::
 
         %0 = nn.relu(%x);
         %1 = nn.relu(%x);
@@ -25,13 +23,22 @@ def EliminateCommonSubexpr(fskip: Callable[[Any], bool] | None = None) -> Functi
     Parameters
     ----------
     fskip : callable, optional
-        From a call to whether it must be kept as it is.
+        From a call to whether it must stay as it is.
+
+    References
+    ----------
+    J. Cocke, "Global Common Subexpression Elimination", SIGPLAN Notices 5(7), 1970; here by hashing values, operands
+    first.
     """
-    return mutator_pass(lambda: _Eliminator(fskip), 3, "EliminateCommonSubexpr", "InferType")
+
+    fskip: Callable[[Call], bool] | None = None
+
+    def mutator(self) -> GraphMutator:
+        return _Eliminator(self.fskip)
 
 
 class _Eliminator(GraphMutator):
-    def __init__(self, fskip: Callable[[Any], bool] | None) -> None:
+    def __init__(self, fskip: Callable[[Call], bool] | None) -> None:
         super().__init__()
         self._first: dict[Any, Any] = {}
         self._fskip = fskip
@@ -56,6 +63,3 @@ class _Eliminator(GraphMutator):
         if value.size > _SMALL:
             return const
         return self._first.setdefault((str(const.data.dtype), value.shape, value.tobytes()), const)
-
-
-register_named_pass("EliminateCommonSubexpr", EliminateCommonSubexpr)

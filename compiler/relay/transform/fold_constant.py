@@ -8,22 +8,20 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.module import IRModule
-from compiler.ir.transform import register_named_pass
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, const
 from compiler.relay.operator import RelayOp
-from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, outside_kernels, relay_op, type_of
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType, TupleType, Type
 
 _ALWAYS_SMALL = 1 << 20
 _GROWTH = 2
 
 
-def FoldConstant(fold_qnn: bool = False) -> FunctionPass:
-    """Evaluates operators whose operands are constants, and takes decided branches.
+class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
+    """Evaluate operators whose operands are constants, and decide branches whose condition is one.
 
-    For example::
+    Level 2; requires InferType.  For example::
 
         %0 = add(1f, 2f);
         multiply(%x, %0)        ->        multiply(%x, 3f)
@@ -36,11 +34,29 @@ def FoldConstant(fold_qnn: bool = False) -> FunctionPass:
     fold_qnn : bool
         Accepted for TVM's programs: quantised operators are folded like all others.
     """
-    return mutator_pass(_Folder, 2, "FoldConstant", "InferType")
+
+    fold_qnn: bool = False
+
+    def mutator(self) -> GraphMutator:
+        return _Folder()
 
 
 def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
-    """Return one expression with its constant parts folded; see :func:`FoldConstant`."""
+    """Return one expression with its constant parts folded; see :class:`FoldConstant`.
+
+    Parameters
+    ----------
+    expr : Expr
+    mod : IRModule, optional
+        Accepted for TVM's programs: nothing that the expression calls is looked into.
+    fold_qnn : bool
+        Accepted for TVM's programs: quantised operators are folded like all others.
+
+    Returns
+    -------
+    Expr
+        A constant, or a tuple of constants, where all operands are.
+    """
     type_of(expr)
     return _Folder().rewrite(expr)
 
@@ -139,6 +155,3 @@ def _size_of(call: Call, t: Type) -> Any:
 
 _FROM_TYPES: dict[str, Callable[[Call, Type], Any]] = {"shape_of": _shape_of, "ndarray_size": _size_of}
 """Operators whose result follows from the type of their operand."""
-
-
-register_named_pass("FoldConstant", FoldConstant)

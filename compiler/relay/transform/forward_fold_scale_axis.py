@@ -7,10 +7,10 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext, PassInfo, register_named_pass
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function, GraphExpr
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels
 from compiler.relay.transform.scale_axis import (
     Light,
@@ -24,10 +24,10 @@ from compiler.relay.transform.scale_axis import (
 )
 
 
-def ForwardFoldScaleAxis() -> FunctionPass:
-    """Multiplies weights instead of the data of convolutions and matrix products.
+class ForwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
+    """Multiply the weights of convolutions and matrix products instead of their data.
 
-    For example::
+    Level 3; requires InferType.  For example::
 
         nn.conv2d(multiply(%x, %s), %w)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
 
@@ -35,11 +35,10 @@ def ForwardFoldScaleAxis() -> FunctionPass:
     scaled data must take it.
     """
 
-    def fold(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         plan = _Plan(func)
-        return _Folder(plan.folded).rewrite(func) if plan.folded else func
-
-    return TransformPass(fold, PassInfo(3, "ForwardFoldScaleAxis", ("InferType",)))
+        result: Function = _Folder(plan.folded).rewrite(func) if plan.folded else func
+        return result
 
 
 class _Plan:
@@ -113,6 +112,3 @@ class _Folder(GraphMutator):
             return new
         data, weight = new.args
         return rebuild(new, args=(data, weights.scaled(weight, missing)))
-
-
-register_named_pass("ForwardFoldScaleAxis", ForwardFoldScaleAxis)

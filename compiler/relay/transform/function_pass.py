@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import Pass, PassContext, PassInfo
+from compiler.ir.transform import Pass, PassContext
 from compiler.relay.expr import Function
 from compiler.relay.inference import infer_module
 
-__all__ = ["FunctionPass", "FunctionTransform", "function_pass"]
-
-FunctionTransform = Callable[[Function, IRModule, PassContext], Function]
+__all__ = ["FunctionPass", "function_pass"]
 
 
 class FunctionPass(Pass, abstract=True):
@@ -97,17 +95,3 @@ def function_pass(
     >>> without_tuples(mod)
     """
     return FunctionPass.made_of(pass_func, opt_level, name, required)
-
-
-class TransformPass(FunctionPass, abstract=True):
-    """A pass made of a function and its facts, until it has a class of its own."""
-
-    transform: FunctionTransform
-    own_facts: PassInfo
-
-    @property
-    def info(self) -> PassInfo:
-        return self.own_facts
-
-    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        return self.transform(func, mod, ctx)

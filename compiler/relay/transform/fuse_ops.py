@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.ir.attrs import DictAttrs
-from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.transform import PassContext, PassInfo, register_config_option, register_named_pass
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
 from compiler.relay.transform.rewriter import GraphMutator, outside_kernels, type_of, typed
 
@@ -29,10 +28,10 @@ register_config_option(_LINK_PARAMS, bool)
 _DEFAULT_DEPTH = 256
 
 
-def FuseOps(fuse_opt_level: int = -1) -> FunctionPass:
-    """Gathers operators into kernels: functions with the attribute ``Primitive``.
+class FuseOps(FunctionPass, required=("InferType",)):
+    """Group operators into kernels: functions with the attribute ``Primitive``.
 
-    An intermediate result of a kernel needs no memory, and each kernel is launched once::
+    Level 0; requires InferType.  An intermediate result of a kernel needs no memory, and each kernel is launched once::
 
         nn.relu(nn.bias_add(nn.conv2d(%x, %w), %b))
         fn (%p0, %p1, %p2, Primitive=1) { nn.relu(nn.bias_add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
@@ -54,18 +53,22 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionPass:
     -----
     ``relay.FuseOps.max_depth`` in the context's configuration limits how many operators one kernel has, and
     ``relay.FuseOps.link_params`` puts constants of any size into kernels instead of scalars only.
-    """
-    if not isinstance(fuse_opt_level, int):
-        raise ArgumentError(f"FuseOps: fuse_opt_level must be an int, got {show(fuse_opt_level)}")
 
-    def fuse(func: Function, mod: IRModule, ctx: PassContext) -> Any:
+    References
+    ----------
+    T. Chen et al., "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning", OSDI 2018, section 3: fusion
+    by the patterns of operators over the tree of post-dominators.
+    """
+
+    fuse_opt_level: int = -1
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         graph = FusionGraph.of(func)
         groups = FusionGroups(graph, int(ctx.config.get(_MAX_DEPTH, _DEFAULT_DEPTH)))
-        if (ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level) > 0:
+        if (ctx.opt_level if self.fuse_opt_level < 0 else self.fuse_opt_level) > 0:
             groups.fuse()
-        return _Fuser(graph, groups, bool(ctx.config.get(_LINK_PARAMS, False))).rewrite(func)
-
-    return TransformPass(fuse, PassInfo(0, "FuseOps", ("InferType",)))
+        result: Function = _Fuser(graph, groups, bool(ctx.config.get(_LINK_PARAMS, False))).rewrite(func)
+        return result
 
 
 @dataclass(slots=True)
@@ -152,6 +155,3 @@ class _Fuser(GraphMutator):
         for member in kernel.members:
             report_rewrite(member, call)
         return call
-
-
-register_named_pass("FuseOps", FuseOps)

@@ -8,19 +8,19 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.dataflow_pattern import DFPattern
 from compiler.relay.expr import Function, GraphExpr
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 
 Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
 
 
-def MergeComposite(pattern_table: Sequence[Entry]) -> FunctionPass:
-    """Makes a function of each part of a graph that a pattern matches, and calls it there.
+class MergeComposite(FunctionPass, required=("InferType",)):
+    """Make a function of each part of a graph that a pattern matches, and call it there.
 
-    For example::
+    Level 0; requires InferType.  For example, with the entry ``("dnn.conv_relu", is_op("nn.relu")(…))``::
 
         nn.relu(nn.conv2d(%x, %w))
         fn (%a, %b, Composite="dnn.conv_relu") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
@@ -28,26 +28,30 @@ def MergeComposite(pattern_table: Sequence[Entry]) -> FunctionPass:
     Parameters
     ----------
     pattern_table : sequence of (str, DFPattern) or (str, DFPattern, callable)
-        Names, what they stand for, and optionally whether an expression that matches is wanted; earlier ones first.
+        Names, the patterns that they stand for, and optionally a function from an expression that matches to whether
+        it is taken; earlier entries first.
 
     Raises
     ------
     ArgumentError
         If an entry is something else.
     """
-    entries = [_checked(entry) for entry in pattern_table]
 
-    def merge(func: Function, mod: IRModule, ctx: PassContext) -> Any:
-        for name, pattern, check in entries:
-            taken = _inside_composites(func)
-            free = partial(_wanted, check, taken)
+    pattern_table: Sequence[Entry]
+
+    def __post_init__(self) -> None:
+        for entry in self.pattern_table:
+            _checked(entry)
+        super().__post_init__()
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        for name, pattern, check in map(_checked, self.pattern_table):
+            free = partial(_is_free, check, _inside_composites(func))
             func = pattern.partition(func, attrs={"Composite": name}, check=free)
         return func
 
-    return TransformPass(merge, PassInfo(0, "MergeComposite", ("InferType",)))
 
-
-def _checked(entry: Any) -> tuple[str, DFPattern, Callable[[Any], bool]]:
+def _checked(entry: object) -> tuple[str, DFPattern, Callable[[Any], bool]]:
     parts = tuple(entry) if isinstance(entry, (tuple, list)) else ()
     fits = len(parts) in (2, 3) and isinstance(parts[0], str) and isinstance(parts[1], DFPattern)
     if not fits or not all(callable(check) for check in parts[2:]):
@@ -61,7 +65,7 @@ def _inside_composites(func: Function) -> set[Any]:
     return {part for composite in made for part in post_order(composite.body)}
 
 
-def _wanted(check: Callable[[Any], bool], taken: set[Any], expr: GraphExpr) -> bool:
+def _is_free(check: Callable[[Any], bool], taken: set[Any], expr: GraphExpr) -> bool:
     return expr not in taken and bool(check(expr))
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext, PassInfo
+from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp, call_op
-from compiler.relay.transform.function_pass import FunctionPass, TransformPass
+from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import Dim, TensorType
 
 E = TypeVar("E", bound=RelayExpr)
@@ -57,13 +57,18 @@ class GraphMutator(ExprMutator):
         return fn if is_primitive(fn) else super().visit_function(fn)
 
 
-def mutator_pass(make: Callable[[], GraphMutator], opt_level: int, name: str, *required: str) -> FunctionPass:
-    """Return the pass that rewrites every function by a fresh mutator."""
+class RewritePass(FunctionPass, abstract=True):
+    """A pass that rewrites the body of every function by a fresh mutator."""
 
-    def transform(func: Function, mod: IRModule, ctx: PassContext) -> Any:
-        return make().rewrite(func)
+    method: ClassVar[str] = "mutator"
 
-    return TransformPass(transform, PassInfo(opt_level, name, required))
+    @abstractmethod
+    def mutator(self) -> GraphMutator:
+        """Return what rewrites one function."""
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        result: Function = self.mutator().rewrite(func)
+        return result
 
 
 def op_name(expr: GraphExpr) -> str:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, GraphExpr
-from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, mutator_pass, op_name, type_of
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, type_of
 from compiler.relay.transform.simplify_rules import RULES, Rule
 
 _ENOUGH = 100
 """Rewrites of one expression after which something must be wrong with the rules."""
 
 
-def SimplifyExpr(rules: Sequence[Rule] = RULES) -> FunctionPass:
-    """Rewrites expressions by rules that say the same with fewer operators, until none fits.
+class SimplifyExpr(RewritePass, required=("InferType",)):
+    """Rewrite expressions by rules that say the same with fewer operators, until none applies.
 
-    Such as these::
+    Level 0; requires InferType.  Such as these::
 
         reshape(reshape(%x, a), b)      ->   reshape(%x, b)
         transpose(transpose(%x, p), q)  ->   transpose(%x, p[q])
@@ -26,13 +24,17 @@ def SimplifyExpr(rules: Sequence[Rule] = RULES) -> FunctionPass:
 
     Parameters
     ----------
-    rules : sequence of Rule
+    rules : sequence of Rule, optional
         All of :data:`RULES` when left out.
     """
-    by_operator: dict[str, list[Rule]] = {}
-    for rule in rules:
-        by_operator.setdefault(rule.operator, []).append(rule)
-    return mutator_pass(lambda: _Simplifier(by_operator), 0, "SimplifyExpr", "InferType")
+
+    rules: Sequence[Rule] | None = None
+
+    def mutator(self) -> GraphMutator:
+        by_operator: dict[str, list[Rule]] = {}
+        for rule in RULES if self.rules is None else self.rules:
+            by_operator.setdefault(rule.operator, []).append(rule)
+        return _Simplifier(by_operator)
 
 
 class _Simplifier(GraphMutator):
@@ -59,6 +61,3 @@ class _Simplifier(GraphMutator):
             if simpler is not None and simpler is not expr:
                 return simpler
         return None
-
-
-register_named_pass("SimplifyExpr", SimplifyExpr)

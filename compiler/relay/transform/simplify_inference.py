@@ -6,30 +6,31 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.transform import register_named_pass
 from compiler.relay.expr import Call, Tuple
 from compiler.relay.operator import call_op
-from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
+    RewritePass,
     along_axis,
     const_like,
     dims_of,
-    mutator_pass,
     op_name,
     tensor_type,
 )
 
 
-def SimplifyInference() -> FunctionPass:
-    """Replaces normalisations by arithmetic that other passes understand, and drops dropout.
+class SimplifyInference(RewritePass, required=("InferType",)):
+    """Replace normalisations by arithmetic that other passes understand, and drop dropout.
 
-    The statistics of a batch normalisation are known when a model runs, so it is one multiplication and one addition::
+    Level 0; requires InferType.  The statistics of a batch normalisation are known when a model runs, so it is one
+    multiplication and one addition::
 
         nn.batch_norm(%x, %gamma, %beta, %mean, %var).0
         add(multiply(%x, %scale), %shift)   where scale = gamma / sqrt(var + epsilon), shift = beta - mean * scale
     """
-    return mutator_pass(_Simplifier, 0, "SimplifyInference", "InferType")
+
+    def mutator(self) -> GraphMutator:
+        return _Simplifier()
 
 
 class _Simplifier(GraphMutator):
@@ -131,6 +132,3 @@ def _affine(call: Call, value: RelayExpr, rank: int) -> Any:
     if call.attrs.center:
         value = call_op("add", value, along_axis(beta, axis, rank))
     return value
-
-
-register_named_pass("SimplifyInference", SimplifyInference)

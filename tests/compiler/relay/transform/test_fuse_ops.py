@@ -168,7 +168,7 @@ def test_a_long_chain() -> None:
 
 
 def test_a_level_that_is_no_number_is_refused() -> None:
-    with pytest.raises(TVMError, match="FuseOps: fuse_opt_level must be an int"):
+    with pytest.raises(TVMError, match="FuseOps: fuse_opt_level must be of type int"):
         transform.FuseOps("all")
 
 
