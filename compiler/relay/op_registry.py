@@ -226,7 +226,7 @@ class TupleFunction(Protocol):
         """Return the call of the operator, to be indexed and unpacked."""
 
 
-def tuple_function(function: OpFunction, size: int | Callable[[Call], int]) -> TupleFunction:
+def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None]) -> TupleFunction:
     """Let the public function of an operator whose result is a tuple return it unpacked.
 
     Parameters
@@ -234,14 +234,15 @@ def tuple_function(function: OpFunction, size: int | Callable[[Call], int]) -> T
     function : OpFunction
         What :func:`register` returned.
     size : int or callable
-        How many values the tuple has, or what tells it from the call.
+        How many values the tuple has, or what tells it from the call; None if its result is no tuple.
     """
     op = function.op
     op.result_type = "TupleWrapper"
 
-    def unpacked(*args: Any, **given: Any) -> TupleWrapper:
+    def unpacked(*args: Any, **given: Any) -> TupleWrapper | Call:
         call = function(*args, **given)
-        return TupleWrapper(call, size if isinstance(size, int) else size(call))
+        count = size if isinstance(size, int) else size(call)
+        return call if count is None else TupleWrapper(call, count)
 
     made: TupleFunction = _publish(op, unpacked)
     return made

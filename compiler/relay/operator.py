@@ -84,14 +84,33 @@ class StaticForm:
 
     Attributes
     ----------
-    name : str
+    op : RelayOp
         The operator that has these arguments as attributes.
     arguments : mapping of int to str
         Which arguments decide the shape, and which attributes they become.
     """
 
-    name: str
+    op: RelayOp
     arguments: Mapping[int, str]
+
+    def attributes(self, attrs: Attrs, values: Sequence[Array]) -> dict[str, Any]:
+        """Return the attributes of the static call.
+
+        Parameters
+        ----------
+        attrs : Attrs
+            Those of the dynamic call.
+        values : sequence of numpy.ndarray
+            The arguments that decide the shape.
+        """
+        numbers = [value.reshape(-1).tolist() for value in values]
+        given = {name: n[0] if len(n) == 1 else n for name, n in zip(self.arguments.values(), numbers, strict=True)}
+        return {**attrs, **given}
+
+    def call(self, call: Call, values: Sequence[Array]) -> Call:
+        """Return a dynamic call as the static one, given the values of the arguments that decide the shape."""
+        inputs = [arg for i, arg in enumerate(call.args) if i not in self.arguments]
+        return self.op(*inputs, **self.attributes(call.attrs, values))
 
 
 @dataclass(slots=True, eq=False)

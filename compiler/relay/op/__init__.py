@@ -3,7 +3,7 @@
 A family's file registers its operators and has the public functions that call them.
 """
 
-from compiler.relay.op import dynamic, image, nn, qnn, vision
+from compiler.relay.op import dyn, image, nn, qnn, vision
 from compiler.relay.op.binary import (
     add,
     bitwise_and,
@@ -207,7 +207,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "divide",
-    "dynamic",
+    "dyn",
     "einsum",
     "equal",
     "erf",

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import OPTIONAL_DTYPE, SHAPE
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.common import shape_of_attr
 from compiler.relay.op.relations import broadcast_dims, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi import broadcast as topi_broadcast
 from compiler.topi import transform as topi
 from compiler.topi.util import dims
+
+
+class BroadcastToAttrs(Attrs):
+    """Attributes of ``broadcast_to`` and ``collapse_sum_to``."""
+
+    shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.")
+    dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the data if it is empty.", "")
 
 
 def _check(small: Sequence[Dim], large: Sequence[Dim]) -> None:
@@ -29,17 +35,18 @@ def _check(small: Sequence[Dim], large: Sequence[Dim]) -> None:
         raise RelationError(f"the shape {tuple(small)} cannot be broadcast to {tuple(large)}")
 
 
-def _to_relation(types: Types, attrs: Attrs) -> Type:
+def _to_relation(types: Types, attrs: BroadcastToAttrs) -> Type:
     data = tensor(types[0], "data")
     _check(data.dims, attrs.shape)
     return TensorType(attrs.shape, attrs.dtype or data.dtype)
 
 
-_BROADCAST_TO = register(
+broadcast_to = register(
     "broadcast_to",
-    doc="Repeated along axes of extent 1, and along new ones, to a shape.",
-    inputs=("data",),
-    attributes={"shape": REQUIRED, "dtype": ""},
+    doc="Broadcast a tensor to a shape.",
+    inputs={"data": "The tensor to broadcast."},
+    attrs=BroadcastToAttrs,
+    parameters=("data", "shape"),
     relation=_to_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi_broadcast.broadcast_to(inputs[0], attrs.shape)],
@@ -48,25 +55,16 @@ _BROADCAST_TO = register(
 )
 
 
-def broadcast_to(data: Expr, shape: Any) -> Call:
-    """Return ``data`` repeated along axes of extent 1, and along new ones, to ``shape``."""
-    if isinstance(shape, Constant):
-        shape = shape.value.reshape(-1).tolist()
-    if isinstance(shape, Expr):
-        return call_op("dyn.broadcast_to", data, shape)
-    return _BROADCAST_TO(data, shape=shape_of_attr(shape, "shape"))
-
-
 def _like_relation(types: Types, attrs: Attrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "broadcast_type")
     _check(data.dims, like.dims)
     return TensorType(like.shape, data.dtype)
 
 
-_BROADCAST_TO_LIKE = register(
+broadcast_to_like = register(
     "broadcast_to_like",
-    doc="Repeated to the shape of another tensor.",
-    inputs=("data", "broadcast_type"),
+    doc="Broadcast a tensor to the shape of another one.",
+    inputs={"data": "The tensor to broadcast.", "broadcast_type": "The tensor whose shape to take."},
     relation=_like_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi_broadcast.broadcast_to(inputs[0], dims(inputs[1]))],
@@ -75,12 +73,7 @@ _BROADCAST_TO_LIKE = register(
 )
 
 
-def broadcast_to_like(data: Expr, broadcast_type: Expr) -> Call:
-    """Return ``data`` repeated to the shape of another tensor."""
-    return _BROADCAST_TO_LIKE(data, broadcast_type)
-
-
-def _collapse(x: Any, shape: Sequence[int]) -> Any:
+def _collapse(x: Array, shape: Sequence[int]) -> Array:
     extra = x.ndim - len(shape)
     narrow = [d for d, e in enumerate(shape) if e == 1 and x.shape[d + extra] != 1]
     over = (*range(extra), *[d + extra for d in narrow])
@@ -93,10 +86,10 @@ def _collapse_like_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType(like.shape, data.dtype)
 
 
-_COLLAPSE_SUM_LIKE = register(
+collapse_sum_like = register(
     "collapse_sum_like",
-    doc="Summed to the shape of a tensor that broadcasts to this one: the gradient of broadcasting.",
-    inputs=("data", "collapse_type"),
+    doc="Sum a tensor to the shape of one that broadcasts to it: the gradient of broadcasting.",
+    inputs={"data": "The tensor to sum.", "collapse_type": "The tensor whose shape to take."},
     relation=_collapse_like_relation,
     pattern=OpPattern.COMM_REDUCE,
     compute=lambda attrs, inputs, out_type: [topi.collapse_sum(inputs[0], dims(inputs[1]))],
@@ -105,32 +98,21 @@ _COLLAPSE_SUM_LIKE = register(
 )
 
 
-def collapse_sum_like(data: Expr, collapse_type: Expr) -> Call:
-    """Return ``data`` summed to the shape of a tensor that broadcasts to its shape."""
-    return _COLLAPSE_SUM_LIKE(data, collapse_type)
-
-
-def _collapse_to_relation(types: Types, attrs: Attrs) -> Type:
+def _collapse_to_relation(types: Types, attrs: BroadcastToAttrs) -> Type:
     data = tensor(types[0], "data")
     _check(attrs.shape, data.dims)
     return TensorType(attrs.shape, attrs.dtype or data.dtype)
 
 
-_COLLAPSE_SUM_TO = register(
+collapse_sum_to = register(
     "collapse_sum_to",
-    doc="Summed to a shape that broadcasts to that of the input.",
-    inputs=("data",),
-    attributes={"shape": REQUIRED, "dtype": ""},
+    doc="Sum a tensor to a shape that broadcasts to its own.",
+    inputs={"data": "The tensor to sum."},
+    attrs=BroadcastToAttrs,
+    parameters=("data", "shape"),
     relation=_collapse_to_relation,
     pattern=OpPattern.COMM_REDUCE,
     compute=lambda attrs, inputs, out_type: [topi.collapse_sum(inputs[0], attrs.shape)],
     reference=lambda attrs, x: _collapse(x, attrs.shape),
     gradient=lambda call, grad: [call_op("broadcast_to_like", grad, call.args[0])],
 )
-
-
-def collapse_sum_to(data: Expr, shape: Any) -> Call:
-    """Return ``data`` summed to a shape that broadcasts to its own."""
-    if isinstance(shape, Constant):
-        shape = shape.value.reshape(-1).tolist()
-    return _COLLAPSE_SUM_TO(data, shape=shape_of_attr(shape, "shape"))

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from compiler import te, tir
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import DTYPE, NUMBER, OPTIONAL_DTYPE, SHAPE, optional
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.expr import RelayExpr
+from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import NOT_SMOOTH, shape_of_attr, symbolic
+from compiler.relay.expr import Call, Constant, const
+from compiler.relay.op.common import NOT_SMOOTH, symbolic
 from compiler.relay.op.relations import identity, same_dtype, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import OpFunction, public_function, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi import elementwise as topi
 from compiler.topi.tag import Tag
 from compiler.topi.util import dims, product
@@ -23,20 +27,55 @@ from compiler.topi.util import dims, product
 _NOTHING_TO_DIFFERENTIATE = {"gradient": "it has no inputs"}
 
 
-def _full_relation(types: Types, attrs: Attrs) -> Type:
+class InitOpAttrs(Attrs):
+    """Attributes of ``zeros`` and ``ones``."""
+
+    shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.")
+    dtype: str = attr_field(DTYPE, "Data type of the result.")
+
+
+class FullAttrs(Attrs):
+    """Attributes of ``full``."""
+
+    shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.", ())
+    dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the value if it is empty.", "")
+
+
+class ArangeAttrs(Attrs):
+    """Attributes of ``arange``: what is known of its inputs while compiling."""
+
+    start: int | float | None = attr_field(optional(NUMBER), "First number, if it is a constant.", None)
+    stop: int | float | None = attr_field(optional(NUMBER), "Number to stop before, if it is a constant.", None)
+    step: int | float | None = attr_field(optional(NUMBER), "Distance of two numbers, if it is a constant.", None)
+    dtype: str = attr_field(DTYPE, "Data type of the result.", "float32")
+
+
+class ShapeOfAttrs(Attrs):
+    """Attributes of ``shape_of``."""
+
+    dtype: str = attr_field(DTYPE, "Data type of the extents.", "int32")
+
+
+class NdarraySizeAttrs(Attrs):
+    """Attributes of ``ndarray_size``."""
+
+    dtype: str = attr_field(DTYPE, "Data type of the number.", "int32")
+
+
+def _full_relation(types: Types, attrs: FullAttrs) -> Type:
     value = tensor(types[0], "fill_value", 0)
     return TensorType(attrs.shape, attrs.dtype or value.dtype)
 
 
-def _full_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
-    return [topi.full(attrs.shape, out_type.dtype, inputs[0])]
+def _full_compute(attrs: FullAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    return [topi.full(attrs.shape, attrs.dtype or inputs[0].dtype, inputs[0])]
 
 
-_FULL = register(
+full = register(
     "full",
-    doc="One value everywhere.",
-    inputs=("fill_value",),
-    attributes={"shape": REQUIRED, "dtype": ""},
+    doc="Return a tensor with one value everywhere.",
+    inputs={"fill_value": "Scalar to fill the tensor with."},
+    attrs=FullAttrs,
     relation=_full_relation,
     pattern=OpPattern.ELEMWISE,
     compute=_full_compute,
@@ -45,19 +84,10 @@ _FULL = register(
 )
 
 
-def full(fill_value: Expr, shape: Any = (), dtype: str = "") -> Call:
-    """Return a tensor of a ``shape`` with one value, a scalar expression, everywhere."""
-    if isinstance(shape, Constant):
-        shape = shape.value.reshape(-1).tolist()
-    if isinstance(shape, Expr):
-        return call_op("dyn.full", fill_value, shape, dtype=dtype)
-    return _FULL(fill_value, shape=shape_of_attr(shape, "shape"), dtype=dtype)
-
-
-_FULL_LIKE = register(
+full_like = register(
     "full_like",
-    doc="One value everywhere, in the shape and data type of another tensor.",
-    inputs=("data", "fill_value"),
+    doc="Return a tensor with one value everywhere, in the shape and data type of another tensor.",
+    inputs={"data": "The tensor whose shape and data type to take.", "fill_value": "Scalar to fill the tensor with."},
     relation=identity,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.full_like(*inputs)],
@@ -66,81 +96,49 @@ _FULL_LIKE = register(
 )
 
 
-def full_like(data: Expr, fill_value: Expr) -> Call:
-    """Return one value everywhere, in the shape and data type of ``data``."""
-    return _FULL_LIKE(data, fill_value)
-
-
-def _filled(name: str, value: int) -> tuple[Any, Any]:
-    """Register ``zeros`` or ``ones``, and the same in the shape of another tensor."""
-    plain = register(
+def _register_filled(name: str, value: int) -> OpFunction:
+    return register(
         name,
-        doc=f"{name.capitalize()} in a shape.",
-        inputs=(),
-        attributes={"shape": REQUIRED, "dtype": REQUIRED},
+        doc=f"Return a tensor of {name}.",
+        inputs={},
+        attrs=InitOpAttrs,
         relation=lambda types, attrs: TensorType(attrs.shape, attrs.dtype),
+        returns=f"{name.capitalize()} of shape ``shape`` and data type ``dtype``.",
         pattern=OpPattern.ELEMWISE,
         compute=lambda attrs, inputs, out_type: [topi.full(attrs.shape, attrs.dtype, value)],
         reference=lambda attrs: np.full(attrs.shape, value, attrs.dtype),
         waived=_NOTHING_TO_DIFFERENTIATE,
     )
-    like = register(
+
+
+def _register_filled_like(name: str, value: int) -> OpFunction:
+    return register(
         f"{name}_like",
-        doc=f"{name.capitalize()} in the shape and data type of another tensor.",
-        inputs=("data",),
+        doc=f"Return {name} in the shape and data type of another tensor.",
+        inputs={"data": "The tensor whose shape and data type to take."},
         relation=identity,
         pattern=OpPattern.ELEMWISE,
         compute=lambda attrs, inputs, out_type: [topi.full_like(inputs[0], value)],
         reference=lambda attrs, x: np.full_like(x, value),
         gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],
     )
-    return plain, like
 
 
-_ZEROS, _ZEROS_LIKE = _filled("zeros", 0)
-_ONES, _ONES_LIKE = _filled("ones", 1)
-
-
-def _of_shape(op: Any, value: int, shape: Any, dtype: str) -> Call:
-    if isinstance(shape, Constant):
-        shape = shape.value.reshape(-1).tolist()
-    if isinstance(shape, Expr):
-        return call_op("dyn.full", const(value, dtype), shape, dtype=dtype)
-    found: Call = op(shape=shape_of_attr(shape, "shape"), dtype=dtype)
-    return found
-
-
-def zeros(shape: Any, dtype: str) -> Call:
-    """Return zeros in a shape."""
-    return _of_shape(_ZEROS, 0, shape, dtype)
-
-
-def ones(shape: Any, dtype: str) -> Call:
-    """Return ones in a shape."""
-    return _of_shape(_ONES, 1, shape, dtype)
-
-
-def zeros_like(data: Expr) -> Call:
-    """Return zeros in the shape and data type of ``data``."""
-    return _ZEROS_LIKE(data)  # type: ignore[no-any-return]
-
-
-def ones_like(data: Expr) -> Call:
-    """Return ones in the shape and data type of ``data``."""
-    return _ONES_LIKE(data)  # type: ignore[no-any-return]
+zeros, ones = _register_filled("zeros", 0), _register_filled("ones", 1)
+zeros_like, ones_like = _register_filled_like("zeros", 0), _register_filled_like("ones", 1)
 
 
 # arange
 
 
-def _count(attrs: Attrs) -> int | None:
+def _count(attrs: ArangeAttrs) -> int | None:
     """Return how many numbers there are; None if an end is not known while compiling."""
-    if None in (attrs.start, attrs.stop, attrs.step):
+    if attrs.start is None or attrs.stop is None or attrs.step is None:
         return None
     return max(0, math.ceil((float(attrs.stop) - float(attrs.start)) / float(attrs.step)))
 
 
-def _arange_relation(types: Types, attrs: Attrs) -> Type:
+def _arange_relation(types: Types, attrs: ArangeAttrs) -> Type:
     start, stop, step = (tensor(t, n, 0) for t, n in zip(types, ("start", "stop", "step"), strict=True))
     if same_dtype(start, stop) != attrs.dtype or same_dtype(start, step) != attrs.dtype:
         raise RelationError(
@@ -150,22 +148,26 @@ def _arange_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType((AnyDim() if count is None else count,), attrs.dtype)
 
 
-def _arange_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _arange_compute(attrs: ArangeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     start, _, step = inputs
-    shape = tuple(out_type.shape)
+    shape = tuple(tensor(out_type, "the result").shape)
     return [te.compute(shape, lambda i: start() + step() * i.astype(attrs.dtype), name="arange", tag=Tag.INJECTIVE)]
 
 
-def _arange_reference(attrs: Attrs, start: Any, stop: Any, step: Any) -> Any:
+def _arange_reference(attrs: ArangeAttrs, start: Array, stop: Array, step: Array) -> Any:
     count = max(0, math.ceil((float(stop) - float(start)) / float(step)))
     return (start + step * np.arange(count).astype(attrs.dtype)).astype(attrs.dtype)
 
 
 _ARANGE = register(
     "arange",
-    doc="Numbers from start up to, and without, stop in steps.",
-    inputs=("start", "stop", "step"),
-    attributes={"start": None, "stop": None, "step": None, "dtype": "float32"},
+    doc="Return evenly spaced numbers from a start up to, and without, a stop.",
+    inputs={
+        "start": "First number; if it is the only argument the number to stop before, and numbers start at 0.",
+        "stop": "Number to stop before.",
+        "step": "Distance of two numbers; 1 if it is left out.",
+    },
+    attrs=ArangeAttrs,
     relation=_arange_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_arange_compute,
@@ -174,32 +176,14 @@ _ARANGE = register(
 )
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Call:
-    """Return ``start, start + step, …`` up to, and without, ``stop``.
-
-    Parameters
-    ----------
-    start : Expr or number
-        The only argument is where to stop; then it starts from 0.
-    step : Expr or number, optional
-        1 when left out.
-    """
-    if stop is None:
-        start, stop = 0, start
-    values = [start, stop, 1 if step is None else step]
-    exprs = [v if isinstance(v, Expr) else const(v, dtype) for v in values]
-    known = [e.value.item() if isinstance(e, Constant) else None for e in exprs]
-    return _ARANGE.op(*exprs, start=known[0], stop=known[1], step=known[2], dtype=dtype)
-
-
 # shapes as values
 
 
-def _shape_relation(types: Types, attrs: Attrs) -> Type:
+def _shape_relation(types: Types, attrs: ShapeOfAttrs) -> Type:
     return TensorType((len(tensor(types[0], "data").shape),), attrs.dtype)
 
 
-def _shape_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _shape_compute(attrs: ShapeOfAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     extents = dims(inputs[0])
 
     def element(i: Any) -> Any:
@@ -215,11 +199,11 @@ def _extent(extent: Any, dtype: str) -> Any:
     return extent.astype(dtype) if symbolic(extent) else tir.const(extent, dtype)
 
 
-_SHAPE_OF = register(
+shape_of = register(
     "shape_of",
-    doc="The extents of a tensor as a vector.",
-    inputs=("data",),
-    attributes={"dtype": "int32"},
+    doc="Return the extents of a tensor as a vector.",
+    inputs={"data": "The tensor whose shape to return."},
+    attrs=ShapeOfAttrs,
     spelt_out=("dtype",),
     relation=_shape_relation,
     pattern=OpPattern.OPAQUE,
@@ -229,21 +213,16 @@ _SHAPE_OF = register(
 )
 
 
-def shape_of(data: Expr, dtype: str = "int32") -> Call:
-    """Return the extents of ``data`` as a vector."""
-    return _SHAPE_OF(data, dtype=dtype)
-
-
-def _size_relation(types: Types, attrs: Attrs) -> Type:
+def _size_relation(types: Types, attrs: NdarraySizeAttrs) -> Type:
     tensor(types[0], "data")
     return TensorType((), attrs.dtype)
 
 
-_NDARRAY_SIZE = register(
+ndarray_size = register(
     "ndarray_size",
-    doc="The number of elements.",
-    inputs=("data",),
-    attributes={"dtype": "int32"},
+    doc="Return the number of elements of a tensor as a scalar.",
+    inputs={"data": "The tensor whose elements to count."},
+    attrs=NdarraySizeAttrs,
     relation=_size_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [
@@ -254,6 +233,14 @@ _NDARRAY_SIZE = register(
 )
 
 
-def ndarray_size(data: Expr, dtype: str = "int32") -> Call:
-    """Return the number of elements of ``data`` as a scalar."""
-    return _NDARRAY_SIZE(data, dtype=dtype)
+Number = RelayExpr | int | float
+
+
+@public_function(_ARANGE)
+def arange(start: Number, stop: Number | None = None, step: Number | None = None, dtype: str = "float32") -> Call:
+    """Return evenly spaced numbers from a start up to, and without, a stop."""
+    if stop is None:
+        start, stop = 0, start
+    exprs = [v if isinstance(v, RelayExpr) else const(v, dtype) for v in (start, stop, 1 if step is None else step)]
+    constants = [e.value.item() if isinstance(e, Constant) else None for e in exprs]
+    return _ARANGE.op(*exprs, start=constants[0], stop=constants[1], step=constants[2], dtype=dtype)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import STRING
+from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem, as_expr
+from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem
 from compiler.relay.op.relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types
+from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import einstein as topi
+
+
+class EinsumAttrs(Attrs):
+    """Attributes of ``einsum``."""
+
+    equation: str = attr_field(STRING, "Labels of the axes of each tensor and of the result, such as ``ij,jk->ik``.")
 
 
 def _operands(t: Type) -> list[TensorType]:
@@ -26,11 +31,11 @@ def _operands(t: Type) -> list[TensorType]:
     return found
 
 
-def _labels(attrs: Attrs, types: list[TensorType]) -> topi.Labels:
+def _labels(attrs: EinsumAttrs, types: list[TensorType]) -> topi.Labels:
     return topi.read_equation(attrs.equation, [len(t.shape) for t in types])
 
 
-def _relation(types: Types, attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: EinsumAttrs) -> Type:
     operands = _operands(types[0])
     labels = _labels(attrs, operands)
     extents = topi.label_extents(labels, [t.dims for t in operands])
@@ -41,7 +46,7 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
     """The gradient of a factor is the sum of the gradient times all other factors, over what the factor lacks."""
     data = call.args[0]
     operands = _operands(data.checked_type)
-    labels = _labels(call.attrs, operands)
+    labels = _labels(EinsumAttrs.of(call), operands)
     values = [TupleGetItem(data, n) for n in range(len(operands))]
     found = []
     for n, own in enumerate(labels.operands):
@@ -52,24 +57,18 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
             )
         rest = [v for m, v in enumerate(values) if m != n]
         equation = f"{','.join([labels.result, *others])}->{own}"
-        found.append(einsum([grad, *rest], equation))
+        found.append(call_op("einsum", Tuple((grad, *rest)), equation=equation))
     return [Tuple(tuple(found))]
 
 
-_EINSUM = register(
+einsum = register(
     "einsum",
-    doc="Sum of products over named axes, such as ij,jk->ik.",
-    inputs=("data",),
-    attributes={"equation": REQUIRED},
+    doc="Return the sum of products over labelled axes: Einstein's summation.",
+    inputs={"data": "A tuple of tensors of one data type."},
+    attrs=EinsumAttrs,
     relation=_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.einsum(attrs.equation, *inputs)],
     reference=lambda attrs, parts: np.asarray(np.einsum(attrs.equation, *parts)).astype(parts[0].dtype),
     gradient=_gradient,
 )
-
-
-def einsum(data: Any, equation: str) -> Call:
-    """Return the sum of products of a tuple's tensors that an equation such as ``ij,jk->ik`` describes."""
-    value = as_expr(data)
-    return _EINSUM(value if isinstance(value, Expr) else Tuple(tuple(value)), equation=equation)

@@ -7,16 +7,46 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import REQUIRED, Attrs
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.attr_kinds import INT, one_of, optional
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, Tuple, as_expr, const
-from compiler.relay.op.common import agree, axis_of, int_of
+from compiler.relay.expr import Call, Expr, const
+from compiler.relay.op.common import agree, axis_of
 from compiler.relay.op.relations import broadcast_dims, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import public_function, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
+from compiler.te.tensor import Tensor
 from compiler.topi import indexing as topi
+
+
+class TakeAttrs(Attrs):
+    """Attributes of ``take``."""
+
+    batch_dims: int = attr_field(INT, "Number of leading axes that data and indices have in common.", 0)
+    axis: int | None = attr_field(optional(INT), "Axis to index; the flattened data if it is None.", None)
+    mode: str = attr_field(
+        one_of("clip", "wrap", "fast"),
+        "Whether an index out of bounds is clipped, wraps around, or never occurs.",
+        "clip",
+    )
+
+
+class GatherAttrs(Attrs):
+    """Attributes of ``gather``."""
+
+    axis: int = attr_field(INT, "Axis along which indices say which element to take.")
+
+
+class GatherNDAttrs(Attrs):
+    """Attributes of ``gather_nd``."""
+
+    batch_dims: int = attr_field(INT, "Number of leading axes of data that are not indexed.", 0)
+    index_rank: int | None = attr_field(
+        optional(INT), "Number of coordinates of a point, where the type of the indices does not say it.", None
+    )
 
 
 def index_tensor(t: Type, what: str) -> TensorType:
@@ -36,7 +66,7 @@ def index_tensor(t: Type, what: str) -> TensorType:
 # take
 
 
-def _take_relation(types: Types, attrs: Attrs) -> Type:
+def _take_relation(types: Types, attrs: TakeAttrs) -> Type:
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     if attrs.axis is None:
         return TensorType(indices.shape, data.dtype)
@@ -49,7 +79,7 @@ def _take_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType((*data.shape[:at], *indices.shape[batch:], *data.shape[at + 1 :]), data.dtype)
 
 
-def _take_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _take_compute(attrs: TakeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return [topi.take(inputs[0], inputs[1], attrs.axis, attrs.batch_dims, attrs.mode)]
 
 
@@ -58,7 +88,7 @@ def _inside(indices: Any, extent: int, mode: str) -> Any:
     return whole % extent if mode == "wrap" else np.clip(whole, 0, extent - 1) if mode == "clip" else whole
 
 
-def _take_reference(attrs: Attrs, x: Any, indices: Any) -> Any:
+def _take_reference(attrs: TakeAttrs, x: Array, indices: Array) -> Any:
     if attrs.axis is None:
         return x.reshape(-1)[_inside(indices, x.size, attrs.mode)]
     at = attrs.axis % x.ndim
@@ -76,7 +106,7 @@ def _take_reference(attrs: Attrs, x: Any, indices: Any) -> Any:
 def _take_gradient(call: Call, grad: Expr) -> list[Expr]:
     """What was taken several times adds up: slices are put back along the axis, which becomes the first one."""
     data, indices = call.args
-    attrs = call.attrs
+    attrs = TakeAttrs.of(call)
     if attrs.batch_dims:
         raise ArgumentError(f"gradient of take: batch_dims must be 0, got {attrs.batch_dims}")
     shape = data.checked_type.concrete_shape
@@ -108,9 +138,10 @@ def _bounded(indices: Any, extent: int, mode: str) -> Any:
 
 _TAKE = register(
     "take",
-    doc="Slices at indices of an axis.",
-    inputs=("data", "indices"),
-    attributes={"batch_dims": 0, "axis": None, "mode": "clip"},
+    doc="Take slices at indices of an axis.",
+    inputs={"data": "The tensor to take from.", "indices": "Integers."},
+    attrs=TakeAttrs,
+    parameters=("data", "indices", "axis", "batch_dims", "mode"),
     relation=_take_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_take_compute,
@@ -119,27 +150,10 @@ _TAKE = register(
 )
 
 
-def take(data: Expr, indices: Expr, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Call:
-    """Return the slices of ``data`` at ``indices`` of an axis; single elements, counted over all axes, if left out.
-
-    Parameters
-    ----------
-    batch_dims : int
-        How many first axes ``data`` and ``indices`` have in common.
-    mode : {"clip", "wrap", "fast"}
-        Whether an index that is outside counts as the nearest one inside, wraps around, or must not be there.
-    """
-    if mode not in ("clip", "wrap", "fast"):
-        raise ArgumentError(f"take: mode must be 'clip', 'wrap' or 'fast', got {show(mode)}")
-    if batch_dims < 0:
-        batch_dims += len(indices.checked_type.shape) if indices.checked_type_ is not None else 0
-    return _TAKE(data, indices, axis=None if axis is None else int_of(axis, "axis"), batch_dims=batch_dims, mode=mode)
-
-
 # gather
 
 
-def _gather_relation(types: Types, attrs: Attrs) -> Type:
+def _gather_relation(types: Types, attrs: GatherAttrs) -> Type:
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     at = axis_of(attrs.axis, len(data.dims))
     if len(indices.dims) != len(data.dims):
@@ -150,17 +164,18 @@ def _gather_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType(indices.shape, data.dtype)
 
 
-def _gather_reference(attrs: Attrs, x: Any, indices: Any) -> Any:
+def _gather_reference(attrs: GatherAttrs, x: Array, indices: Array) -> Array:
     at = attrs.axis % x.ndim
     within = x[tuple(slice(None) if d == at else slice(e) for d, e in enumerate(indices.shape))]
     return np.take_along_axis(within, indices.astype("int64"), at)
 
 
-_GATHER = register(
+gather = register(
     "gather",
-    doc="Elements at the same place but for one axis, where indices say which.",
-    inputs=("data", "indices"),
-    attributes={"axis": REQUIRED},
+    doc="Take elements at the same position except along one axis, where indices say which.",
+    inputs={"data": "The tensor to take from.", "indices": "Integers, of the rank of data."},
+    attrs=GatherAttrs,
+    parameters=("data", "axis", "indices"),
     relation=_gather_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.gather(inputs[0], attrs.axis, inputs[1])],
@@ -171,7 +186,7 @@ _GATHER = register(
             call_op("zeros_like", call.args[0]),
             call.args[1],
             grad,
-            axis=call.attrs.axis,
+            axis=GatherAttrs.of(call).axis,
             reduction="add",
         ),
         call_op("zeros_like", call.args[1]),
@@ -179,12 +194,7 @@ _GATHER = register(
 )
 
 
-def gather(data: Expr, axis: int, indices: Expr) -> Call:
-    """Return ``data`` at the same place but for ``axis``, where ``indices`` say which element."""
-    return _GATHER(data, indices, axis=int_of(axis, "axis"))
-
-
-def _gather_nd_relation(types: Types, attrs: Attrs) -> Type:
+def _gather_nd_relation(types: Types, attrs: GatherNDAttrs) -> Type:
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     count = indices.dims[0] if indices.dims else None
     if not isinstance(count, int):
@@ -199,7 +209,7 @@ def _gather_nd_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType((*indices.shape[1:], *data.shape[batch + count :]), data.dtype)
 
 
-def _gather_nd_reference(attrs: Attrs, x: Any, indices: Any) -> Any:
+def _gather_nd_reference(attrs: GatherNDAttrs, x: Array, indices: Array) -> Any:
     batch = attrs.batch_dims
     lead = np.indices(indices.shape[1:], sparse=True)[:batch] if batch else ()
     return x[(*lead, *indices.astype("int64"))]
@@ -207,36 +217,23 @@ def _gather_nd_reference(attrs: Attrs, x: Any, indices: Any) -> Any:
 
 def _gather_nd_gradient(call: Call, grad: Expr) -> list[Expr]:
     data, indices = call.args
-    if call.attrs.batch_dims:
-        raise ArgumentError(f"gradient of gather_nd: batch_dims must be 0, got {call.attrs.batch_dims}")
+    if GatherNDAttrs.of(call).batch_dims:
+        raise ArgumentError(f"gradient of gather_nd: batch_dims must be 0, got {GatherNDAttrs.of(call).batch_dims}")
     found = call_op("scatter_nd", call_op("zeros_like", data), indices, grad, mode="add")
     return [found, call_op("zeros_like", indices)]
 
 
-_GATHER_ND = register(
+gather_nd = register(
     "gather_nd",
-    doc="Slices at points, whose coordinates stand along the first axis of the indices.",
-    inputs=("data", "indices"),
-    attributes={"batch_dims": 0, "index_rank": None},
+    doc="Take slices at points, whose coordinates are along the first axis of the indices.",
+    inputs={"data": "The tensor to take from.", "indices": "Integers, ``(coordinates, …)``."},
+    attrs=GatherNDAttrs,
     relation=_gather_nd_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.gather_nd(inputs[0], inputs[1], attrs.batch_dims)],
     reference=_gather_nd_reference,
     gradient=_gather_nd_gradient,
 )
-
-
-def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | None = None) -> Call:
-    """Return the slices of ``data`` at points, whose coordinates stand along the first axis of ``indices``.
-
-    Parameters
-    ----------
-    batch_dims : int
-        How many axes ``data`` has before the coordinates; the first ones of the points go along with them.
-    index_rank : int, optional
-        How many coordinates a point has, where the type of ``indices`` does not say.
-    """
-    return _GATHER_ND(data, indices, batch_dims=int_of(batch_dims, "batch_dims"), index_rank=index_rank)
 
 
 def _advanced_relation(types: Types, attrs: Attrs) -> Type:
@@ -251,10 +248,10 @@ def _advanced_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType((*points, *data.shape[len(indices) :]), data.dtype)
 
 
-_ADV_INDEX = register(
+adv_index = register(
     "adv_index",
-    doc="Slices at points, whose coordinates are tensors broadcast against each other.",
-    inputs=("inputs",),
+    doc="Take slices at points, whose coordinates are tensors broadcast against each other, as NumPy does.",
+    inputs={"inputs": "A tuple: the data, then a tensor of integers for each indexed axis."},
     relation=_advanced_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.adv_index(inputs[0], inputs[1:])],
@@ -263,7 +260,9 @@ _ADV_INDEX = register(
 )
 
 
-def adv_index(inputs: Any) -> Call:
-    """Return ``inputs[0][inputs[1], inputs[2], …]``: slices at points, as NumPy's indexing by arrays."""
-    value = as_expr(inputs)
-    return _ADV_INDEX(value if isinstance(value, Expr) else Tuple(tuple(value)))
+@public_function(_TAKE)
+def take(data: RelayExpr, indices: RelayExpr, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Call:
+    """Take slices at indices of an axis."""
+    if batch_dims < 0:
+        batch_dims += len(indices.checked_type.shape) if indices.checked_type_ is not None else 0
+    return _TAKE(data, indices, axis=axis, batch_dims=batch_dims, mode=mode)

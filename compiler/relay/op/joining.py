@@ -8,18 +8,61 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import INT, INT_OR_INTS, INTS, one_of
+from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr
-from compiler.relay.op.common import agree, axis_of, int_of, ints_of, unknown
+from compiler.relay.expr import Call, Expr, Tuple, TupleWrapper
+from compiler.relay.op.common import agree, axis_of, unknown
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
+from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.topi import transform as topi
 
 # several as one
+
+
+class ConcatenateAttrs(Attrs):
+    """Attributes of ``concatenate``."""
+
+    axis: int = attr_field(INT, "Axis to concatenate along; negative ones count from the end.")
+
+
+class StackAttrs(Attrs):
+    """Attributes of ``stack``."""
+
+    axis: int = attr_field(INT, "Position of the new axis; negative ones count from the end.")
+
+
+class SplitAttrs(Attrs):
+    """Attributes of ``split``."""
+
+    indices_or_sections: int | tuple[int, ...] = attr_field(
+        INT_OR_INTS, "Number of equal parts, or the indices at which parts after the first begin."
+    )
+    axis: int = attr_field(INT, "Axis to split; negative ones count from the end.", 0)
+
+
+class TileAttrs(Attrs):
+    """Attributes of ``tile``."""
+
+    reps: tuple[int, ...] = attr_field(INTS, "Number of copies along each axis.")
+
+
+class RepeatAttrs(Attrs):
+    """Attributes of ``repeat``."""
+
+    repeats: int = attr_field(INT, "How often to repeat each element.")
+    axis: int = attr_field(INT, "Axis to repeat along; negative ones count from the end.")
+
+
+class MeshgridAttrs(Attrs):
+    """Attributes of ``meshgrid``."""
+
+    indexing: str = attr_field(
+        one_of("ij", "xy"), "Order of the first two axes: by matrix or by Cartesian index.", "ij"
+    )
 
 
 def fields(t: Type) -> list[TensorType]:
@@ -44,7 +87,7 @@ def _known(extents: Sequence[Dim]) -> Dim:
     return next((e for e in extents if isinstance(e, int)), next((e for e in extents if not unknown(e)), extents[0]))
 
 
-def _concatenate_relation(types: Types, attrs: Attrs) -> Type:
+def _concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:
     parts = fields(types[0])
     rank = len(parts[0].shape)
     at = axis_of(attrs.axis, rank)
@@ -62,16 +105,16 @@ def _concatenate_relation(types: Types, attrs: Attrs) -> Type:
 
 def _concatenate_gradient(call: Call, grad: Expr) -> list[RelayExpr]:
     parts = call.args[0].checked_type.fields
-    at = call.attrs.axis % len(parts[0].shape)
+    at = ConcatenateAttrs.of(call).axis % len(parts[0].shape)
     ends = np.cumsum([p.concrete_shape[at] for p in parts])[:-1].tolist()
     return [split(grad, tuple(ends), at).astuple()]
 
 
-_CONCATENATE = register(
+concatenate = register(
     "concatenate",
-    doc="Tensors one after the other along an axis.",
-    inputs=("data",),
-    attributes={"axis": REQUIRED},
+    doc="Concatenate tensors along an axis.",
+    inputs={"data": "A tuple of tensors that have the same extents along the other axes."},
+    attrs=ConcatenateAttrs,
     relation=_concatenate_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.concatenate(inputs, attrs.axis)],
@@ -80,17 +123,7 @@ _CONCATENATE = register(
 )
 
 
-def _as_tuple(data: Any) -> Any:
-    value = as_expr(data)
-    return value if isinstance(value, Expr) else Tuple(tuple(value))
-
-
-def concatenate(data: Any, axis: int) -> Call:
-    """Return the tensors of a tuple, or of a list, one after the other along ``axis``."""
-    return _CONCATENATE(_as_tuple(data), axis=int_of(axis, "axis"))
-
-
-def _stack_relation(types: Types, attrs: Attrs) -> Type:
+def _stack_relation(types: Types, attrs: StackAttrs) -> Type:
     parts = fields(types[0])
     at = axis_of(attrs.axis, len(parts[0].shape) + 1)
     columns = [[p.dims[d] for p in parts] for d in range(len(parts[0].shape))]
@@ -103,15 +136,15 @@ def _stack_relation(types: Types, attrs: Attrs) -> Type:
 
 def _stack_gradient(call: Call, grad: Expr) -> list[Expr]:
     count = len(call.args[0].checked_type.fields)
-    at = axis_of(call.attrs.axis, len(call.checked_type.shape))
+    at = axis_of(StackAttrs.of(call).axis, len(call.checked_type.shape))
     return [Tuple(tuple(call_op("squeeze", part, axis=(at,)) for part in split(grad, count, at)))]
 
 
-_STACK = register(
+stack = register(
     "stack",
-    doc="Tensors of one shape along a new axis.",
-    inputs=("data",),
-    attributes={"axis": REQUIRED},
+    doc="Stack tensors of one shape along a new axis.",
+    inputs={"data": "A tuple of tensors of one shape."},
+    attrs=StackAttrs,
     relation=_stack_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.stack(inputs, attrs.axis)],
@@ -120,15 +153,10 @@ _STACK = register(
 )
 
 
-def stack(data: Any, axis: int) -> Call:
-    """Return the tensors of a tuple, or of a list, along a new axis before ``axis``."""
-    return _STACK(_as_tuple(data), axis=int_of(axis, "axis"))
-
-
 # one as several
 
 
-def _points(attrs: Attrs, extent: Dim) -> list[Dim]:
+def _points(attrs: SplitAttrs, extent: Dim) -> list[Dim]:
     parts = attrs.indices_or_sections
     if isinstance(parts, int):
         if parts < 1:
@@ -142,7 +170,7 @@ def _points(attrs: Attrs, extent: Dim) -> list[Dim]:
     return points
 
 
-def _split_relation(types: Types, attrs: Attrs) -> Type:
+def _split_relation(types: Types, attrs: SplitAttrs) -> Type:
     data = tensor(types[0], "data")
     at = axis_of(attrs.axis, len(data.dims))
     extent = data.dims[at]
@@ -155,7 +183,7 @@ def _split_relation(types: Types, attrs: Attrs) -> Type:
     return TupleType(tuple(TensorType((*data.shape[:at], e, *data.shape[at + 1 :]), data.dtype) for e in sizes))
 
 
-def _unknown_parts(attrs: Attrs) -> list[Dim]:
+def _unknown_parts(attrs: SplitAttrs) -> list[Dim]:
     if isinstance(attrs.indices_or_sections, int):
         return [AnyDim()] * attrs.indices_or_sections
     return [b - a for a, b in pairwise([0, *attrs.indices_or_sections])] + [AnyDim()]
@@ -163,33 +191,31 @@ def _unknown_parts(attrs: Attrs) -> list[Dim]:
 
 _SPLIT = register(
     "split",
-    doc="Parts along an axis.",
-    inputs=("data",),
-    attributes={"indices_or_sections": REQUIRED, "axis": 0},
+    doc="Split a tensor into parts along an axis.",
+    inputs={"data": "The tensor to split."},
+    attrs=SplitAttrs,
     relation=_split_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: topi.split(inputs[0], attrs.indices_or_sections, attrs.axis),
     reference=lambda attrs, x: tuple(
         np.ascontiguousarray(part) for part in np.split(x, attrs.indices_or_sections, attrs.axis)
     ),
-    gradient=lambda call, grad: [concatenate(grad, call.attrs.axis)],
+    gradient=lambda call, grad: [concatenate(grad, SplitAttrs.of(call).axis)],
 )
 
 
-def split(data: Expr, indices_or_sections: int | Sequence[int], axis: int = 0) -> TupleWrapper:
-    """Return parts of ``data`` along ``axis``: so many equal ones, or those that begin at the given indices."""
-    if isinstance(indices_or_sections, (tuple, list)):
-        where: Any = ints_of(indices_or_sections, "indices_or_sections")
-        count = len(where) + 1
-    else:
-        where = count = int_of(indices_or_sections, "indices_or_sections")
-    return TupleWrapper(_SPLIT(data, indices_or_sections=where, axis=int_of(axis, "axis")), count)
+def _split_size(call: Call) -> int:
+    parts = SplitAttrs.of(call).indices_or_sections
+    return parts if isinstance(parts, int) else len(parts) + 1
+
+
+split = tuple_function(_SPLIT, _split_size)
 
 
 # one several times
 
 
-def _tile_relation(types: Types, attrs: Attrs) -> Type:
+def _tile_relation(types: Types, attrs: TileAttrs) -> Type:
     data = tensor(types[0], "data")
     if any(r < 0 for r in attrs.reps):
         raise RelationError(f"reps must not be negative, got {attrs.reps}")
@@ -206,18 +232,18 @@ def _times(extent: Dim, count: int) -> Dim:
 def _tile_gradient(call: Call, grad: Expr) -> list[Expr]:
     """Sum over the copies: each axis as two, the number of copies and what is copied."""
     data = call.args[0].checked_type.concrete_shape
-    rank = max(len(data), len(call.attrs.reps))
+    rank = max(len(data), len(TileAttrs.of(call).reps))
     old = (1,) * (rank - len(data)) + data
-    reps = (1,) * (rank - len(call.attrs.reps)) + call.attrs.reps
+    reps = (1,) * (rank - len(TileAttrs.of(call).reps)) + TileAttrs.of(call).reps
     parts = call_op("reshape", grad, newshape=tuple(e for pair in zip(reps, old, strict=True) for e in pair))
     return [call_op("reshape", call_op("sum", parts, axis=tuple(range(0, 2 * rank, 2))), newshape=data)]
 
 
-_TILE = register(
+tile = register(
     "tile",
-    doc="So many copies along each axis.",
-    inputs=("data",),
-    attributes={"reps": REQUIRED},
+    doc="Repeat a tensor so many times along each axis.",
+    inputs={"data": "The tensor to repeat."},
+    attrs=TileAttrs,
     relation=_tile_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi.tile(inputs[0], attrs.reps)],
@@ -226,16 +252,7 @@ _TILE = register(
 )
 
 
-def tile(data: Expr, reps: Any) -> Call:
-    """Return ``data`` ``reps[d]`` times along each axis."""
-    if isinstance(reps, Constant):
-        reps = reps.value.reshape(-1).tolist()
-    if isinstance(reps, Expr):
-        return call_op("dyn.tile", data, reps)
-    return _TILE(data, reps=ints_of(reps, "reps"))
-
-
-def _repeat_relation(types: Types, attrs: Attrs) -> Type:
+def _repeat_relation(types: Types, attrs: RepeatAttrs) -> Type:
     data = tensor(types[0], "data")
     at = axis_of(attrs.axis, len(data.dims))
     if attrs.repeats < 1:
@@ -245,16 +262,16 @@ def _repeat_relation(types: Types, attrs: Attrs) -> Type:
 
 def _repeat_gradient(call: Call, grad: Expr) -> list[Expr]:
     data = call.args[0].checked_type.concrete_shape
-    at = call.attrs.axis % len(data)
-    parts = call_op("reshape", grad, newshape=(*data[: at + 1], call.attrs.repeats, *data[at + 1 :]))
+    at = RepeatAttrs.of(call).axis % len(data)
+    parts = call_op("reshape", grad, newshape=(*data[: at + 1], RepeatAttrs.of(call).repeats, *data[at + 1 :]))
     return [call_op("sum", parts, axis=(at + 1,))]
 
 
-_REPEAT = register(
+repeat = register(
     "repeat",
-    doc="Each element so often, one after the other.",
-    inputs=("data",),
-    attributes={"repeats": REQUIRED, "axis": REQUIRED},
+    doc="Repeat each element so many times, one after the other.",
+    inputs={"data": "The tensor whose elements to repeat."},
+    attrs=RepeatAttrs,
     relation=_repeat_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi.repeat(inputs[0], attrs.repeats, attrs.axis)],
@@ -263,12 +280,7 @@ _REPEAT = register(
 )
 
 
-def repeat(data: Expr, repeats: int, axis: int) -> Call:
-    """Return ``data`` with each element ``repeats`` times one after the other along ``axis``."""
-    return _REPEAT(data, repeats=int_of(repeats, "repeats"), axis=int_of(axis, "axis"))
-
-
-def _grid_relation(types: Types, attrs: Attrs) -> Type:
+def _grid_relation(types: Types, attrs: MeshgridAttrs) -> Type:
     if not isinstance(types[0], TupleType) or not types[0].fields:
         raise RelationError(f"data must be a tuple of vectors, got {types[0]}")
     parts = [tensor(t, f"element {n} of data") for n, t in enumerate(types[0].fields)]
@@ -282,7 +294,7 @@ def _grid_relation(types: Types, attrs: Attrs) -> Type:
 
 def _grid_gradient(call: Call, grad: Expr) -> list[Expr]:
     parts = call.args[0].checked_type.fields
-    places = topi.grid_axes(len(parts), call.attrs.indexing)
+    places = topi.grid_axes(len(parts), MeshgridAttrs.of(call).indexing)
     found = []
     for n, (part, place) in enumerate(zip(parts, places, strict=True)):
         others = tuple(d for d in range(len(parts)) if d != place)
@@ -293,9 +305,9 @@ def _grid_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 _MESHGRID = register(
     "meshgrid",
-    doc="The grid that vectors span: for each vector its element at each point.",
-    inputs=("data",),
-    attributes={"indexing": "ij"},
+    doc="Return for each vector the grid that all of them span, with its own element at each point.",
+    inputs={"data": "A tuple of vectors or scalars."},
+    attrs=MeshgridAttrs,
     relation=_grid_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: topi.meshgrid(inputs, attrs.indexing),
@@ -304,9 +316,9 @@ _MESHGRID = register(
 )
 
 
-def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
-    """Return for each vector of a list the grid that all span, with its own element at each point."""
-    if indexing not in ("ij", "xy"):
-        raise RelationError(f"meshgrid: indexing must be 'ij' or 'xy', got {indexing!r}")
-    vectors = _as_tuple(data)
-    return TupleWrapper(_MESHGRID(vectors, indexing=indexing), len(vectors.fields))
+def _grid_size(call: Call) -> int:
+    data = call.args[0]
+    return len(data.fields if isinstance(data, Tuple) else data.checked_type.fields)
+
+
+meshgrid = tuple_function(_MESHGRID, _grid_size)

@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attr_kinds import BOOL, FLOAT, INT
+from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import agree, ints_of
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import public_function, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.te.tensor import Tensor
 from compiler.topi import transform as topi
 
 # matrix_set_diag
 
 
-def _diagonal_relation(types: Types, attrs: Attrs) -> Type:
+class MatrixSetDiagAttrs(Attrs):
+    """Attributes of ``matrix_set_diag``."""
+
+    k1: int = attr_field(INT, "The lowest diagonal; positive ones are above the main one.", 0)
+    k2: int = attr_field(INT, "The highest diagonal.", 0)
+    super_diag_right_align: bool = attr_field(
+        BOOL, "Whether diagonals above the main one are aligned at the end of their rows.", True
+    )
+    sub_diag_right_align: bool = attr_field(
+        BOOL, "Whether diagonals below the main one are aligned at the end of their rows.", False
+    )
+
+
+class TriluAttrs(Attrs):
+    """Attributes of ``trilu``."""
+
+    upper: bool = attr_field(BOOL, "Whether to keep the upper triangle, else the lower one.", True)
+
+
+class SequenceMaskAttrs(Attrs):
+    """Attributes of ``sequence_mask``."""
+
+    mask_value: float = attr_field(FLOAT, "What to write behind the end of each sequence.", 0)
+    axis: int = attr_field(INT, "Axis of time, 0 or 1; the other one is the batch.", 0)
+
+
+def _diagonal_relation(types: Types, attrs: MatrixSetDiagAttrs) -> Type:
     data, diagonal = tensor(types[0], "data"), tensor(types[1], "diagonal")
     same_dtype(data, diagonal)
     several = attrs.k1 != attrs.k2
@@ -34,7 +63,7 @@ def _diagonal_relation(types: Types, attrs: Attrs) -> Type:
     return data
 
 
-def _diagonal_reference(attrs: Attrs, x: Any, diagonal: Any) -> Any:
+def _diagonal_reference(attrs: MatrixSetDiagAttrs, x: Array, diagonal: Array) -> Array:
     found = x.copy()
     rows, columns = x.shape[-2:]
     several = attrs.k1 != attrs.k2
@@ -48,16 +77,19 @@ def _diagonal_reference(attrs: Attrs, x: Any, diagonal: Any) -> Any:
     return found
 
 
-def _diagonal_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _diagonal_compute(attrs: MatrixSetDiagAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     align = (attrs.super_diag_right_align, attrs.sub_diag_right_align)
     return [topi.matrix_set_diag(inputs[0], inputs[1], attrs.k1, attrs.k2, align)]
 
 
 _MATRIX_SET_DIAG = register(
     "matrix_set_diag",
-    doc="Matrices with some diagonals replaced.",
-    inputs=("data", "diagonal"),
-    attributes={"k1": 0, "k2": 0, "super_diag_right_align": True, "sub_diag_right_align": False},
+    doc="Return matrices with some diagonals replaced.",
+    inputs={
+        "data": "Matrices, ``(…, rows, columns)``.",
+        "diagonal": "``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first.",
+    },
+    attrs=MatrixSetDiagAttrs,
     relation=_diagonal_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_diagonal_compute,
@@ -66,36 +98,10 @@ _MATRIX_SET_DIAG = register(
 )
 
 
-def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_LEFT") -> Call:
-    """Return matrices with some diagonals replaced.
-
-    Parameters
-    ----------
-    diagonal : Expr
-        ``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first.
-    k : int or (int, int)
-        Which diagonal, or from which to which; positive ones lie above the main one.
-    align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
-        At which end of their rows shorter diagonals above, and below, the main one stand.
-    """
-    above, _, below = align.partition("_")
-    if {above, below} - {"LEFT", "RIGHT"}:
-        raise ArgumentError(f"matrix_set_diag: align must be such as 'RIGHT_LEFT', got {show(align)}")
-    ks = ints_of(k, "k")
-    return _MATRIX_SET_DIAG(
-        data,
-        diagonal,
-        k1=ks[0],
-        k2=ks[-1],
-        super_diag_right_align=above == "RIGHT",
-        sub_diag_right_align=below == "RIGHT",
-    )
-
-
 # trilu
 
 
-def _trilu_relation(types: Types, attrs: Attrs) -> Type:
+def _trilu_relation(types: Types, attrs: TriluAttrs) -> Type:
     data = tensor(types[0], "data")
     tensor(types[1], "k", 0)
     if len(data.dims) < 2:
@@ -104,14 +110,17 @@ def _trilu_relation(types: Types, attrs: Attrs) -> Type:
 
 
 def _trilu_gradient(call: Call, grad: Expr) -> list[Expr]:
-    return [_TRILU(grad, call.args[1], upper=call.attrs.upper), call_op("zeros_like", call.args[1])]
+    return [call_op("trilu", grad, call.args[1], upper=TriluAttrs.of(call).upper), call_op("zeros_like", call.args[1])]
 
 
-_TRILU = register(
+trilu = register(
     "trilu",
-    doc="The part of matrices on and above a diagonal, or on and below it; zeros elsewhere.",
-    inputs=("data", "k"),
-    attributes={"upper": True},
+    doc="Return the upper or lower triangle of matrices, zeros elsewhere.",
+    inputs={
+        "data": "Matrices, ``(…, rows, columns)``.",
+        "k": "Scalar integer: the diagonal that the triangle ends at; positive ones are above the main one.",
+    },
+    attrs=TriluAttrs,
     relation=_trilu_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi.trilu(inputs[0], inputs[1], attrs.upper)],
@@ -120,15 +129,10 @@ _TRILU = register(
 )
 
 
-def trilu(data: Expr, k: Expr, upper: bool = True) -> Call:
-    """Return the part of matrices on and above the diagonal ``k``, or on and below it; zeros elsewhere."""
-    return _TRILU(data, k, upper=bool(upper))
-
-
 # sequence_mask
 
 
-def _mask_relation(types: Types, attrs: Attrs) -> Type:
+def _mask_relation(types: Types, attrs: SequenceMaskAttrs) -> Type:
     data, lengths = tensor(types[0], "data"), tensor(types[1], "valid_length", 1)
     if attrs.axis not in (0, 1) or len(data.dims) < 2:
         raise RelationError(f"axis must be 0 or 1 of at least two dimensions, got {attrs.axis} of {data}")
@@ -136,28 +140,44 @@ def _mask_relation(types: Types, attrs: Attrs) -> Type:
     return data
 
 
-def _mask_reference(attrs: Attrs, x: Any, lengths: Any) -> Any:
+def _mask_reference(attrs: SequenceMaskAttrs, x: Array, lengths: Array) -> Array:
     rows = np.moveaxis(x.copy(), attrs.axis, 1)
     rows[np.arange(rows.shape[1])[None, :] >= lengths[:, None]] = attrs.mask_value
     return np.ascontiguousarray(np.moveaxis(rows, 1, attrs.axis))
 
 
-_SEQUENCE_MASK = register(
+sequence_mask = register(
     "sequence_mask",
-    doc="Sequences with what is behind their lengths replaced by one value.",
-    inputs=("data", "valid_length"),
-    attributes={"mask_value": 0.0, "axis": 0},
+    doc="Return sequences with one value written behind the end of each.",
+    inputs={
+        "data": "Sequences, ``(time, batch, …)`` or ``(batch, time, …)``.",
+        "valid_length": "Length of each sequence of the batch, a vector of integers.",
+    },
+    attrs=SequenceMaskAttrs,
     relation=_mask_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.sequence_mask(inputs[0], inputs[1], attrs.mask_value, attrs.axis)],
     reference=_mask_reference,
     gradient=lambda call, grad: [
-        call_op("sequence_mask", grad, call.args[1], mask_value=0.0, axis=call.attrs.axis),
+        call_op("sequence_mask", grad, call.args[1], mask_value=0.0, axis=SequenceMaskAttrs.of(call).axis),
         call_op("zeros_like", call.args[1]),
     ],
 )
 
 
-def sequence_mask(data: Expr, valid_length: Expr, mask_value: float = 0, axis: int = 0) -> Call:
-    """Return sequences along ``axis``, 0 or 1, with ``mask_value`` behind the length of each."""
-    return _SEQUENCE_MASK(data, valid_length, mask_value=float(mask_value), axis=axis)
+@public_function(
+    _MATRIX_SET_DIAG,
+    k="int or (int, int): Which diagonal, or from which to which; positive ones are above the main one.",
+    align="{'RIGHT_LEFT', 'LEFT_RIGHT', 'LEFT_LEFT', 'RIGHT_RIGHT'}: At which end of their rows shorter diagonals "
+    "above, and below, the main one are aligned.",
+)
+def matrix_set_diag(
+    data: RelayExpr, diagonal: RelayExpr, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT"
+) -> Call:
+    """Return matrices with some diagonals replaced."""
+    above, _, below = align.partition("_")
+    if {above, below} - {"LEFT", "RIGHT"}:
+        raise ArgumentError(f"matrix_set_diag: align must be such as 'RIGHT_LEFT', got {show(align)}")
+    ks = ints_of(k, "k")
+    alignment = {"super_diag_right_align": above == "RIGHT", "sub_diag_right_align": below == "RIGHT"}
+    return _MATRIX_SET_DIAG(data, diagonal, k1=ks[0], k2=ks[-1], **alignment)

@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.attr_kinds import INT, SHAPE, one_of
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
+from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import agree, axis_of, int_of, shape_of_attr
+from compiler.relay.expr import Call, Constant, Expr, Tuple, const
+from compiler.relay.op.common import agree, axis_of
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
-from compiler.relay.ty import TensorType
+from compiler.relay.op_registry import composite, public_function, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.ty import Dim, TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi import scatter as topi
 
 _UFUNCS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def _put(found: Any, where: Any, updates: Any, reduction: str) -> Any:
+_REDUCTION = one_of(*topi.REDUCTIONS)
+
+
+class ScatterElementsAttrs(Attrs):
+    """Attributes of ``scatter_elements``."""
+
+    axis: int = attr_field(INT, "Axis along which indices say where an update goes.", 0)
+    reduction: str = attr_field(
+        _REDUCTION, "How values at one position, that of data too, become one; ``update`` takes the last.", "update"
+    )
+
+
+class ScatterNDAttrs(Attrs):
+    """Attributes of ``scatter_nd``."""
+
+    mode: str = attr_field(
+        _REDUCTION, "How values at one position, that of data too, become one; ``update`` takes the last.", "update"
+    )
+
+
+class SparseToDenseAttrs(Attrs):
+    """Attributes of ``sparse_to_dense``."""
+
+    output_shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.")
+
+
+def _put(found: Array, where: Any, updates: Array, reduction: str) -> Array:
     """Put updates into an array at a place for each of them; of several at one place the last one counts."""
     if reduction == "update":
         found[where] = updates
@@ -35,16 +66,10 @@ def _put(found: Any, where: Any, updates: Any, reduction: str) -> Any:
     return found
 
 
-def _reduction(value: str, what: str) -> str:
-    if value not in topi.REDUCTIONS:
-        raise ArgumentError(f"{what} must be one of {', '.join(topi.REDUCTIONS)}, got {show(value)}")
-    return value
-
-
 # scatter_elements
 
 
-def _elements_relation(types: Types, attrs: Attrs) -> Type:
+def _elements_relation(types: Types, attrs: ScatterElementsAttrs) -> Type:
     data, indices, updates = tensor(types[0], "data"), index_tensor(types[1], "indices"), tensor(types[2], "updates")
     same_dtype(data, updates)
     axis_of(attrs.axis, len(data.dims))
@@ -55,15 +80,15 @@ def _elements_relation(types: Types, attrs: Attrs) -> Type:
     return data
 
 
-def _elements_reference(attrs: Attrs, x: Any, indices: Any, updates: Any) -> Any:
-    where = list(np.indices(indices.shape, sparse=True))
+def _elements_reference(attrs: ScatterElementsAttrs, x: Array, indices: Array, updates: Array) -> Array:
+    where: list[Any] = list(np.indices(indices.shape, sparse=True))
     where[attrs.axis] = indices.astype("int64")
     return _put(x.copy(), tuple(where), updates, attrs.reduction)
 
 
 def _elements_gradient(call: Call, grad: Expr) -> list[Expr]:
     _, indices, updates = call.args
-    attrs = call.attrs
+    attrs = ScatterElementsAttrs.of(call)
     to_updates = call_op("gather", grad, indices, axis=attrs.axis)
     if attrs.reduction == "add":
         return [grad, call_op("zeros_like", indices), to_updates]
@@ -73,11 +98,15 @@ def _elements_gradient(call: Call, grad: Expr) -> list[Expr]:
     return [cleared, call_op("zeros_like", indices), to_updates]
 
 
-_SCATTER_ELEMENTS = register(
+scatter_elements = register(
     "scatter_elements",
-    doc="Updates put at their own place but for one axis, where indices say where.",
-    inputs=("data", "indices", "updates"),
-    attributes={"axis": REQUIRED, "reduction": "update"},
+    doc="Write updates at their own position except along one axis, where indices say where.",
+    inputs={
+        "data": "The tensor to write into.",
+        "indices": "Integers, of the shape of updates.",
+        "updates": "What to write, of the rank and data type of data.",
+    },
+    attrs=ScatterElementsAttrs,
     relation=_elements_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [
@@ -88,23 +117,10 @@ _SCATTER_ELEMENTS = register(
 )
 
 
-def scatter_elements(data: Expr, indices: Expr, updates: Expr, axis: int = 0, reduction: str = "update") -> Call:
-    """Return ``data`` with each update put at its own place but for ``axis``, where ``indices`` say where.
-
-    Parameters
-    ----------
-    reduction : {"update", "add", "mul", "min", "max", "mean"}
-        How values at one place, that of ``data`` too, become one; ``update`` takes the last update.
-    """
-    return _SCATTER_ELEMENTS(
-        data, indices, updates, axis=int_of(axis, "axis"), reduction=_reduction(reduction, "reduction")
-    )
-
-
 # scatter_nd
 
 
-def _nd_relation(types: Types, attrs: Attrs) -> Type:
+def _nd_relation(types: Types, attrs: ScatterNDAttrs) -> Type:
     data, indices, updates = tensor(types[0], "data"), index_tensor(types[1], "indices"), tensor(types[2], "updates")
     same_dtype(data, updates)
     count = indices.dims[0] if indices.dims else None
@@ -121,19 +137,23 @@ def _nd_relation(types: Types, attrs: Attrs) -> Type:
 def _nd_gradient(call: Call, grad: Expr) -> list[Expr]:
     _, indices, updates = call.args
     to_updates = call_op("gather_nd", grad, indices)
-    if call.attrs.mode == "add":
+    if ScatterNDAttrs.of(call).mode == "add":
         return [grad, call_op("zeros_like", indices), to_updates]
-    if call.attrs.mode != "update":
-        raise ArgumentError(f"gradient of scatter_nd: mode must be update or add, got {call.attrs.mode!r}")
+    if ScatterNDAttrs.of(call).mode != "update":
+        raise ArgumentError(f"gradient of scatter_nd: mode must be update or add, got {ScatterNDAttrs.of(call).mode!r}")
     cleared = call_op("scatter_nd", grad, indices, call_op("zeros_like", updates), mode="update")
     return [cleared, call_op("zeros_like", indices), to_updates]
 
 
-_SCATTER_ND = register(
+scatter_nd = register(
     "scatter_nd",
-    doc="Slices put at points, whose coordinates stand along the first axis of the indices.",
-    inputs=("data", "indices", "updates"),
-    attributes={"mode": "update"},
+    doc="Write slices at points, whose coordinates are along the first axis of the indices.",
+    inputs={
+        "data": "The tensor to write into.",
+        "indices": "Integers, ``(coordinates, …)``.",
+        "updates": "A slice for each point.",
+    },
+    attrs=ScatterNDAttrs,
     relation=_nd_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.scatter_nd(inputs[0], inputs[1], inputs[2], attrs.mode)],
@@ -142,15 +162,10 @@ _SCATTER_ND = register(
 )
 
 
-def scatter_nd(data: Expr, indices: Expr, updates: Expr, mode: str = "update") -> Call:
-    """Return ``data`` with slices put at points, whose coordinates stand along the first axis of ``indices``."""
-    return _SCATTER_ND(data, indices, updates, mode=_reduction(mode, "mode"))
-
-
 # built on these
 
 
-def sparse_shape(shape: tuple[Any, ...], types: tuple[Any, ...]) -> Type:
+def sparse_shape(shape: Sequence[Dim], types: Types) -> Type:
     """Return the type of a dense tensor of a shape, made of sparse indices, values and a default."""
     indices, values = index_tensor(types[0], "sparse_indices"), tensor(types[1], "sparse_values")
     default = tensor(types[2], "default_value", 0)
@@ -159,10 +174,10 @@ def sparse_shape(shape: tuple[Any, ...], types: tuple[Any, ...]) -> Type:
         raise RelationError(f"there must be a vector of values with a point for each, got {indices} and {values}")
     width = indices.dims[1] if len(indices.dims) == 2 else 1
     agree(width, len(shape), f"the coordinates of {indices} and the dimensions of {shape}")
-    return TensorType(shape, values.dtype)
+    return TensorType(tuple(shape), values.dtype)
 
 
-def dense(indices: Any, shape: Any, values: Any, default: Any) -> Any:
+def dense(indices: Array, shape: Sequence[Any], values: Array, default: Array) -> Array:
     """Return a NumPy array of a shape with values at indices, and a default elsewhere."""
     found = np.full(shape, default, values.dtype)
     points = indices.astype("int64")
@@ -170,15 +185,21 @@ def dense(indices: Any, shape: Any, values: Any, default: Any) -> Any:
     return found
 
 
-def _dense_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
-    return [topi.sparse_to_dense(inputs[0], attrs.output_shape, inputs[1], inputs[2])]
+def _dense_compute(attrs: SparseToDenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    shape: Any = attrs.output_shape
+    return [topi.sparse_to_dense(inputs[0], shape, inputs[1], inputs[2])]
 
 
 _SPARSE_TO_DENSE = register(
     "sparse_to_dense",
-    doc="Values at indices, a default elsewhere.",
-    inputs=("sparse_indices", "sparse_values", "default_value"),
-    attributes={"output_shape": REQUIRED},
+    doc="Return a tensor with values at indices, and a default elsewhere.",
+    inputs={
+        "sparse_indices": "One index, a vector of them, or ``(count, rank)`` points.",
+        "sparse_values": "One value, or a vector of them.",
+        "default_value": "Scalar to write elsewhere; a number takes the data type of the values.",
+    },
+    attrs=SparseToDenseAttrs,
+    returns="A tensor of shape ``output_shape`` with the data type of the values.",
     relation=lambda types, attrs: sparse_shape(attrs.output_shape, types),
     pattern=OpPattern.OPAQUE,
     compute=_dense_compute,
@@ -187,26 +208,7 @@ _SPARSE_TO_DENSE = register(
 )
 
 
-def sparse_to_dense(sparse_indices: Expr, output_shape: Any, sparse_values: Expr, default_value: Any = 0) -> Call:
-    """Return a tensor of ``output_shape`` with values at indices, and a default elsewhere.
-
-    Parameters
-    ----------
-    sparse_indices : Expr
-        One index, a vector of them, or ``(count, rank)`` points.
-    default_value : Expr or number
-        A number becomes one of the values' data type, which must then be known to be the number's own.
-    """
-    default = default_value if isinstance(default_value, Expr) else const(default_value, _dtype_of(sparse_values))
-    if isinstance(output_shape, Constant):
-        output_shape = output_shape.value.reshape(-1).tolist()
-    if isinstance(output_shape, Expr):
-        return call_op("dyn.sparse_to_dense", sparse_indices, sparse_values, default, output_shape)
-    shape = shape_of_attr(output_shape, "output_shape")
-    return _SPARSE_TO_DENSE(sparse_indices, sparse_values, default, output_shape=shape)
-
-
-def _dtype_of(value: Any) -> str | None:
+def _dtype_of(value: RelayExpr) -> str | None:
     """Return the data type of a constant, or of an expression whose type is known."""
     if isinstance(value, Constant):
         return str(value.data.dtype)
@@ -214,21 +216,43 @@ def _dtype_of(value: Any) -> str | None:
     return known.dtype if isinstance(known, TensorType) else None
 
 
-def segment_sum(data: Expr, segment_ids: Expr, num_segments: int | None = None) -> Call:
-    """Return the sums of the slices along the first axis that have one segment number.
+@public_function(_SPARSE_TO_DENSE)
+def sparse_to_dense(
+    sparse_indices: RelayExpr,
+    output_shape: RelayExpr | Sequence[int | PrimExpr],
+    sparse_values: RelayExpr,
+    default_value: RelayExpr | float = 0,
+) -> Call:
+    """Return a tensor with values at indices, and a default elsewhere."""
+    default = default_value if isinstance(default_value, RelayExpr) else const(default_value, _dtype_of(sparse_values))
+    return _SPARSE_TO_DENSE(sparse_indices, sparse_values, default, output_shape=output_shape)
+
+
+@composite
+def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | None = None) -> Call:
+    """Return the sums of the slices along the first axis that have the same segment number.
 
     Parameters
     ----------
+    data : Expr
+        ``(n, …)``.
+    segment_ids : Expr
+        The segment of each slice, a vector of integers.
     num_segments : int, optional
-        The largest number and one more when left out, known to the running program only.
+        Number of segments; by default the largest one plus 1, known at run time only.
+
+    Returns
+    -------
+    Call
+        ``(num_segments, …)``, of the data type of ``data``.
     """
-    count: Expr = const(np.array([num_segments or 0], "int64"))
+    count: RelayExpr = const(np.array([num_segments or 0], "int64"))
     if num_segments is None:
-        top = call_op("cast", call_op("max", segment_ids, axis=None), dtype="int64")
-        count = call_op("expand_dims", call_op("add", top, const(1, "int64")), axis=0)
+        last = call_op("cast", call_op("max", segment_ids, axis=None), dtype="int64")
+        count = call_op("expand_dims", call_op("add", last, const(1, "int64")), axis=0)
     shape = call_op("shape_of", data, dtype="int64")
     rest = call_op("strided_slice", shape, begin=(1,), end=(1 << 30,))
-    whole = call_op("concatenate", [count, rest], axis=0)
-    zeros = call_op("cast_like", call_op("dyn.full", const(0.0), whole), data)
+    output_shape = call_op("concatenate", Tuple((count, rest)), axis=0)
+    zeros = call_op("cast_like", call_op("dyn.full", const(0.0), output_shape), data)
     points = call_op("expand_dims", segment_ids, axis=0)
     return call_op("scatter_nd", zeros, points, data, mode="add")

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import INTS, one_of, optional
+from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import agree, axes_of, ints_of, unknown
+from compiler.relay.op.common import agree, axes_of, unknown
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import public_function, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi import indexing as topi
 from compiler.topi.util import dims
 
@@ -32,7 +35,36 @@ class Part:
     count: Dim
 
 
-def parts(shape: Sequence[Dim], attrs: Attrs) -> list[Part]:
+class _Steps(AttrKind[tuple[int, ...]]):
+    """Steps for each axis; None means a step of 1 for all."""
+
+    __slots__ = ()
+
+    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...]:
+        return (1,) if value is None else INTS.convert(value, owner)
+
+
+class StridedSliceAttrs(Attrs):
+    """Attributes of ``strided_slice``."""
+
+    begin: tuple[int, ...] = attr_field(INTS, "First index along each of ``axes``; negative ones count from the end.")
+    end: tuple[int, ...] = attr_field(
+        INTS, "Index to stop before, or with ``size`` the number of elements, -1 for all."
+    )
+    strides: tuple[int, ...] = attr_field(
+        _Steps("int or sequence of int, optional"), "Step along each of ``axes``.", None
+    )
+    slice_mode: str = attr_field(one_of("end", "size"), "Whether ``end`` holds ends or numbers of elements.", "end")
+    axes: tuple[int, ...] | None = attr_field(optional(INTS), "Axes to slice; the first ones if it is None.", None)
+
+
+class SliceLikeAttrs(Attrs):
+    """Attributes of ``slice_like``."""
+
+    axes: tuple[int, ...] | None = attr_field(optional(INTS), "Axes to shorten; all of them if it is None.", None)
+
+
+def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
     """Return what a slice takes along each axis of a tensor of ``shape``.
 
     Raises
@@ -83,19 +115,19 @@ def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
     return Part(first, 1, last - first)
 
 
-def _slice_relation(types: Types, attrs: Attrs) -> Type:
+def _slice_relation(types: Types, attrs: StridedSliceAttrs) -> Type:
     data = tensor(types[0], "data")
     return TensorType(tuple(p.count for p in parts(data.dims, attrs)), data.dtype)
 
 
-def _slice_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _slice_compute(attrs: StridedSliceAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     found = parts(dims(inputs[0]), attrs)
     return [
         topi.strided_slice(inputs[0], [p.begin for p in found], [p.stride for p in found], [p.count for p in found])
     ]
 
 
-def slices(shape: Sequence[int], attrs: Attrs) -> tuple[Any, ...]:
+def slices(shape: Sequence[int], attrs: StridedSliceAttrs) -> tuple[slice, ...]:
     """Return the places that a slice takes along each axis as Python's slices."""
     found = []
     for part in parts(shape, attrs):
@@ -110,7 +142,7 @@ def slices(shape: Sequence[int], attrs: Attrs) -> tuple[Any, ...]:
 def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
     """Zeros with the gradient put where the slice was taken."""
     data = call.args[0]
-    found = parts(data.checked_type.concrete_shape, call.attrs)
+    found = parts(data.checked_type.concrete_shape, StridedSliceAttrs.of(call))
     begin, strides = ([getattr(p, name) for p in found] for name in ("begin", "stride"))
     ends = [b + s * p.count for b, s, p in zip(begin, strides, found, strict=True)]
     end = [e if e >= 0 else -_FAR for e in ends]
@@ -118,12 +150,13 @@ def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
     return [call_op("strided_set", call_op("zeros_like", data), grad, *values)]
 
 
-_STRIDED_SLICE = register(
+strided_slice = register(
     "strided_slice",
-    doc="Every so many elements from a begin up to an end along some axes.",
-    inputs=("data",),
-    attributes={"begin": REQUIRED, "end": REQUIRED, "strides": (1,), "slice_mode": "end", "axes": None},
+    doc="Take every so many elements from a begin up to an end along some axes.",
+    inputs={"data": "The tensor to slice."},
+    attrs=StridedSliceAttrs,
     spelt_out=("axes",),
+    parameters=("data", "begin", "end", "strides", "axes", "slice_mode"),
     relation=_slice_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_slice_compute,
@@ -132,52 +165,8 @@ _STRIDED_SLICE = register(
 )
 
 
-def _numbers(value: Any) -> Any:
+def _numbers(value: RelayExpr) -> Any:
     return value.value.reshape(-1).tolist() if isinstance(value, Constant) else value
-
-
-def strided_slice(
-    data: Expr,
-    begin: Any,
-    end: Any,
-    strides: Any = None,
-    axes: Sequence[int] | None = None,
-    slice_mode: str = "end",
-) -> Call:
-    """Return every ``strides[d]``-th element from ``begin[d]`` up to ``end[d]`` along some axes.
-
-    Parameters
-    ----------
-    begin, end, strides : sequence of int, or Expr
-        An entry for each of ``axes``; negative indices count from the end.  Expressions that are no constants make
-        the shape known to the running program only.
-    axes : sequence of int, optional
-        The first ones when left out.
-    slice_mode : {"end", "size"}
-        Whether ``end`` holds the ends, or the numbers of elements, -1 for all.
-    """
-    if slice_mode not in ("end", "size"):
-        raise RelationError(f"strided_slice: slice_mode must be 'end' or 'size', got {slice_mode!r}")
-    begin, end, strides = (_numbers(v) for v in (begin, end, strides))
-    if any(isinstance(v, Expr) for v in (begin, end, strides)):
-        return _dynamic(data, begin, end, strides, axes, slice_mode)
-    return _STRIDED_SLICE(
-        data,
-        begin=ints_of(begin, "begin"),
-        end=ints_of(end, "end"),
-        strides=(1,) if strides is None else ints_of(strides, "strides"),
-        axes=None if axes is None else ints_of(axes, "axes"),
-        slice_mode=slice_mode,
-    )
-
-
-def _dynamic(data: Expr, begin: Any, end: Any, strides: Any, axes: Any, slice_mode: str) -> Call:
-    if strides is None:
-        strides = call_op("ones_like", begin if isinstance(begin, Expr) else end)
-    values = [v if isinstance(v, Expr) else const(np.array(v, "int64")) for v in (begin, end, strides)]
-    return call_op(
-        "dyn.strided_slice", data, *values, slice_mode=slice_mode, axes=None if axes is None else tuple(axes)
-    )
 
 
 def _set_relation(types: Types, attrs: Attrs) -> Type:
@@ -188,7 +177,7 @@ def _set_relation(types: Types, attrs: Attrs) -> Type:
     return data
 
 
-def _set_slices(shape: Sequence[int], begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
+def _set_slices(shape: Sequence[int], begin: Array, end: Array, strides: Array) -> tuple[slice, ...]:
     found = []
     for extent, b, e, s in zip(shape, begin.tolist(), end.tolist(), strides.tolist(), strict=True):
         places = range(*slice(b, e, s).indices(extent))
@@ -196,7 +185,7 @@ def _set_slices(shape: Sequence[int], begin: Any, end: Any, strides: Any) -> tup
     return tuple(found)
 
 
-def _set_reference(attrs: Attrs, x: Any, values: Any, begin: Any, end: Any, strides: Any) -> Any:
+def _set_reference(attrs: Attrs, x: Array, values: Array, begin: Array, end: Array, strides: Array) -> Array:
     found = x.copy()
     # What a slice of the shape of ``v`` covers from begin on; an end that is farther away changes nothing.
     where = _set_slices(x.shape, begin, end, strides)
@@ -210,13 +199,23 @@ def _set_gradient(call: Call, grad: Expr) -> list[Expr]:
     if any(isinstance(b, Expr) for b in bounds):
         raise RelationError("gradient of strided_set: begin, end and strides must be constants")
     cleared = call_op("strided_set", grad, call_op("zeros_like", values), begin, end, strides)
-    return [cleared, strided_slice(grad, *bounds), *[call_op("zeros_like", e) for e in (begin, end, strides)]]
+    return [
+        cleared,
+        call_op("strided_slice", grad, begin=bounds[0], end=bounds[1], strides=bounds[2]),
+        *[call_op("zeros_like", e) for e in (begin, end, strides)],
+    ]
 
 
 _STRIDED_SET = register(
     "strided_set",
-    doc="A tensor with a part of it, as strided_slice takes it, replaced.",
-    inputs=("data", "v", "begin", "end", "strides"),
+    doc="Replace the part of a tensor that a strided slice would take.",
+    inputs={
+        "data": "The tensor to write into.",
+        "v": "What to write, of the shape of the slice.",
+        "begin": "First index along each axis, a vector of integers.",
+        "end": "Index to stop before along each axis, a vector of integers.",
+        "strides": "Step along each axis, a vector of integers; 1 if it is left out.",
+    },
     relation=_set_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.strided_set(inputs[0], inputs[1], inputs[2], inputs[4])],
@@ -225,16 +224,7 @@ _STRIDED_SET = register(
 )
 
 
-def strided_set(data: Expr, v: Expr, begin: Any, end: Any, strides: Any = None) -> Call:
-    """Return ``data`` with every ``strides[d]``-th element from ``begin[d]`` up to ``end[d]`` replaced by ``v``."""
-    begin, end = (e if isinstance(e, Expr) else const(np.array(e, "int64")) for e in (begin, end))
-    if strides is None:
-        strides = call_op("ones_like", begin)
-    strides = strides if isinstance(strides, Expr) else const(np.array(strides, "int64"))
-    return _STRIDED_SET(data, v, begin, end, strides)
-
-
-def _like_axes(attrs: Attrs, rank: int, like: int) -> tuple[int, ...]:
+def _like_axes(attrs: SliceLikeAttrs, rank: int, like: int) -> tuple[int, ...]:
     if attrs.axes:
         return axes_of(attrs.axes, rank, "axes")
     if rank != like:
@@ -242,7 +232,7 @@ def _like_axes(attrs: Attrs, rank: int, like: int) -> tuple[int, ...]:
     return tuple(range(rank))
 
 
-def _like_shape(attrs: Attrs, shape: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+def _like_shape(attrs: SliceLikeAttrs, shape: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
     chosen = _like_axes(attrs, len(shape), len(like))
     for d in chosen:
         if isinstance(shape[d], int) and isinstance(like[d], int) and like[d] > shape[d]:
@@ -250,12 +240,12 @@ def _like_shape(attrs: Attrs, shape: Sequence[Any], like: Sequence[Any]) -> tupl
     return tuple(like[d] if d in chosen else e for d, e in enumerate(shape))
 
 
-def _like_relation(types: Types, attrs: Attrs) -> Type:
+def _like_relation(types: Types, attrs: SliceLikeAttrs) -> Type:
     data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
     return TensorType(_like_shape(attrs, data.dims, like.dims), data.dtype)
 
 
-def _like_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _like_compute(attrs: SliceLikeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     data, like = inputs
     shape = _like_shape(attrs, dims(data), dims(like))
     return [topi.strided_slice(data, [0] * len(shape), [1] * len(shape), shape)]
@@ -268,11 +258,11 @@ def _like_gradient(call: Call, grad: Expr) -> list[Expr]:
     return [strided_set(call_op("zeros_like", data), grad, start, shape), call_op("zeros_like", like)]
 
 
-_SLICE_LIKE = register(
+slice_like = register(
     "slice_like",
-    doc="The first elements along some axes, as many as another tensor has.",
-    inputs=("data", "shape_like"),
-    attributes={"axes": None},
+    doc="Take the first elements along some axes, as many as another tensor has.",
+    inputs={"data": "The tensor to slice.", "shape_like": "The tensor whose extents to take."},
+    attrs=SliceLikeAttrs,
     relation=_like_relation,
     pattern=OpPattern.INJECTIVE,
     compute=_like_compute,
@@ -281,6 +271,18 @@ _SLICE_LIKE = register(
 )
 
 
-def slice_like(data: Expr, shape_like: Expr, axes: Sequence[int] | None = None) -> Call:
-    """Return the first elements of ``data`` along ``axes``, as many as ``shape_like`` has; along all when left out."""
-    return _SLICE_LIKE(data, shape_like, axes=None if axes is None else ints_of(axes, "axes"))
+@public_function(_STRIDED_SET)
+def strided_set(
+    data: RelayExpr,
+    v: RelayExpr,
+    begin: RelayExpr | Sequence[int],
+    end: RelayExpr | Sequence[int],
+    strides: RelayExpr | Sequence[int] | None = None,
+) -> Call:
+    """Replace the part of a tensor that a strided slice would take."""
+    begin, end = _vector(begin), _vector(end)
+    return _STRIDED_SET(data, v, begin, end, call_op("ones_like", begin) if strides is None else _vector(strides))
+
+
+def _vector(value: RelayExpr | Sequence[int]) -> RelayExpr:
+    return value if isinstance(value, RelayExpr) else const(np.array(value, "int64"))

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from compiler.ir.attrs import Attrs
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.attr_kinds import BOOL, DTYPE, INT, one_of
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, TupleWrapper
-from compiler.relay.op.common import NOT_SMOOTH, axis_of, int_of
+from compiler.relay.expr import Call, Expr, TupleWrapper
+from compiler.relay.op.common import NOT_SMOOTH, axis_of
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import public_function, register, tuple_function
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
+from compiler.te.tensor import Tensor
 from compiler.topi import sorting as topi
 
 
-def order(x: Any, axis: int, ascending: bool) -> Any:
+class SortAttrs(Attrs):
+    """Attributes of ``sort``."""
+
+    axis: int = attr_field(INT, "Axis to sort along; negative ones count from the end.", -1)
+    is_ascend: bool = attr_field(BOOL, "Whether the smallest element comes first.", True)
+
+
+class ArgsortAttrs(SortAttrs):
+    """Attributes of ``argsort``."""
+
+    dtype: str = attr_field(DTYPE, "Data type of the indices.", "int32")
+
+
+class TopKAttrs(Attrs):
+    """Attributes of ``topk``."""
+
+    k: int = attr_field(INT, "Number of elements; all of the axis if it is less than 1.", 1)
+    axis: int = attr_field(INT, "Axis to sort along; negative ones count from the end.", -1)
+    ret_type: str = attr_field(
+        one_of("both", "values", "indices"), "Whether to return values, indices or a tuple of both.", "both"
+    )
+    is_ascend: bool = attr_field(BOOL, "Whether to take the smallest elements.", False)
+    dtype: str = attr_field(DTYPE, "Data type of the indices.", "int32")
+
+
+class UniqueAttrs(Attrs):
+    """Attributes of ``unique``."""
+
+    sorted: bool = attr_field(BOOL, "Whether values come in order of size, else of first appearance.", True)
+    return_counts: bool = attr_field(BOOL, "Whether to return how often each value appears.", False)
+
+
+def order(x: Array, axis: int, ascending: bool) -> Array:
     """Return where the elements stand in their order; of equal ones the first comes first, in either direction."""
     if ascending:
         return np.argsort(x, axis=axis, kind="stable")
@@ -26,7 +58,7 @@ def order(x: Any, axis: int, ascending: bool) -> Any:
     return np.flip(last - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
-def _sort_relation(types: Types, attrs: Attrs) -> Type:
+def _sort_relation(types: Types, attrs: SortAttrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     return data
@@ -34,17 +66,17 @@ def _sort_relation(types: Types, attrs: Attrs) -> Type:
 
 def _place_gradient(call: Call, grad: Expr) -> list[Expr]:
     """Each gradient goes back to where its value came from."""
-    data, attrs = call.args[0], call.attrs
+    data, attrs = call.args[0], SortAttrs.of(call)
     places = call_op("argsort", data, axis=attrs.axis, is_ascend=attrs.is_ascend, dtype="int32")
     zeros = call_op("zeros_like", data)
     return [call_op("scatter_elements", zeros, places, grad, axis=attrs.axis, reduction="add")]
 
 
-_SORT = register(
+sort = register(
     "sort",
-    doc="The elements in their order along an axis.",
-    inputs=("data",),
-    attributes={"axis": -1, "is_ascend": True},
+    doc="Sort the elements along an axis.",
+    inputs={"data": "The tensor to sort."},
+    attrs=SortAttrs,
     relation=_sort_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.sort(inputs[0], attrs.axis, attrs.is_ascend)],
@@ -53,22 +85,17 @@ _SORT = register(
 )
 
 
-def sort(data: Expr, axis: int = -1, is_ascend: bool = True) -> Call:
-    """Return the elements in their order along ``axis``, from the smallest up where ``is_ascend`` holds."""
-    return _SORT(data, axis=int_of(axis, "axis"), is_ascend=bool(is_ascend))
-
-
-def _argsort_relation(types: Types, attrs: Attrs) -> Type:
+def _argsort_relation(types: Types, attrs: ArgsortAttrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     return TensorType(data.shape, attrs.dtype)
 
 
-_ARGSORT = register(
+argsort = register(
     "argsort",
-    doc="Where the elements stand in their order along an axis.",
-    inputs=("data",),
-    attributes={"axis": -1, "is_ascend": True, "dtype": "int32"},
+    doc="Return the indices that sort the elements along an axis; of equal elements the first comes first.",
+    inputs={"data": "The tensor to sort."},
+    attrs=ArgsortAttrs,
     spelt_out=("dtype",),
     relation=_argsort_relation,
     pattern=OpPattern.OPAQUE,
@@ -78,12 +105,7 @@ _ARGSORT = register(
 )
 
 
-def argsort(data: Expr, axis: int = -1, is_ascend: bool = True, dtype: str = "int32") -> Call:
-    """Return where the elements stand in their order along ``axis``; of equal ones the first comes first."""
-    return _ARGSORT(data, axis=int_of(axis, "axis"), is_ascend=bool(is_ascend), dtype=dtype)
-
-
-def top_types(data: TensorType, count: Dim, attrs: Attrs) -> Type:
+def top_types(data: TensorType, count: Dim, attrs: TopKAttrs) -> Type:
     """Return the type of the first ``count`` values in order, of their places, or of both."""
     at = axis_of(attrs.axis, len(data.dims))
     shape = (*data.shape[:at], count, *data.shape[at + 1 :])
@@ -91,7 +113,7 @@ def top_types(data: TensorType, count: Dim, attrs: Attrs) -> Type:
     return TupleType(tuple(found.values())) if attrs.ret_type == "both" else found[attrs.ret_type]
 
 
-def _topk_relation(types: Types, attrs: Attrs) -> Type:
+def _topk_relation(types: Types, attrs: TopKAttrs) -> Type:
     data = tensor(types[0], "data")
     extent = data.dims[axis_of(attrs.axis, len(data.dims))]
     if isinstance(extent, int) and attrs.k > extent:
@@ -99,7 +121,7 @@ def _topk_relation(types: Types, attrs: Attrs) -> Type:
     return top_types(data, extent if attrs.k < 1 else attrs.k, attrs)
 
 
-def top_values(attrs: Attrs, x: Any, count: int) -> Any:
+def top_values(attrs: TopKAttrs, x: Array, count: int) -> Array | tuple[Array, ...]:
     """Return the first ``count`` elements of a NumPy array in order, their places, or both."""
     places = order(x, attrs.axis, attrs.is_ascend)
     places = np.take(places, np.arange(x.shape[attrs.axis] if count < 1 else count), attrs.axis)
@@ -108,27 +130,24 @@ def top_values(attrs: Attrs, x: Any, count: int) -> Any:
     return tuple(found.values()) if attrs.ret_type == "both" else found[attrs.ret_type]
 
 
-_TOPK_ATTRIBUTES: dict[str, Any] = {"axis": -1, "ret_type": "both", "is_ascend": False, "dtype": "int32"}
-
-
-def _topk_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _topk_compute(attrs: TopKAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return topi.topk(inputs[0], attrs.k, attrs.axis, attrs.ret_type, attrs.is_ascend, attrs.dtype)
 
 
 def _topk_gradient(call: Call, grad: Expr) -> list[Expr]:
-    data, attrs = call.args[0], call.attrs
+    data, attrs = call.args[0], TopKAttrs.of(call)
     if attrs.ret_type == "indices":
         return [call_op("zeros_like", data)]
     values = TupleWrapper(grad, 2)[0] if attrs.ret_type == "both" else grad
-    places = _TOPK(data, **{**attrs, "ret_type": "indices"})
+    places = call_op("topk", data, **{**attrs, "ret_type": "indices"})
     return [call_op("scatter_elements", call_op("zeros_like", data), places, values, axis=attrs.axis, reduction="add")]
 
 
 _TOPK = register(
     "topk",
-    doc="The largest elements along an axis, or the smallest, and where they stand.",
-    inputs=("data",),
-    attributes={"k": 1, **_TOPK_ATTRIBUTES},
+    doc="Return the largest elements along an axis in descending order, and their indices.",
+    inputs={"data": "The tensor to choose from."},
+    attrs=TopKAttrs,
     spelt_out=("dtype",),
     relation=_topk_relation,
     pattern=OpPattern.OPAQUE,
@@ -138,42 +157,24 @@ _TOPK = register(
 )
 
 
-def topk(
-    data: Expr, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
-) -> Any:
-    """Return the ``k`` largest elements along ``axis`` in their order, and where they stand.
-
-    Parameters
-    ----------
-    k : int or Expr
-        All where it is less than 1.
-    ret_type : {"both", "values", "indices"}
-        ``both`` gives a tuple.
-    is_ascend : bool
-        Whether the smallest ones are wanted.
-    dtype : str
-        The data type of the places.
-    """
-    if ret_type not in ("both", "values", "indices"):
-        raise ArgumentError(f"topk: ret_type must be 'both', 'values' or 'indices', got {show(ret_type)}")
-    attrs = {"axis": int_of(axis, "axis"), "ret_type": ret_type, "is_ascend": bool(is_ascend), "dtype": dtype}
-    if isinstance(k, Constant):
-        k = k.value.item()
-    found = call_op("dyn.topk", data, k, **attrs) if isinstance(k, Expr) else _TOPK(data, k=int_of(k, "k"), **attrs)
-    return TupleWrapper(found, 2) if ret_type == "both" else found
-
-
 # results whose size depends on the values
 
 
-def _unique_relation(types: Types, attrs: Attrs) -> Type:
+def _top_size(call: Call) -> int | None:
+    return 2 if call.attrs["ret_type"] == "both" else None
+
+
+topk = tuple_function(_TOPK, _top_size)
+
+
+def _unique_relation(types: Types, attrs: UniqueAttrs) -> Type:
     data = tensor(types[0], "data", 1)
     places = TensorType(data.shape, "int32")
     counts = (places,) if attrs.return_counts else ()
     return TupleType((data, places, places, TensorType((1,), "int32"), *counts))
 
 
-def _unique_reference(attrs: Attrs, x: Any) -> Any:
+def _unique_reference(attrs: UniqueAttrs, x: Array) -> tuple[Array, ...]:
     values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     if not attrs.sorted:
         by_place = np.argsort(first)
@@ -187,9 +188,9 @@ def _unique_reference(attrs: Attrs, x: Any) -> Any:
 
 _UNIQUE = register(
     "unique",
-    doc="Each value once; filled up behind the number of them that it also returns.",
-    inputs=("data",),
-    attributes={"sorted": True, "return_counts": False},
+    doc="Return each value of a vector once, padded to the vector's length.",
+    inputs={"data": "A vector."},
+    attrs=UniqueAttrs,
     relation=_unique_relation,
     pattern=OpPattern.OPAQUE,
     reference=_unique_reference,
@@ -197,28 +198,15 @@ _UNIQUE = register(
 )
 
 
-def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
-    """Return each value of a vector once, in order of size or of first appearance.
-
-    Returns
-    -------
-    values, first, inverse, count, counts
-        The values, filled up to the size of ``data``; where each stands first; which one each element of ``data`` is;
-        how many there are; and, if ``return_counts`` holds, how often each appears.
-    """
-    found = _UNIQUE(data, sorted=bool(is_sorted), return_counts=bool(return_counts))
-    return TupleWrapper(found, 5 if return_counts else 4)
-
-
 def _argwhere_relation(types: Types, attrs: Attrs) -> Type:
     condition = tensor(types[0], "condition")
     return TensorType((AnyDim(), len(condition.dims)), "int32")
 
 
-_ARGWHERE = register(
+argwhere = register(
     "argwhere",
-    doc="The coordinates of all elements that are not zero.",
-    inputs=("condition",),
+    doc="Return the coordinates of all nonzero elements, a row for each.",
+    inputs={"condition": "The tensor whose nonzero elements to find."},
     relation=_argwhere_relation,
     pattern=OpPattern.OPAQUE,
     reference=lambda attrs, x: np.argwhere(x).astype("int32"),
@@ -226,6 +214,12 @@ _ARGWHERE = register(
 )
 
 
-def argwhere(condition: Expr) -> Call:
-    """Return the coordinates of all elements that are not zero, a row for each."""
-    return _ARGWHERE(condition)
+@public_function(_UNIQUE, is_sorted="bool: Whether values come in order of size, else of first appearance.")
+def unique(data: RelayExpr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
+    """Return each value of a vector once, padded to the vector's length: ``values, first, inverse, count[, counts]``.
+
+    ``first`` are the indices of the first appearance of each, ``inverse`` says for each element of ``data`` which value
+    it is, ``count`` is the number of values.
+    """
+    call = _UNIQUE(data, sorted=is_sorted, return_counts=return_counts)
+    return TupleWrapper(call, 5 if return_counts else 4)

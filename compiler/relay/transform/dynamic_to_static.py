@@ -12,7 +12,6 @@ from compiler.ir.transform import PassContext
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr
-from compiler.relay.op.dynamic import STATIC_ARGUMENTS, STATIC_FORMS
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
@@ -61,12 +60,11 @@ class _Static:
         return new
 
     def _static_form(self, e: GraphExpr) -> Any:
-        if not (isinstance(e, Call) and isinstance(e.op, RelayOp) and e.op.name in STATIC_FORMS):
+        if not (isinstance(e, Call) and isinstance(e.op, RelayOp) and e.op.static_form is not None):
             return e
-        deciding = [self._value(e.args[i]) for i in STATIC_ARGUMENTS[e.op.name]]
-        if any(not isinstance(found, Constant) for found in deciding):
-            return e
-        return replaced(e, STATIC_FORMS[e.op.name](e, [found.value for found in deciding]))
+        deciding = [self._value(e.args[i]) for i in e.op.static_form.arguments]
+        values = [value.value for value in deciding if isinstance(value, Constant)]
+        return replaced(e, e.op.static_form.call(e, values)) if len(values) == len(deciding) else e
 
     def _let(self, let: Let) -> Any:
         return rebuild(let, var=self._new.get(let.var, let.var), value=self._new[let.value], body=self._new[let.body])

@@ -133,6 +133,8 @@ EXAMPLES: dict[str, list[Example]] = {
     "dyn.reshape": [Example(relay.reshape, [_X, np.array([0, -1], "int64")], _X.reshape(2, 12))],
     "dyn.broadcast_to": [Example(relay.broadcast_to, [_V, np.array([2, 5], "int64")], np.stack([_V, _V]))],
     "dyn.full": [Example(relay.full, [np.array(1.5, "float32"), np.array([2, 2], "int64")], np.full((2, 2), 1.5))],
+    "dyn.zeros": [Example(lambda s: relay.zeros(s, "int32"), [np.array([2, 3], "int64")], np.zeros((2, 3)))],
+    "dyn.ones": [Example(lambda s: relay.ones(s, "int32"), [np.array([2, 3], "int64")], np.ones((2, 3)))],
     "dyn.tile": [Example(relay.tile, [_V, np.array([2, 1], "int64")], np.stack([_V, _V]))],
     "dyn.expand_dims": [Example(relay.expand_dims, [_V, np.array(-1, "int64")], _V[:, None])],
     "dyn.squeeze": [Example(relay.squeeze, [floats(1, 3), np.array([0], "int64")], floats(1, 3)[0])],
