@@ -7,12 +7,13 @@ reads there, with the consumers' loops outside of the place of the stage fixed a
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
+from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Var, const
 from compiler.ir.substitute import post_order_visit
@@ -30,12 +31,12 @@ from compiler.te.tensor import Operation, Tensor
 
 @dataclass(slots=True)
 class Bounds:
-    """What bound inference found.
+    """The result of bound inference.
 
     Attributes
     ----------
     domains : dict of IterVar to Range
-        For the axes of all stages, their loops included.
+        The domains of the axes of all stages, their loops included.
     analyzer : Analyzer
         Knows the ranges of all loops.
     attach_path : dict of Operation to list of IterVar
@@ -49,6 +50,16 @@ class Bounds:
 
 def infer_bound(schedule: Schedule) -> Bounds:
     """Infer the domains of all axes of a normalized schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What ``Schedule.normalize`` returns.
+
+    Returns
+    -------
+    Bounds
+        The domains, and what else was learnt on the way.
 
     Raises
     ------
@@ -72,17 +83,20 @@ def infer_bound(schedule: Schedule) -> Bounds:
 
 def attach_path(stage: Stage) -> list[IterVar]:
     """Return the loops of other stages that a stage is computed in, innermost first."""
-    path: list[IterVar] = []
-    at: Stage = stage
-    while at.attach_type is AttachType.SCOPE:
-        assert at.attach_stage is not None
-        parent = at.attach_stage
-        place = position(parent.leaf_iter_vars, at.attach_ivar)
-        path += reversed(parent.leaf_iter_vars[: place + 1])
-        at = parent
-        if at is stage:
+    return [axis for _, axis in _enclosing_loops(stage)]
+
+
+def _enclosing_loops(stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
+    """Yield the loops of other stages that a stage is computed in, each with its stage, innermost first."""
+    inner = stage
+    while inner.attach_stage is not None:
+        outer = inner.attach_stage
+        if outer is stage:
             raise ScheduleError(f"compute_at: stage {stage.op.name!r} would be computed inside of itself")
-    return path
+        place = position(outer.leaf_iter_vars, inner.attach_ivar)
+        for axis in reversed(outer.leaf_iter_vars[: place + 1]):
+            yield outer, axis
+        inner = outer
 
 
 def _infer_root(stage: Stage, consumers: list[Stage], bounds: Bounds) -> None:
@@ -102,8 +116,8 @@ def _infer_root(stage: Stage, consumers: list[Stage], bounds: Bounds) -> None:
         _check_visible(stage, consumer, bounds)
         _needed_by(consumer, stage, bounds, needed)
     for axis, sets in zip(op.axis, needed, strict=True):
-        found = union(sets, bounds.analyzer).cover_range(domain(axis), bounds.analyzer)
-        bounds.domains[axis] = _same_dtype(found, axis)
+        needed_range = union(sets, bounds.analyzer).cover_range(domain(axis), bounds.analyzer)
+        bounds.domains[axis] = _same_dtype(needed_range, axis)
 
 
 def _same_dtype(r: Range, axis: IterVar) -> Range:
@@ -116,8 +130,8 @@ def _same_dtype(r: Range, axis: IterVar) -> Range:
 def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
     if stage.attach_type is not AttachType.SCOPE:
         return
-    around = bounds.attach_path[consumer.op]
-    if consumer is stage.attach_stage or position(around, stage.attach_ivar) >= 0:
+    outer_loops = bounds.attach_path[consumer.op]
+    if consumer is stage.attach_stage or position(outer_loops, stage.attach_ivar) >= 0:
         return
     assert stage.attach_stage is not None
     assert stage.attach_ivar is not None
@@ -133,28 +147,22 @@ def _needed_by(consumer: Stage, stage: Stage, bounds: Bounds, needed: list[list[
     """Add what ``consumer`` reads of ``stage`` in one iteration of the loops around the stage."""
     loops: Sets = {}
     relaxed: dict[Var, IntervalSet] = {}
-    found = False
+    inside_attach = False
     for axis in reversed(consumer.leaf_iter_vars):
-        found = found or (consumer is stage.attach_stage and axis is stage.attach_ivar)
+        inside_attach = inside_attach or axis is stage.attach_ivar
         dom = bounds.domains[axis]
         if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
             loops[axis] = IntSet.single_point(dom.min)
-        elif _runs_over(axis, consumer, stage, found):
+        elif _runs_over(axis, consumer, stage, inside_attach):
             loops[axis] = IntSet.from_range(dom)
         else:
             thread = _thread(consumer, axis)
             loops[axis] = IntSet.single_point(axis.var if thread is None else thread.var.astype(axis.var.dtype))
-    outer = consumer
-    while outer.attach_type is AttachType.SCOPE:
-        assert outer.attach_stage is not None
-        parent = outer.attach_stage
-        place = position(parent.leaf_iter_vars, outer.attach_ivar)
-        for axis in reversed(parent.leaf_iter_vars[: place + 1]):
-            found = found or (parent is stage.attach_stage and axis is stage.attach_ivar)
-            if _runs_over(axis, parent, stage, found):
-                thread = _thread(parent, axis)
-                relaxed[axis.var if thread is None else thread.var] = IntSet.from_range(bounds.domains[axis])
-        outer = parent
+    for owner, axis in _enclosing_loops(consumer):
+        inside_attach = inside_attach or axis is stage.attach_ivar
+        if _runs_over(axis, owner, stage, inside_attach):
+            thread = _thread(owner, axis)
+            relaxed[axis.var if thread is None else thread.var] = IntSet.from_range(bounds.domains[axis])
     pass_up_domain(consumer, bounds.domains, loops, bounds.analyzer)
     sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
     _reads_of(consumer.op, stage.op, sets, bounds.analyzer, needed)
@@ -174,8 +182,8 @@ def _thread(owner: Stage, axis: IterVar) -> IterVar | None:
 
 
 def _cover(axis: IterVar, loops: Sets, relaxed: dict[Var, IntervalSet], bounds: Bounds) -> IntervalSet:
-    found = loops.get(axis)
-    covered = bounds.domains[axis] if found is None else found.cover_range(domain(axis), bounds.analyzer)
+    values = loops.get(axis)
+    covered = bounds.domains[axis] if values is None else values.cover_range(domain(axis), bounds.analyzer)
     if relaxed:
         return eval_set(covered, relaxed, bounds.analyzer)
     return IntSet.from_range(covered)
@@ -191,30 +199,30 @@ def _reads_of(
     """Add the elements of ``producer`` that ``consumer`` reads while its axes run over ``sets``."""
     assert isinstance(consumer, ComputeOp)
 
-    def look(n: Any) -> None:
+    def look(n: Node) -> None:
         if isinstance(n, ProducerLoad) and n.producer.op is producer:
             tensor: Tensor = n.producer
             for d, index in enumerate(n.indices):
                 # An index that is data is not known before that is computed: any element may be meant.
-                found = IntSet.everything() if reads_tensors(index) else eval_set(index, sets, analyzer)
-                needed[d].append(_clamped(found, tensor.shape[d], analyzer))
+                values = IntSet.everything() if reads_tensors(index) else eval_set(index, sets, analyzer)
+                needed[d].append(_clamped(values, tensor.shape[d], analyzer))
 
     for e in consumer.body:
         post_order_visit(e, look)
 
 
-def _clamped(found: IntervalSet, extent: PrimExpr, analyzer: Analyzer) -> IntervalSet:
+def _clamped(indices: IntervalSet, extent: PrimExpr, analyzer: Analyzer) -> IntervalSet:
     """Cut a set that is known to reach beyond both ends of a dimension: such reads are guarded, or never happen.
 
     One end alone stays as it is, lest the other one be known to lie before it in some iteration only.
     """
     zero, last = const(0, extent.dtype), extent - 1
-    low, high = found.min_value, found.max_value
-    from_below = not found.has_lower_bound() or analyzer.can_prove(low <= zero)
-    if from_below and (not found.has_upper_bound() or analyzer.can_prove(high >= last)):
+    low, high = indices.min_value, indices.max_value
+    from_below = not indices.has_lower_bound() or analyzer.can_prove(low <= zero)
+    if from_below and (not indices.has_upper_bound() or analyzer.can_prove(high >= last)):
         return IntSet.interval(zero, analyzer.simplify(last))
-    if not found.is_bounded():
-        low = low if found.has_lower_bound() else zero
-        high = high if found.has_upper_bound() else analyzer.simplify(last)
+    if not indices.is_bounded():
+        low = low if indices.has_lower_bound() else zero
+        high = high if indices.has_upper_bound() else analyzer.simplify(last)
         return IntSet.interval(low, high)
-    return found
+    return indices

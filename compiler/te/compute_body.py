@@ -1,20 +1,34 @@
-"""Bodies of computations: one expression an output, where those of a reduction share all but an index."""
+"""The bodies of compute operations: one expression for each output; those of a reduction differ in an index only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.ir.functor import Mutator
+from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import PrimExpr, ProducerLoad, Reduce
 from compiler.ir.substitute import post_order_visit
+from compiler.te.tensor import Tensor
 
 Body = tuple[PrimExpr, ...]
 
 
 def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
-    """Apply ``f`` to the expressions of a body: inside of a reduction, to each part of it once."""
+    """Apply ``f`` to the expressions of a body: inside of a reduction, to each part of it once.
+
+    Parameters
+    ----------
+    body : tuple of PrimExpr
+        The body of a compute operation.
+    f : callable
+        Returns the new expression, or the same one.
+
+    Returns
+    -------
+    tuple of PrimExpr
+        ``body`` itself where ``f`` changes nothing.
+    """
     first = body[0]
     if not isinstance(first, Reduce):
         new = tuple(f(e) for e in body)
@@ -31,9 +45,15 @@ def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
 
 
 class LoadMutator(Mutator):
-    """Replaces reads: ``replace(tensor, indices)`` returns what stands for a read, or None to keep it."""
+    """Replaces reads of tensors.
 
-    def __init__(self, replace: Callable[[Any, tuple[PrimExpr, ...]], PrimExpr | None]) -> None:
+    Parameters
+    ----------
+    replace : callable
+        ``replace(tensor, indices)`` returns what stands for a read, or None to leave it.
+    """
+
+    def __init__(self, replace: Callable[[Tensor, tuple[PrimExpr, ...]], PrimExpr | None]) -> None:
         self._replace = replace
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
@@ -46,11 +66,11 @@ class LoadMutator(Mutator):
 
 def reads_tensors(e: PrimExpr) -> bool:
     """Return whether an expression reads an element of any tensor."""
-    found = False
+    reads = False
 
-    def look(n: Any) -> None:
-        nonlocal found
-        found = found or isinstance(n, ProducerLoad)
+    def look(n: Node) -> None:
+        nonlocal reads
+        reads = reads or isinstance(n, ProducerLoad)
 
     post_order_visit(e, look)
-    return found
+    return reads

@@ -5,12 +5,12 @@ The count belongs to the computation, not to a schedule: recomputation through i
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Add, Call, CmpOp, Div, IntImm, Max, Min, Mul, PrimExpr, Reduce, Sub
-from compiler.te.operation import ComputeOp
+from compiler.ir.primexpr import Add, BinaryOp, Call, CmpOp, Div, IntImm, IterVar, Max, Min, Mul, PrimExpr, Reduce, Sub
+from compiler.te.operation import ComputeOp, domain
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Operation
 
 
 class _Count(Visitor):
@@ -19,7 +19,7 @@ class _Count(Visitor):
     def __init__(self) -> None:
         self.flops = 0
 
-    def visit_BinaryOp(self, n: Any) -> None:
+    def visit_BinaryOp(self, n: BinaryOp) -> None:
         arithmetic = isinstance(n, (Add, Sub, Mul, Div, Min, Max, CmpOp))
         self.flops += arithmetic and dt.is_float(n.a.dtype)
         Visitor.visit_Node(self, n)
@@ -40,23 +40,28 @@ def _extent(e: PrimExpr) -> int | None:
     return e.value if isinstance(e, IntImm) else None
 
 
-def _product(axes: tuple[Any, ...]) -> int | None:
+def _product(axes: tuple[IterVar, ...]) -> int | None:
     total = 1
     for axis in axes:
-        extent = _extent(axis.dom.extent)
+        extent = _extent(domain(axis).extent)
         if extent is None:
             return None
         total *= extent
     return total
 
 
-def operation_flops(op: Any) -> int | None:
+def operation_flops(op: Operation) -> int | None:
     """Return the floating-point operations of one operation; None where a shape is symbolic.
 
     Parameters
     ----------
     op : Operation
-        Placeholders count nothing; a reduction counts its source and its combiner once a reduced element.
+        Placeholders count nothing; a reduction counts its source and its combiner once for each reduced element.
+
+    Returns
+    -------
+    int or None
+        Floating-point operations of computing all elements once.
     """
     if not isinstance(op, ComputeOp):
         return 0
@@ -73,14 +78,24 @@ def operation_flops(op: Any) -> int | None:
     return points * reduced * each
 
 
-def schedule_flops(schedule: Any) -> int | None:
+def schedule_flops(schedule: Schedule) -> int | None:
     """Return the floating-point operations that computing the outputs of a schedule takes.
 
     The operations are those of the definition: what a schedule added (caches, partial reductions) is traced back to
     the original tensors through ``schedule.outputs``.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is computed.
+
+    Returns
+    -------
+    int or None
+        Floating-point operations; None where a shape is symbolic.
     """
     total = 0
-    seen: set[Any] = set()
+    seen: set[Operation] = set()
     todo = list(schedule.outputs)
     while todo:
         op = todo.pop()

@@ -28,6 +28,7 @@ from compiler.ir.primexpr import (
     FloorDiv,
     FloorMod,
     IntImm,
+    IterVar,
     Let,
     Max,
     Min,
@@ -42,12 +43,13 @@ from compiler.ir.primexpr import (
     Var,
 )
 from compiler.ir.substitute import substitute
-from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.tensor import Operation, Tensor
 
-LARGEST_TEMPORARY = 1 << 26
+MAX_TEMPORARY_ELEMENTS = 1 << 26
 """Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
 
-LONGEST_FOLD = 1 << 14
+MAX_FOLD_STEPS = 1 << 14
 """Steps of a reduction that is carried out step by step, because NumPy has no function for it."""
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +71,7 @@ _UFUNCS: dict[type, Any] = {
 }
 
 
-def evaluate(outputs: Sequence[Any], inputs: Mapping[Any, Array]) -> list[Array]:
+def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> list[Array]:
     """Compute tensors with NumPy.
 
     Parameters
@@ -89,12 +91,13 @@ def evaluate(outputs: Sequence[Any], inputs: Mapping[Any, Array]) -> list[Array]
     NoNumPyProgram
         If some operation needs a temporary that is too large, or has no NumPy counterpart.
     """
-    known: dict[Any, Array] = dict(inputs)
-    return [_tensor(t, known) for t in outputs]
+    arrays = dict(inputs)
+    return [_array_of(t, arrays) for t in outputs]
 
 
-def _tensor(tensor: Any, known: dict[Any, Array]) -> Array:
-    if tensor not in known:
+def _array_of(tensor: Tensor, arrays: dict[Tensor, Array]) -> Array:
+    """Return the value of a tensor, and add it and all that it is computed from to ``arrays``."""
+    if tensor not in arrays:
         op = tensor.op
         if isinstance(op, PlaceholderOp):
             raise NoNumPyProgram(f"no value is given for placeholder {tensor.name!r}")
@@ -102,19 +105,20 @@ def _tensor(tensor: Any, known: dict[Any, Array]) -> Array:
             raise NoNumPyProgram(f"{tensor.name!r} is not a compute operation")
         for index, body in enumerate(op.body):
             result = op.output(index)
-            value = _Evaluation(op.axis, known).whole(body)
-            known[result] = np.asarray(value, result.dtype, order="C")  # strided reads count on it
-    return known[tensor]
+            value = _Evaluation(op.axis, arrays).at_all_points(body)
+            arrays[result] = np.asarray(value, result.dtype, order="C")  # strided reads count on it
+    return arrays[tensor]
 
 
-def _extent(axis: Any) -> int:
-    extent = axis.dom.extent
-    if not isinstance(extent, IntImm):
+def _range_of(axis: IterVar) -> tuple[int, int]:
+    """Return the first value of an axis, and how many there are."""
+    begin, extent = domain(axis).min, domain(axis).extent
+    if not isinstance(begin, IntImm) or not isinstance(extent, IntImm):
         raise NoNumPyProgram(f"axis {axis.var.name!r} has a symbolic extent")
-    return extent.value
+    return begin.value, extent.value
 
 
-def _copied(op: Any) -> ProducerLoad | None:
+def _copied(op: Operation) -> ProducerLoad | None:
     """Return what an operation copies into another layout, or None when it does more than that."""
     if isinstance(op, ComputeOp) and len(op.body) == 1 and isinstance(op.body[0], ProducerLoad):
         return op.body[0]
@@ -124,17 +128,19 @@ def _copied(op: Any) -> ProducerLoad | None:
 class _Evaluation(Functor):
     """Evaluates one expression over all points of some axes at once; every value broadcasts to their extents."""
 
-    def __init__(self, axes: Sequence[Any], known: dict[Any, Array]) -> None:
+    def __init__(self, axes: Sequence[IterVar], arrays: dict[Tensor, Array]) -> None:
         self.axes = list(axes)
         self.vars = [axis.var for axis in axes]
-        self.shape = tuple(_extent(axis) for axis in axes)
-        self.known = known
+        ranges = [_range_of(axis) for axis in axes]
+        self.starts = [begin for begin, _ in ranges]
+        self.shape = tuple(extent for _, extent in ranges)
+        self.arrays = arrays
         self.bound: dict[Var, Any] = {}
         self._analyzer = Analyzer()
         for axis in axes:
-            self._analyzer.bind(axis.var, axis.dom)
+            self._analyzer.bind(axis.var, domain(axis))
 
-    def whole(self, e: PrimExpr) -> Array:
+    def at_all_points(self, e: PrimExpr) -> Array:
         """Return the value of ``e`` at every point."""
         return np.broadcast_to(self.visit(e), self.shape)
 
@@ -150,7 +156,7 @@ class _Evaluation(Functor):
         if n not in self.vars:
             raise NoNumPyProgram(f"variable {n.name!r} has no value")
         where = self.vars.index(n)
-        low = self.axes[where].dom.min.value
+        low = self.starts[where]
         values = np.arange(low, low + self.shape[where], dtype=n.dtype)
         return values.reshape([-1 if d == where else 1 for d in range(len(self.shape))])
 
@@ -196,11 +202,11 @@ class _Evaluation(Functor):
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> Any:
         n = self._through_copies(n)
-        source = _tensor(n.producer, self.known)
+        source = _array_of(n.producer, self.arrays)
         view = self._strided(source, n.indices)
         if view is not None:
             return view
-        if int(np.prod(self.shape)) > LARGEST_TEMPORARY:
+        if int(np.prod(self.shape)) > MAX_TEMPORARY_ELEMENTS:
             raise NoNumPyProgram(f"reading {n.producer.name!r} needs a temporary of {self.shape} elements")
         # Reads that a condition guards may point outside: any value will do there, the condition drops it.
         indices = [np.clip(self.visit(i), 0, d - 1) for i, d in zip(n.indices, source.shape, strict=True)]
@@ -238,45 +244,44 @@ class _Evaluation(Functor):
         if not row or not all(isinstance(c, IntImm) for c in row):
             return None
         values = [c.value for c in row]  # type: ignore[attr-defined]
-        starts = [axis.dom.min.value for axis in self.axes]
-        values[-1] += sum(c * s for c, s in zip(values, starts, strict=False))
+        values[-1] += sum(c * s for c, s in zip(values, self.starts, strict=False))
         return values
 
     def visit_Reduce(self, n: Reduce) -> Any:
-        inner = _Evaluation([*self.axes, *n.axis], self.known)
+        inner = _Evaluation([*self.axes, *n.axis], self.arrays)
         combine = _reducer(n)
         unconditional = isinstance(n.condition, IntImm)
         if combine is np.add and unconditional and not n.init:
             product = inner.factors(n.source[0])
             if product is not None:
                 return inner.contract(product, len(self.axes))
-        if int(np.prod(inner.shape)) > LARGEST_TEMPORARY:
+        if int(np.prod(inner.shape)) > MAX_TEMPORARY_ELEMENTS:
             raise NoNumPyProgram(f"the reduction needs a temporary of {inner.shape} elements")
         if combine is None:
             return self._fold(n, inner)
         start = inner.visit(n.combiner.identity_element[0])
-        values = inner.whole(n.source[0])
+        values = inner.at_all_points(n.source[0])
         if not unconditional:
-            values = np.where(inner.whole(n.condition), values, start)
+            values = np.where(inner.at_all_points(n.condition), values, start)
         where = tuple(range(len(self.axes), len(inner.axes)))
         with np.errstate(all="ignore"):
             result = combine.reduce(values, axis=where, dtype=n.dtype, initial=start)
-            return combine(self.whole(n.init[0]), result) if n.init else result
+            return combine(self.at_all_points(n.init[0]), result) if n.init else result
 
     def _fold(self, n: Reduce, inner: _Evaluation) -> Array:
         """Reduce by any combiner: one step a reduced element, all elements of the result at once."""
         steps = int(np.prod(inner.shape[len(self.axes) :]))
-        if steps > LONGEST_FOLD:
+        if steps > MAX_FOLD_STEPS:
             raise NoNumPyProgram(f"the reduction has no NumPy counterpart, and {steps} steps")
         shape = (*self.shape, steps)
-        sources = [inner.whole(e).reshape(shape) for e in n.source]
-        condition = inner.whole(n.condition).reshape(shape)
-        state = [self.whole(e) for e in n.init or n.combiner.identity_element]
-        step = _Evaluation(self.axes, self.known)
+        sources = [inner.at_all_points(e).reshape(shape) for e in n.source]
+        condition = inner.at_all_points(n.condition).reshape(shape)
+        state = [self.at_all_points(e) for e in n.init or n.combiner.identity_element]
+        step = _Evaluation(self.axes, self.arrays)
         for p in range(steps):
             step.bound = dict(zip(n.combiner.lhs, state, strict=True))
             step.bound |= zip(n.combiner.rhs, (s[..., p] for s in sources), strict=True)
-            new = [step.whole(e) for e in n.combiner.result]
+            new = [step.at_all_points(e) for e in n.combiner.result]
             state = [np.where(condition[..., p], after, before) for after, before in zip(new, state, strict=True)]
         return state[n.value_index]
 
@@ -287,26 +292,26 @@ class _Evaluation(Functor):
             return None if left is None or right is None else left + right
         if isinstance(e, ProducerLoad):
             e = self._through_copies(e)
-            view = self._strided(_tensor(e.producer, self.known), e.indices)
+            view = self._strided(_array_of(e.producer, self.arrays), e.indices)
             return None if view is None else [view]
         return None
 
-    def contract(self, product: list[Array], kept: int) -> Array:
-        """Sum a product of views over the axes from ``kept`` on."""
+    def contract(self, product: list[Array], rank: int) -> Array:
+        """Sum a product of views over the axes from ``rank`` on."""
         # An axis that a factor does not depend on has extent 1: it is no subscript of that factor.
         factors = [([d for d, extent in enumerate(view.shape) if extent > 1], view) for view in product]
         # With the rows' factor last, a matrix product comes in C order; else all of it would have to be copied.
-        factors.sort(key=lambda factor: min(factor[0], default=kept), reverse=True)
+        factors.sort(key=lambda factor: min(factor[0], default=rank), reverse=True)
         operands: list[Any] = []
-        missing = set(range(kept, len(self.shape)))
+        missing = set(range(rank, len(self.shape)))
         for dims, view in factors:
             operands += [view.reshape([view.shape[d] for d in dims]) if len(dims) < view.ndim else view, dims]
             missing -= set(dims)
         repeat = int(np.prod([self.shape[d] for d in missing])) if missing else 1
         present = {d for dims in operands[1::2] for d in dims}
-        out = [d for d in range(kept) if d in present]
+        out = [d for d in range(rank) if d in present]
         result = np.einsum(*operands, out, optimize=True)
-        shape = [self.shape[d] if d in present else 1 for d in range(kept)]
+        shape = [self.shape[d] if d in present else 1 for d in range(rank)]
         total: Array = result.reshape(shape)
         return total if repeat == 1 else total * product[0].dtype.type(repeat)
 

@@ -5,21 +5,40 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.node import node
+from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
+from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
 from compiler.ir.substitute import post_order_visit
 from compiler.te.access import keep_inside
 from compiler.te.tensor import Operation, Tensor
 
+Shape: TypeAlias = ExprLike | Sequence[ExprLike]
+"""The extents of a tensor, or the only one."""
+AxisDomain: TypeAlias = Range | tuple[ExprLike, ExprLike] | list[ExprLike]
+"""The values of an axis: a range, or its begin and end."""
+
 
 @node
 class PlaceholderOp(Operation):
-    """Holds a tensor that is given as an argument."""
+    """Holds a tensor that is given as an argument; made by :func:`placeholder`.
+
+    Attributes
+    ----------
+    name : str
+        The name of its tensor.
+    tag : str
+        Empty.
+    attrs : mapping of str to object
+        Empty.
+    shape : tuple of PrimExpr
+        Extent of each dimension.
+    dtype : str
+        The data type of the elements.
+    """
 
     shape: tuple[PrimExpr, ...]
     dtype: str
@@ -35,10 +54,16 @@ class PlaceholderOp(Operation):
 
 @node
 class ComputeOp(Operation):
-    """Computes each element of its outputs by an expression of the axes.
+    """Computes each element of its outputs by an expression of the axes; made by :func:`compute`.
 
     Attributes
     ----------
+    name : str
+        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
+    tag : str
+        What kind of computation it is, for ``topi``'s schedules.
+    attrs : mapping of str to object
+        Further annotations.
     axes : tuple of IterVar
         One for each dimension.
     body : tuple of PrimExpr
@@ -73,7 +98,18 @@ class ComputeOp(Operation):
         return first.axis if isinstance(first, Reduce) else ()
 
     def with_body(self, body: tuple[PrimExpr, ...]) -> ComputeOp:
-        """Return an operation over the same axes with another body."""
+        """Return an operation over the same axes with another body.
+
+        Parameters
+        ----------
+        body : tuple of PrimExpr
+            One expression for each output.
+
+        Returns
+        -------
+        ComputeOp
+            Its name, tag, attributes and origin are those of this one.
+        """
         with derived_from(self.span):
             return ComputeOp(self.name, self.tag, self.attrs, self.axes, body)
 
@@ -90,30 +126,40 @@ def domain(axis: IterVar) -> Range:
 
 
 def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
-    found: dict[Tensor, None] = {}
+    tensors: dict[Tensor, None] = {}
 
-    def look(n: Any) -> None:
+    def look(n: Node) -> None:
         if isinstance(n, ProducerLoad):
-            found[n.producer] = None
+            tensors[n.producer] = None
 
     for e in body[:1] if isinstance(body[0], Reduce) else body:
         post_order_visit(e, look)
-    return tuple(found)
+    return tuple(tensors)
 
 
-def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
+def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
     """Declare a tensor that is given as an argument.
 
     Parameters
     ----------
     shape : int, PrimExpr or sequence of them
-        Extent of each dimension.
+        Extent of each dimension, in elements.
     dtype : str, optional
         ``float32`` when left out.
+    name : str
+        Its name in the code that is generated.
 
     Returns
     -------
     Tensor
+        The output of a :class:`PlaceholderOp`.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is no data type, or an extent no integer.
+    ArgumentError
+        If an extent is negative, or ``name`` no string.
     """
     kind = "float32" if dtype is None else dtype
     if not isinstance(kind, str):
@@ -125,7 +171,7 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
 
 
 def compute(
-    shape: Any,
+    shape: Shape,
     fcompute: Callable[..., Any],
     name: str = "compute",
     tag: str = "",
@@ -137,23 +183,38 @@ def compute(
     Parameters
     ----------
     shape : int, PrimExpr or sequence of them
-        Extent of each dimension.
+        Extent of each dimension, in elements.
     fcompute : callable
         Takes one index variable a dimension and returns an expression, or a tuple of them for several outputs.
         A reduction must be the whole expression.
-    tag, attrs : optional
-        Kept with the operation.
+    name : str
+        Its name in the code that is generated.
+    tag : str
+        What kind of computation it is, for ``topi``'s schedules.
+    attrs : mapping of str to object, optional
+        Further annotations, which the operation carries.
     varargs_names : sequence of str, optional
-        Names of the axes of a ``*args`` parameter.
+        Names of the axes of a ``*args`` parameter of ``fcompute``.
 
     Returns
     -------
     Tensor or tuple of Tensor
+        A tuple if ``fcompute`` returns several expressions; each tensor has the given shape and its expression's dtype.
 
     Raises
     ------
+    ArgumentError
+        If an argument is not as described.
     BoundError
         If an element outside of a tensor would certainly be read.
+    DTypeError
+        If an extent or an index is no integer.
+
+    Examples
+    --------
+    >>> A = te.placeholder((128, 64), name="A")
+    >>> k = te.reduce_axis((0, 64), name="k")
+    >>> C = te.compute((128,), lambda i: te.sum(A[i, k], axis=k), name="C")
     """
     _check_name("compute", name)
     span = mint_source(f"{name} = compute")
@@ -172,20 +233,20 @@ def compute(
     return op.outputs if several and len(body) > 1 else op.output(0)
 
 
-def _check_name(operation: str, name: Any) -> None:
+def _check_name(operation: str, name: object) -> None:
     if not isinstance(name, str):
         raise ArgumentError(f"{operation}: name must be a string, got {show(name)}")
 
 
-def _shape(operation: str, shape: Any, name: str) -> tuple[PrimExpr, ...]:
+def _shape(operation: str, shape: Shape, name: str) -> tuple[PrimExpr, ...]:
     values = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     # n / block is a float even where it is whole, and scripts write it.
     dims = tuple(convert(int(v) if isinstance(v, float) and v.is_integer() else v) for v in values)
     for d in dims:
         if not dt.is_integral(d.dtype):
             raise DTypeError(f"{operation}: shape must be integers, got {d.dtype} {show(d)} (tensor {name!r})")
-        if isinstance(value := getattr(d, "value", None), int) and value < 0:
-            raise ArgumentError(f"{operation}: shape must not be negative, got {value} (tensor {name!r})")
+        if isinstance(d, IntImm) and d.value < 0:
+            raise ArgumentError(f"{operation}: shape must not be negative, got {d.value} (tensor {name!r})")
     return dims
 
 
@@ -193,7 +254,7 @@ def _axis(dom: Range, name: str, kind: int) -> IterVar:
     return IterVar(dom, Var(name, dom.extent.dtype), kind)
 
 
-def _axis_names(fcompute: Any, ndim: int, name: str, varargs_names: Sequence[str] | None) -> list[str]:
+def _axis_names(fcompute: Callable[..., Any], ndim: int, name: str, varargs_names: Sequence[str] | None) -> list[str]:
     if not callable(fcompute):
         raise ArgumentError(f"compute: fcompute must be callable, got {show(fcompute)} (tensor {name!r})")
     try:
@@ -244,7 +305,7 @@ def _outputs_of_one_reduction(body: tuple[PrimExpr, ...], first: Reduce) -> bool
     )
 
 
-def _refuse_reduction(n: Any, name: str) -> None:
+def _refuse_reduction(n: Node, name: str) -> None:
     if isinstance(n, Reduce):
         raise ArgumentError(
             "compute: a reduction is only allowed at the top level of a compute; "
@@ -252,19 +313,37 @@ def _refuse_reduction(n: Any, name: str) -> None:
         )
 
 
-def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
+def reduce_axis(dom: AxisDomain, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
     """Declare an axis to reduce over.
 
     Parameters
     ----------
-    dom : (begin, end) or Range
+    dom : (int or PrimExpr, int or PrimExpr) or Range
+        Its values: from the first one to the one before the second.
+    name : str
+        The name of its loop.
+    thread_tag : str
+        Empty; a reduction loop becomes one of threads by ``Stage.bind``.
+    span : object
+        Ignored; the origin is the user's line.
+
+    Returns
+    -------
+    IterVar
+        An axis of kind ``CommReduce``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``dom`` is no pair of integers and no Range, or ``name`` no string.
     """
     _check_name("reduce_axis", name)
     with derived_from(mint_source(f"{name} = reduce_axis")):
-        return IterVar(dom := _range("reduce_axis", dom), Var(name, dom.extent.dtype), IterVar.CommReduce, thread_tag)
+        values = _range("reduce_axis", dom)
+        return IterVar(values, Var(name, values.extent.dtype), IterVar.CommReduce, thread_tag)
 
 
-def _range(operation: str, dom: Any) -> Range:
+def _range(operation: str, dom: AxisDomain) -> Range:
     if isinstance(dom, Range):
         return dom
     if isinstance(dom, (tuple, list)) and len(dom) == 2:
@@ -274,15 +353,29 @@ def _range(operation: str, dom: Any) -> Range:
     raise ArgumentError(f"{operation}: dom must be (begin, end) or a Range, got {show(dom)}")
 
 
-def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
+def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
     """Declare an axis of threads, such as ``thread_axis("threadIdx.x")``.
 
     Parameters
     ----------
-    dom : (begin, end), Range or str, optional
-        The number of threads; a string is the tag.
+    dom : (int or PrimExpr, int or PrimExpr), Range or str, optional
+        The threads: from the first one to the one before the second; a string is the tag.
     tag : str
-        ``blockIdx.x``, ``threadIdx.x``, …
+        ``blockIdx.x``, ``threadIdx.x``, ``vthread``, …
+    name : str
+        The name of its variable; the tag when left out.
+    span : object
+        Ignored; the origin is the user's line.
+
+    Returns
+    -------
+    IterVar
+        An axis of kind ``ThreadIndex``, for ``Stage.bind``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no tag, or ``dom`` is no pair of integers and no Range.
     """
     if isinstance(dom, str):
         tag, dom = dom, None
@@ -294,14 +387,44 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
 
 
 def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
-    """Declare a variable, such as a symbolic extent."""
+    """Declare a variable, such as a symbolic extent.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the code that is generated.
+    dtype : str
+        Its data type.
+    span : object
+        Ignored; the origin is the user's line.
+
+    Returns
+    -------
+    Var
+        A new variable, different from all others of that name.
+    """
     _check_name("var", name)
     with derived_from(mint_source(f"{name} = var")):
         return Var(name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> SizeVar:
-    """Declare a variable that is at least zero."""
+    """Declare a variable that is at least zero, such as an extent.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the code that is generated.
+    dtype : str
+        Its data type.
+    span : object
+        Ignored; the origin is the user's line.
+
+    Returns
+    -------
+    SizeVar
+        A new variable, different from all others of that name.
+    """
     _check_name("size_var", name)
     with derived_from(mint_source(f"{name} = size_var")):
         return SizeVar(name, dtype)

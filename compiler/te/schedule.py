@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import overload
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
+from compiler.te.cache import Readers, Tensors
 from compiler.te.normalize import normalize
 from compiler.te.primitives import Primitive, primitive
 from compiler.te.rfactor import factor_reduction
@@ -42,23 +43,42 @@ class Schedule(ScheduleState):
             instrument.primitive_applied(self, primitive)
 
     def normalize(self) -> Schedule:
-        """Return the schedule that is lowered: inlined, every loop counted from zero, places valid."""
+        """Return the schedule that is lowered.
+
+        Returns
+        -------
+        Schedule
+            A copy without inlined stages, in which every loop counts from zero and stages are computed at loops that
+            still exist.
+
+        Raises
+        ------
+        ScheduleError
+            If a stage is computed in one that is inlined, or at a loop that a later primitive replaced.
+        """
         return normalize(self)
 
     def replay(self, count: int) -> tuple[Schedule, Callable[[Tensor], Tensor]]:
         """Return a fresh schedule of the same outputs with the first ``count`` primitives applied.
 
+        Parameters
+        ----------
+        count : int
+            How many of ``primitives`` to apply.
+
         Returns
         -------
         schedule : Schedule
+            It has stages of its own; the operations that the user defined are shared.
         map_tensor : callable
-            Takes a tensor of this schedule to the one that stands for it there.
+            Takes a tensor of this schedule to the one that stands for it there, and raises a ScheduleError for one
+            that a later primitive makes.
         """
         new = Schedule(self.outputs)
         return new, replay.replay_onto(new, self.primitives[:count])
 
     @primitive
-    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+    def cache_read(self, tensor: Tensor, scope: str, readers: Readers) -> Tensor:
         """Let some readers of a tensor read a copy of it, which is a stage of its own.
 
         ::
@@ -71,19 +91,34 @@ class Schedule(ScheduleState):
         Parameters
         ----------
         tensor : Tensor
+            What is copied: a placeholder, or the output of a stage.
         scope : str
             Storage scope of the copy, e.g. ``local``.
-        readers : Tensor, Operation or a list of them
+        readers : Tensor, Operation or list of them
+            What shall read the copy instead.
 
         Returns
         -------
         Tensor
-            The copy.
+            The copy, of the same shape and dtype.
+
+        Raises
+        ------
+        ArgumentError
+            If ``tensor`` is no tensor, ``scope`` no string, or ``readers`` empty.
+        ScheduleError
+            If one of the readers does not read ``tensor``.
         """
         return cache.cache_read(self, tensor, scope, readers)
 
+    @overload
+    def cache_write(self, tensor: Tensor, scope: str) -> Tensor: ...
+
+    @overload
+    def cache_write(self, tensor: list[Tensor] | tuple[Tensor, ...], scope: str) -> list[Tensor]: ...
+
     @primitive
-    def cache_write(self, tensor: Any, scope: str) -> Any:
+    def cache_write(self, tensor: Tensors, scope: str) -> Tensor | list[Tensor]:
         """Compute a tensor into a buffer of its own, from which the tensor itself is copied.
 
         Loops that were made before become the dimensions of the buffer: a change of layout.  ::
@@ -103,15 +138,23 @@ class Schedule(ScheduleState):
         Returns
         -------
         Tensor or list of Tensor
-            What is computed; the operation of ``tensor`` copies it.
+            What is computed; the operation of ``tensor`` copies it.  Its shape is that of the loops over elements.
+
+        Raises
+        ------
+        ArgumentError
+            If ``tensor`` is no tensor and no list of them, or ``scope`` no string.
+        ScheduleError
+            If it is a placeholder, not all outputs of its operation are given, or there is such a cache already.
         """
         return cache.cache_write(self, tensor, scope)
 
     @primitive
-    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor | list[Tensor]:
         """Reduce in two steps: over all other axes for each value of ``axis``, then over ``axis``.
 
-        Both stages have plain loops afterwards.  ::
+        Both stages have plain loops afterwards.  The idea is that of Suriana, Adams and Kamil, "Parallel associative
+        reductions in Halide" (CGO 2017).  ::
 
             B[0] = 0.0                                    for k_inner in range(4):
             for k_outer in range(16):                         B_rf[k_inner] = 0.0
@@ -133,18 +176,35 @@ class Schedule(ScheduleState):
         Returns
         -------
         Tensor or list of Tensor
-            The partial results.
+            The partial results, one tensor for each output of the reduction.
+
+        Raises
+        ------
+        ArgumentError
+            If ``tensor`` is no tensor, or ``factor_axis`` no position of a dimension.
+        ScheduleError
+            If ``tensor`` is no reduction, its reduction has initial values, or ``axis`` is none of its reduction loops.
         """
         return factor_reduction(self, tensor, axis, factor_axis)
 
 
-def create_schedule(ops: Any) -> Schedule:
+def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) -> Schedule:
     """Create the schedule of one or several operations, in which every operation is computed by plain loops.
 
     Parameters
     ----------
     ops : Operation or list of Operation
         The outputs, e.g. ``C.op``.
+
+    Returns
+    -------
+    Schedule
+        One stage for each operation that the outputs depend on.
+
+    Raises
+    ------
+    ArgumentError
+        If ``ops`` is empty, or contains something else than operations.
     """
     outputs = list(ops) if isinstance(ops, (list, tuple)) else [ops]
     if not outputs:

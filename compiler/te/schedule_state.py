@@ -44,10 +44,22 @@ class ScheduleState:
     def __getitem__(self, key: Tensor | Operation | Stage) -> Stage:
         """Return the stage of a tensor or an operation.
 
+        Parameters
+        ----------
+        key : Tensor, Operation or Stage
+            What the stage computes, now or before a primitive rewrote it.
+
+        Returns
+        -------
+        Stage
+            The stage that computes it.
+
         Raises
         ------
+        ArgumentError
+            If ``key`` is neither tensor nor operation.
         ScheduleError
-            If the schedule has none.
+            If the schedule has no such stage.
         """
         stage = self.find(key)
         if stage is None:

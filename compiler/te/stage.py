@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import ExprLike, IterVar, Reduce, StringImm, convert
 from compiler.te.dataflow import depends_on
@@ -20,6 +22,20 @@ class Stage(StageState):
     """The schedule of one operation, shaped by primitives; a schedule makes one for each of its operations.
 
     The primitives that make axes stand beside their relations, in :mod:`compiler.te.relations`.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule that the stage belongs to.
+    op : Operation
+        What it computes.
+
+    Attributes
+    ----------
+    leaf_iter_vars : list of IterVar
+        The loops, from the outermost to the innermost.
+    all_iter_vars : list of IterVar
+        The axes of the operation, and all that primitives made of them.
     """
 
     # loops
@@ -49,12 +65,17 @@ class Stage(StageState):
 
         Parameters
         ----------
-        x_factor, y_factor : int or PrimExpr
-            Size of a tile; alternatively ``x_nparts`` and ``y_nparts``, the number of tiles.
+        x_parent, y_parent : IterVar
+            Two loops of this stage.
+        x_factor, y_factor : int or PrimExpr, optional
+            Size of a tile in iterations of each loop.
+        x_nparts, y_nparts : int or PrimExpr, optional
+            The number of tiles along each loop; for each of the two, either this or the size must be given.
 
         Returns
         -------
         x_outer, y_outer, x_inner, y_inner : IterVar
+            The four loops, from the outermost to the innermost.
         """
         x_outer, x_inner = self.split(x_parent, factor=x_factor, nparts=x_nparts)
         y_outer, y_inner = self.split(y_parent, factor=y_factor, nparts=y_nparts)
@@ -69,6 +90,16 @@ class Stage(StageState):
 
             for i, j, k in T.grid(4, 8, 16):      →       for k, j, i in T.grid(16, 8, 4):
                 …                                             …
+
+        Parameters
+        ----------
+        *args : IterVar
+            Loops of this stage, each once.
+
+        Raises
+        ------
+        ScheduleError
+            If one of them is no loop of this stage, or given twice.
         """
         places = [self.require_leaf("reorder", a) for a in args]
         for i, axis in enumerate(args):
@@ -76,7 +107,7 @@ class Stage(StageState):
                 raise ScheduleError(f"reorder: each axis must be given once, got {axis.var.name!r} twice")
         for place, axis in zip(sorted(places), args, strict=True):
             self.leaf_iter_vars[place] = axis
-            self._set_attr(axis)
+            self._set_attr(axis, self._attr(axis))
 
     # how a loop is carried out
 
@@ -88,9 +119,15 @@ class Stage(StageState):
 
             for i in range(8):                            B[0:8] = A[0:8] + T.Broadcast(1.0, 8)
                 B[i] = A[i] + 1.0         →
+
+        Parameters
+        ----------
+        var : IterVar
+            A loop of this stage over elements, not over a reduction; lowering raises an error where its extent is
+            not constant.
         """
         self._must_be_parallel("vectorize", var)
-        self._set_attr(var, iter_type=IterVar.Vectorized)
+        self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Vectorized))
 
     @primitive
     def parallel(self, var: IterVar) -> None:
@@ -100,9 +137,14 @@ class Stage(StageState):
 
             for i in range(8):            →               for i in T.parallel(8):
                 …                                             …
+
+        Parameters
+        ----------
+        var : IterVar
+            A loop of this stage over elements, not over a reduction.
         """
         self._must_be_parallel("parallel", var)
-        self._set_attr(var, iter_type=IterVar.Parallelized)
+        self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Parallelized))
 
     @primitive
     def unroll(self, var: IterVar) -> None:
@@ -112,9 +154,14 @@ class Stage(StageState):
 
             for i in range(2):                            B[0] = A[0]
                 B[i] = A[i]               →               B[1] = A[1]
+
+        Parameters
+        ----------
+        var : IterVar
+            A loop of this stage; lowering raises an error where its extent is not constant.
         """
         self.require_leaf("unroll", var)
-        self._set_attr(var, iter_type=IterVar.Unrolled)
+        self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Unrolled))
 
     @primitive
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
@@ -124,13 +171,27 @@ class Stage(StageState):
 
             for i in range(8):                            threadIdx_x = T.launch_thread("threadIdx.x", 8)
                 B[i] = A[i]               →               B[threadIdx_x] = A[threadIdx_x]
+
+        Parameters
+        ----------
+        ivar : IterVar
+            A loop of this stage.
+        thread_ivar : IterVar
+            The thread axis; if it has an extent, it must be that of the loop.
+
+        Raises
+        ------
+        ArgumentError
+            If ``thread_ivar`` is no thread axis.
+        ScheduleError
+            If ``ivar`` is no loop of this stage.
         """
         self.require_leaf("bind", ivar)
         if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type != IterVar.ThreadIndex:
             raise ArgumentError(
                 f"bind: thread_ivar must be made by te.thread_axis, got {show(thread_ivar)} ({self.describe(ivar)})"
             )
-        self._set_attr(ivar, bind_thread=thread_ivar)
+        self._set_attr(ivar, replace(self._attr(ivar), bind_thread=thread_ivar))
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: ExprLike | None = None) -> None:
@@ -141,13 +202,29 @@ class Stage(StageState):
             for i in range(8):            →               T.attr(i, "pragma_auto_unroll_max_step", 16)
                 …                                         for i in range(8):
                                                               …
+
+        Parameters
+        ----------
+        var : IterVar
+            A loop of this stage.
+        pragma_type : str
+            What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.
+        pragma_value : int, str or PrimExpr, optional
+            Its value; an empty string when left out.
+
+        Raises
+        ------
+        ArgumentError
+            If ``pragma_type`` is no string.
+        ScheduleError
+            If ``var`` is no loop of this stage.
         """
         self.require_leaf("pragma", var)
         if not isinstance(pragma_type, str):
             raise ArgumentError(f"pragma: pragma_type must be a string, got {show(pragma_type)} ({self.describe(var)})")
         value = StringImm("") if pragma_value is None else convert(pragma_value)
-        before = self.iter_var_attrs.get(var, IterVarAttr()).pragmas
-        self._set_attr(var, pragmas=(*before, (pragma_type, value)))
+        attr = self._attr(var)
+        self._set_attr(var, replace(attr, pragmas=(*attr.pragmas, (pragma_type, value))))
 
     # where a stage is computed and stored
 
@@ -166,9 +243,17 @@ class Stage(StageState):
         Parameters
         ----------
         parent : Stage
-            A consumer.
+            A stage that reads this one, directly or through others.
         scope : IterVar
-            One of the consumer's loops.
+            One of the loops of ``parent``.
+
+        Raises
+        ------
+        ArgumentError
+            If ``parent`` is no stage, or ``scope`` no axis.
+        ScheduleError
+            If this stage is an output or a placeholder, ``parent`` does not read it or belongs to another schedule, or
+            ``scope`` is none of its loops.
         """
         if not isinstance(parent, Stage):
             raise ArgumentError(f"compute_at: parent must be a stage, such as s[C], got {show(parent)} ({self})")
@@ -197,6 +282,11 @@ class Stage(StageState):
                 B[i] = A[i] + 1.0                             C[i] = (A[i] + 1.0) * 2.0
             for i in range(8):            →
                 C[i] = B[i] * 2.0
+
+        Raises
+        ------
+        ScheduleError
+            If this stage is an output, a placeholder or a reduction.
         """
         self._must_be_computed("compute_inline")
         if self.is_output:
@@ -225,6 +315,18 @@ class Stage(StageState):
         ::
 
             B = T.Buffer((8,))            →               B = T.Buffer((8,), scope="local")
+
+        Parameters
+        ----------
+        scope : str
+            ``global``, ``shared``, ``warp``, ``local`` or another scope that the target knows.
+
+        Raises
+        ------
+        ArgumentError
+            If ``scope`` is no string.
+        ScheduleError
+            If this stage is a placeholder.
         """
         if not isinstance(scope, str):
             raise ArgumentError(f"set_scope: scope must be a string, got {show(scope)} ({self})")
@@ -239,6 +341,22 @@ class Stage(StageState):
 
             T.realize(B[0:4, 0:30])       →               T.attr(B, "buffer_dim_align", T.tvm_tuple(0, 32, 1))
                                                           T.realize(B[0:4, 0:30])
+
+        Parameters
+        ----------
+        axis : IterVar
+            The dimension: one of ``s[B].op.axis``.
+        factor : int
+            The stride is a multiple of so many elements, …
+        offset : int
+            … and so many elements.
+
+        Raises
+        ------
+        ArgumentError
+            If ``factor`` is not positive, or ``offset`` is negative.
+        ScheduleError
+            If ``axis`` is no dimension of this stage.
         """
         if position(list(self.op.axis), axis) < 0:
             raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
@@ -246,7 +364,7 @@ class Stage(StageState):
             if not isinstance(value, int) or value < (kind == "positive"):
                 got = f"got {show(value)} ({self.describe(axis)})"
                 raise ArgumentError(f"storage_align: {name} must be a {kind} int, {got}")
-        self._set_attr(axis, dim_align=(factor, offset))
+        self._set_attr(axis, replace(self._attr(axis), dim_align=(factor, offset)))
 
     @primitive
     def set_store_predicate(self, predicate: ExprLike) -> None:
@@ -256,6 +374,18 @@ class Stage(StageState):
 
             B[i] = A[i]                   →               if threadIdx_x == 0:
                                                               B[i] = A[i]
+
+        Parameters
+        ----------
+        predicate : PrimExpr
+            The condition, of dtype ``bool``.
+
+        Raises
+        ------
+        ArgumentError
+            If ``predicate`` is not of type ``bool``.
+        ScheduleError
+            If this stage is a placeholder.
         """
         self._must_be_computed("set_store_predicate")
         condition = convert(predicate)
@@ -273,6 +403,11 @@ class Stage(StageState):
                 fill B with part k        →               for k in range(8):
                 use B                                         fill the other B with part k + 1
                                                               use B, and turn to the other one
+
+        Raises
+        ------
+        ScheduleError
+            If this stage is an output or a placeholder.
         """
         self._must_be_computed("double_buffer")
         if self.is_output:

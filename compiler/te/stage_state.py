@@ -171,9 +171,11 @@ class StageState(RecordedStage):
         if isinstance(self.op, PlaceholderOp):
             raise ScheduleError(f"{primitive_name}: {self.op.name!r} is a placeholder, which is not computed")
 
-    def _set_attr(self, axis: IterVar, **changes: Any) -> None:
-        old = self.iter_var_attrs.get(axis, IterVarAttr())
-        self.iter_var_attrs[axis] = replace(old, **changes, span=old.span | current_span())
+    def _attr(self, axis: IterVar) -> IterVarAttr:
+        return self.iter_var_attrs.get(axis, IterVarAttr())
+
+    def _set_attr(self, axis: IterVar, attr: IterVarAttr) -> None:
+        self.iter_var_attrs[axis] = replace(attr, span=attr.span | current_span())
 
     def describe(self, axis: IterVar) -> str:
         """Return an axis as error messages name it: ``axis 'i' of stage 'C'``."""

@@ -24,7 +24,19 @@ from compiler.ir.primexpr import (
 
 @node
 class Operation(Node):
-    """Base of operations; the same one only if it is the same object."""
+    """Holds or computes tensors; the same operation only if it is the same object.
+
+    Attributes
+    ----------
+    name : str
+        The name of its tensors, which have ``.v0``, ``.v1``, … added where there are several.
+    tag : str
+        What kind of computation it is.
+    attrs : mapping of str to object
+        Further annotations.
+    outputs : tuple of Tensor
+        What it holds or computes.
+    """
 
     nominal: ClassVar[bool] = True
 
@@ -34,7 +46,18 @@ class Operation(Node):
     outputs: tuple[Tensor, ...] = field(init=False)
 
     def output(self, index: int) -> Tensor:
-        """Return one of the tensors that the operation computes."""
+        """Return one of the tensors that the operation computes.
+
+        Parameters
+        ----------
+        index : int
+            Which one.
+
+        Returns
+        -------
+        Tensor
+            The output.
+        """
         return self.outputs[index]
 
     @property
@@ -99,6 +122,16 @@ class Tensor(DataProducer, ExprOperators):
     def __call__(self, *indices: ExprLike) -> PrimExpr:
         """Return the element at ``indices`` as an expression.
 
+        Parameters
+        ----------
+        *indices : int, PrimExpr or IterVar
+            One for each dimension.
+
+        Returns
+        -------
+        PrimExpr
+            A read of the element, of the tensor's dtype.
+
         Raises
         ------
         BoundError
@@ -112,7 +145,18 @@ class Tensor(DataProducer, ExprOperators):
         return TensorSlice(self, indices if isinstance(indices, tuple) else (indices,))
 
     def asobject(self) -> PrimExpr:
-        """Return the only element of a tensor without dimensions."""
+        """Return the only element of a tensor without dimensions; expressions ask for it.
+
+        Returns
+        -------
+        PrimExpr
+            A read of the element.
+
+        Raises
+        ------
+        ArgumentError
+            If the tensor has dimensions.
+        """
         if self.ndim:
             dims = ", ".join(show(d) for d in self.shape)
             raise ArgumentError(f"{self.name}: a tensor of shape ({dims}) is no scalar; index it, as in {self.name}[i]")
@@ -134,7 +178,15 @@ class Tensor(DataProducer, ExprOperators):
 
 
 class TensorSlice(ExprOperators):
-    """A tensor with some of its indices; with all of them it is an expression, as in ``A[i][j]``."""
+    """A tensor with some of its indices; with all of them it is an expression, as in ``A[i][j]``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is read.
+    indices : tuple of (int, PrimExpr or IterVar)
+        One for each of the first dimensions.
+    """
 
     __slots__ = ("indices", "tensor")
 
@@ -152,7 +204,13 @@ class TensorSlice(ExprOperators):
         return TensorSlice(self.tensor, self.indices + more)
 
     def asobject(self) -> PrimExpr:
-        """Return the element as an expression; all indices must be there."""
+        """Return the element as an expression; all indices must be there.
+
+        Returns
+        -------
+        PrimExpr
+            A read of the element.
+        """
         return self.tensor(*self.indices)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.arith import Analyzer, eval_set
 from compiler.arith.int_set import IntervalSet
@@ -38,7 +38,7 @@ class Relation(ABC):
 
     span: Span = field(default_factory=current_span, kw_only=True)
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         missing = [name for name in _INTERFACE if getattr(cls, name) is getattr(Relation, name)]
         if missing:
             raise TypeError(f"axis relation {cls.__name__} must define {', '.join(missing)}")

@@ -45,7 +45,7 @@ def test_a_packed_operand_is_read_where_it_came_from(monkeypatch: pytest.MonkeyP
     packed = te.compute((3, 8, 4), lambda p, r, c: b[r, p * 4 + c], name="packed")
     c = te.compute((6, 12), lambda i, j: te.sum(A[i, k] * packed[j // 4, k, j % 4], axis=k), name="C")
     y = rng.normal(size=(8, 12)).astype("float32")
-    monkeypatch.setattr(numpy_reference, "LARGEST_TEMPORARY", 100)  # neither a copy of B nor a product fits
+    monkeypatch.setattr(numpy_reference, "MAX_TEMPORARY_ELEMENTS", 100)  # neither a copy of B nor a product fits
     np.testing.assert_allclose(value_of(c, A=data, B=y), data @ y, rtol=1e-5)
 
 
@@ -104,7 +104,7 @@ def test_a_scalar_has_no_dimensions() -> None:
 
 
 def test_what_has_no_sensible_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_reference, "LARGEST_TEMPORARY", 10)
+    monkeypatch.setattr(numpy_reference, "MAX_TEMPORARY_ELEMENTS", 10)
     t = te.compute((6,), lambda i: te.max(A[i, k], axis=k), name="T")
     with pytest.raises(NoNumPyProgram, match=r"needs a temporary of \(6, 8\) elements"):
         value_of(t, A=data)
