@@ -27,7 +27,7 @@ MAX_ANY_PERCENT = {
     "compiler/relay": 26.2,
     "compiler/runtime": 19.5,
     "compiler/target": 3.8,
-    "compiler/te": 15.7,
+    "compiler/te": 0.5,
     "compiler/tir": 7.6,
     "compiler/topi": 51.2,
 }

@@ -178,7 +178,8 @@ def _partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> None
             parallel(stage, axes)
         return
     _, lane = stage.split(last, factor=width)
-    partial = schedule[schedule.rfactor(stage.op.output(0), lane, factor_axis=-1)]
+    factored = schedule.rfactor(stage.op.output(0), lane, factor_axis=-1)
+    partial = schedule[factored[0] if isinstance(factored, list) else factored]
     own = list(partial.op.axis)
     partial.reorder(*own[:-1], *partial.op.reduce_axis, own[-1])
     partial.vectorize(own[-1])
