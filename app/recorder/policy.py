@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.artifacts import Measurement, Mode
+from app.artifacts import Measurement, Request
+from app.recorder.environment import CPU
+from app.recorder.measure import Timing
+from app.recorder.recorder import Recorder
 from app.recorder.script import Transcript, current_line
-from app.recorder.watch import Watcher
 from app.recorder.watchdog import Watchdog
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.graph_executor import GraphExecutor
+from compiler.te.flops import schedule_flops
+from compiler.te.schedule import Schedule
+
+if TYPE_CHECKING:
+    from compiler.ir.instrument import Callee
 
 MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
@@ -32,6 +39,10 @@ class CallPolicy(Instrument):
 
     Parameters
     ----------
+    request : Request
+    recorder : Recorder
+        Tells which function a built module is the code of.
+    transcript : Transcript
     before_native : callable
         Called before native code runs, with the script's line: the moment to send a snapshot.
     watchdog : Watchdog, optional
@@ -40,29 +51,28 @@ class CallPolicy(Instrument):
 
     def __init__(
         self,
-        mode: Mode,
-        watcher: Watcher,
+        request: Request,
+        recorder: Recorder,
         transcript: Transcript,
-        describe: Callable[[Any, str, list[float], int], Measurement],
         before_native: Callable[[int | None], None],
         watchdog: Watchdog | None,
     ) -> None:
-        self._mode = mode
-        self._watcher = watcher
+        self._mode = request.mode
+        self._threads = request.options.threads
+        self._recorder = recorder
         self._transcript = transcript
-        self._describe = describe
         self._before_native = before_native
         self._timed: dict[tuple[int, str], float] = {}
         self._watchdog = watchdog
         self._graph_until = 0.0
-        self._left: set[int] = set()
+        self._stopped: set[int] = set()
         self.measurements: list[Measurement] = []
 
-    def before_call(self, built: Any, name: str, args: Any) -> None:
+    def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
         line = current_line()
         self._before_native(line)
-        if isinstance(built, GraphExecutor):
-            small = len({name for _, name in built.calls()}) <= GRAPH_KERNELS
+        if isinstance(callee, GraphExecutor):
+            small = len({name for _, name in callee.calls()}) <= GRAPH_KERNELS
             self._graph_until = time.perf_counter() + (GRAPH_SECONDS if small else 0.0)
         elif self._watchdog is not None:
             self._watchdog.begin(line)
@@ -71,38 +81,31 @@ class CallPolicy(Instrument):
         """While the user types, most kernels of a model are never called: their code is made when they are."""
         return True if self._mode == "compile" else None
 
-    def stop_graph(self, executor: Any) -> bool | None:
+    def stop_graph(self, executor: GraphExecutor) -> bool | None:
+        """While the user types, a model runs for a moment only."""
         if self._mode != "compile" or time.perf_counter() < self._graph_until:
             return None
-        self._left.add(id(executor))
+        self._stopped.add(id(executor))
         self._transcript.note("while you type, a model does not run to its end; Run runs all of it")
         return True
 
     def _watched(self, line: int | None) -> AbstractContextManager[None]:
         return nullcontext() if self._watchdog is None else self._watchdog.watching(line)
 
-    def after_call(self, built: Any, name: str, seconds: float) -> None:
+    def after_call(self, callee: Callee, name: str, seconds: float) -> None:
         if self._watchdog is not None:
             self._watchdog.end()
-        if id(built) not in self._left:
-            self._timed[id(built), name] = seconds
+        if id(callee) not in self._stopped:
+            self._timed[id(callee), name] = seconds
 
-    def measure(self, built: Any, name: str, number: int, repeat: int, args: Any) -> list[float] | None:
+    def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
+        """While the user types, answer from one timed call."""
         if self._mode == "run":
             self._before_native(current_line())
             return None
-        seconds = self._timed.get((id(built), name))
+        seconds = self._timed.get((id(callee), name))
         if seconds is None:
-            line = current_line()
-            self._before_native(line)
-            if isinstance(built, GraphExecutor):
-                seconds = self._time_graph(built, name, args)
-            else:
-                with uninstrumented(), self._watched(line):
-                    started = time.perf_counter()
-                    built.get_function(name)(*args)
-                    seconds = time.perf_counter() - started
-            self._timed[id(built), name] = seconds
+            seconds = self._timed[id(callee), name] = self._time_once(callee, name, args)
         self._transcript.note(
             "while you type, a model that does not run to its end has no time; Run measures it"
             if math.isnan(seconds)
@@ -110,16 +113,44 @@ class CallPolicy(Instrument):
         )
         return [seconds] * repeat
 
-    def _time_graph(self, executor: GraphExecutor, name: str, args: Any) -> float:
+    def _time_once(self, callee: Callee, name: str, args: Sequence[Any]) -> float:
+        line = current_line()
+        self._before_native(line)
+        if isinstance(callee, GraphExecutor):
+            return self._time_graph(callee, name, args)
+        with uninstrumented(), self._watched(line):
+            started = time.perf_counter()
+            callee.get_function(name)(*args)
+            return time.perf_counter() - started
+
+    def _time_graph(self, executor: GraphExecutor, name: str, args: Sequence[Any]) -> float:
         """Return the time of one run of a model, not a number where it does not come to its end."""
-        if id(executor) not in self._left:
+        if id(executor) not in self._stopped:
             executor.get_function(name)(*args)  # what this takes includes making the code
-        if id(executor) in self._left:
+        if id(executor) in self._stopped:
             return math.nan
         started = time.perf_counter()
         executor.get_function(name)(*args)
         return time.perf_counter() - started
 
-    def measured(self, built: Any, name: str, number: int, seconds: list[float]) -> None:
+    def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
         if self._mode == "run":
-            self.measurements.append(self._describe(built, name, seconds, number))
+            self.measurements.append(self._measurement(callee, name, Timing(seconds, number)))
+
+    def _measurement(self, callee: Callee, name: str, timing: Timing) -> Measurement:
+        function = self._recorder.function_of(callee)
+        flops = schedule_flops(function.source) if function and isinstance(function.source, Schedule) else None
+        return Measurement(
+            name=function.name if function is not None else name,
+            kind="kernel",
+            seconds=timing.median,
+            spread=timing.spread,
+            repeats=len(timing.seconds),
+            number=timing.number,
+            threads=self._threads,
+            flops=flops,
+            gflops=flops / timing.median / 1e9 if flops else None,
+            cpu=CPU,
+            target=str(function.target) if function is not None else "",
+            line=function.line if function is not None else None,
+        )

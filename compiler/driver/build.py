@@ -64,9 +64,12 @@ def build(
     _check(module, chosen)
     for instrument in active_instruments():
         instrument.build_begin(name, module, chosen)
-    built = runtime_module(codegen(module, chosen))
-    for instrument in active_instruments():
-        instrument.build_end(built)
+    built: Module | None = None
+    try:
+        built = runtime_module(codegen(module, chosen))
+    finally:
+        for instrument in active_instruments():
+            instrument.build_end(built)
     return built
 
 

@@ -52,7 +52,16 @@ def lower(
     """
     for instrument in active_instruments():
         instrument.lower_begin(name, inputs, args)
-    module = _module(inputs, args, name, binds)
+    module: IRModule | None = None
+    try:
+        module = _lowered(_module(inputs, args, name, binds), simple_mode)
+    finally:
+        for instrument in active_instruments():
+            instrument.lower_end(module)
+    return module
+
+
+def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
     if simple_mode:
         module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode)):
@@ -60,8 +69,6 @@ def lower(
             module = each(module)
         for instrument in active_instruments():
             instrument.phase_end(phase, module)
-    for instrument in active_instruments():
-        instrument.lower_end(module)
     return module
 
 

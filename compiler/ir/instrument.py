@@ -148,8 +148,8 @@ class Instrument(PassInstrument):
     def phase_end(self, phase: int, module: IRModule) -> None:
         """Hear that a lowering phase is done, its user passes included."""
 
-    def lower_end(self, module: IRModule) -> None:
-        """Hear that ``lower`` is about to return ``module``."""
+    def lower_end(self, module: IRModule | None) -> None:
+        """Hear that ``lower`` is about to return ``module``; None where it fails."""
 
     def build_begin(self, name: str, module: IRModule, target: Target) -> None:
         """Hear that code generation starts on a lowered module."""
@@ -157,8 +157,8 @@ class Instrument(PassInstrument):
     def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
         """Hear that a text of code generation is ready, and how long making it took."""
 
-    def build_end(self, built: Module) -> None:
-        """Hear that ``build`` is about to return ``built``."""
+    def build_end(self, built: Module | None) -> None:
+        """Hear that ``build`` is about to return ``built``; None where it fails."""
 
     def module_created(self, module: IRModule) -> None:
         """Hear that a user's call made a module: from an expression, a text, or a model's file."""
@@ -169,8 +169,8 @@ class Instrument(PassInstrument):
     def kernel_lowered(self, name: str, function: Function, outputs: Sequence[Tensor], prim_func: PrimFunc) -> None:
         """Hear that a fused ``function`` became the tensors ``outputs`` and, scheduled and lowered, ``prim_func``."""
 
-    def graph_build_end(self, built: BuiltGraph | Executable) -> None:
-        """Hear that ``relay.build`` or ``relay.vm.compile`` is about to return ``built``."""
+    def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
+        """Hear that ``relay.build`` or ``relay.vm.compile`` is about to return ``built``; None where it fails."""
 
     def compile_lazily(self) -> bool | None:
         """Return True to have each kernel of a graph compiled when it is first called, not when the graph is built."""

@@ -97,19 +97,26 @@ def build(
     module, chosen = as_module("relay.build", ir_mod), build_target(target)
     for instrument in active_instruments():
         instrument.graph_build_begin(module, chosen)
-    module = optimize(bind_params(module, params or {}), chosen)
+    built: BuiltGraph | None = None
+    try:
+        built = _compile(optimize(bind_params(module, params or {}), chosen), chosen, str(mod_name))
+    finally:
+        for instrument in active_instruments():
+            instrument.graph_build_end(built)
+    return built
+
+
+def _compile(module: IRModule, target: Target, name: str) -> BuiltGraph:
+    """Make kernels of an optimised module, plan memory, and put both together."""
     program = graph_program(module["main"])
     calls: list[NamedKernel | None] = []
-    with KernelCompiler(chosen) as compiler:
+    with KernelCompiler(target) as compiler:
         for call in program.calls:
             calls.append(None if call.alias or call.reference else compiler.kernel(call.function))
     _own_constants(program, calls)
     memory = plan_memory(program)
-    lib = KernelModule(compiler.kernels, chosen)
-    built = BuiltGraph(module, program, memory, lib, str(mod_name), _graph(program, calls, memory))
-    for instrument in active_instruments():
-        instrument.graph_build_end(built)
-    return built
+    lib = KernelModule(compiler.kernels, target)
+    return BuiltGraph(module, program, memory, lib, name, _graph(program, calls, memory))
 
 
 def as_module(who: str, ir_mod: Any) -> IRModule:

@@ -67,18 +67,26 @@ def compile(
     module, chosen = as_module("relay.vm.compile", mod), build_target(target)
     for instrument in active_instruments():
         instrument.graph_build_begin(module, chosen)
-    module = optimize(bind_params(module, params or {}), chosen)
-    module = transform.InferType()(transform.ToBasicBlockNormalForm()(module))
-    with KernelCompiler(chosen) as kernels:
+    executable: Executable | None = None
+    try:
+        module = optimize(bind_params(module, params or {}), chosen)
+        module = transform.InferType()(transform.ToBasicBlockNormalForm()(module))
+        executable = _compile(module, chosen)
+    finally:
+        for instrument in active_instruments():
+            instrument.graph_build_end(executable)
+    return executable
+
+
+def _compile(module: IRModule, target: Target) -> Executable:
+    with KernelCompiler(target) as kernels:
         program = _Program(module, kernels)
         program.entry(module.get_global_var("main"))
         program.finish()
     executable = program.executable
-    executable.lib = KernelModule(kernels.kernels, chosen)
+    executable.lib = KernelModule(kernels.kernels, target)
     for index, named, function in program.static:
         executable.kernels[index] = static_kernel(executable.lib, named, function)
-    for instrument in active_instruments():
-        instrument.graph_build_end(executable)
     return executable
 
 

@@ -1,55 +1,60 @@
-"""One kernel of a graph down to its assembly, and the time of every kernel in a run of the model."""
+"""The kernels of a built graph: one of them down to its assembly, and the time of each in a run of the model."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from app.recorder.graph_watch import GraphRecord
-from app.recorder.watch import Watcher
+from app.recorder.recorder import Recorder
+from app.recorder.subjects import GraphSubject
 from compiler.driver.build import build
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.kernels import KernelModule
-from compiler.driver.relay.lower import lower_group
+from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.device import cpu
 from compiler.runtime.graph import parse_graph
+from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.vm import Executable
 
 MEASURING_SECONDS = 3.0
 """Time that measuring the kernels of a model may take after its script."""
 REPEATS = 7
 
+Built = BuiltGraph | Executable | None
 
-def show_kernel(record: GraphRecord, name: str, watcher: Watcher) -> bool:
-    """Lower and build a kernel once more, watched like a user's own function; return whether there is such a kernel."""
-    kernel = kernels_of(record.built).get(name)
-    if kernel is None:
+
+def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
+    """Lower and build a kernel again, recorded like a user's own function; return whether there is such a kernel."""
+    kernel = kernels_of(graph.built).get(name)
+    if kernel is None or graph.target is None:
         return False
-    lower_group(kernel.function, name, record.target)
-    # The very module that was watched being lowered: its code belongs to the same unit.
-    module = watcher.units[-1].lowered
-    assert module is not None
-    build(module, target=record.target, name=name)
+    lower_group(kernel.function, name, graph.target)
+    # The very module that was recorded being lowered: its code belongs to the same function.
+    function = recorder.functions.last
+    assert function is not None
+    assert function.lowered is not None
+    build(function.lowered, target=graph.target, name=name)
     return True
 
 
-def dearest_kernel(record: GraphRecord) -> str | None:
+def hottest_kernel(graph: GraphSubject) -> str | None:
     """Return the kernel with the most operations in a run of the model."""
-    kernels = kernels_of(record.built)
-    calls = kernel_calls(record.built)
+    kernels = kernels_of(graph.built)
+    calls = kernel_calls(graph.built)
     return max(kernels, key=lambda name: (kernels[name].flops or 0) * calls[name], default=None)
 
 
-def kernels_of(built: Any) -> dict[str, Any]:
+def kernels_of(built: Built) -> dict[str, LoweredKernel]:
     """Return the lowered kernels of a built graph, or of a program of the virtual machine, by name."""
-    lib = built.get_lib() if isinstance(built, BuiltGraph) else built.lib
+    lib = built.get_lib() if isinstance(built, BuiltGraph) else None if built is None else built.lib
     return lib.kernels if isinstance(lib, KernelModule) else {}
 
 
-def kernel_calls(built: Any) -> Counter[str]:
+def kernel_calls(built: Built) -> Counter[str]:
     """Return how often a run of the model calls each kernel; a program with control flow says nothing of that."""
     if not isinstance(built, BuiltGraph):
         return Counter(dict.fromkeys(kernels_of(built), 1))
@@ -57,7 +62,7 @@ def kernel_calls(built: Any) -> Counter[str]:
     return Counter(node.attrs["func_name"] for node in graph.nodes if node.op == "tvm_op")
 
 
-def measure_kernels(built: Any) -> dict[str, float]:
+def measure_kernels(built: Built) -> dict[str, float]:
     """Return the seconds that all calls of each kernel take in one run, as far as there is time to measure."""
     if not isinstance(built, BuiltGraph):
         return {}
@@ -73,14 +78,14 @@ def measure_kernels(built: Any) -> dict[str, float]:
     return seconds
 
 
-def _fill_inputs(executor: Any) -> None:
+def _fill_inputs(executor: GraphExecutor) -> None:
     random = np.random.default_rng(0)
     for name in executor.input_names:
         held = executor.get_input(name)
         executor.set_input(name, random.random(held.shape).astype(held.dtype))
 
 
-def _time(thunk: Any) -> float:
+def _time(thunk: Callable[[], None]) -> float:
     """Return the median time of a call, a first one not counted."""
     thunk()
     taken = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.recorder.graph_watch import GraphRecord
+from app.recorder.subjects import GraphSubject
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import memory_traffic
 from compiler.relay.expr import Var
@@ -25,21 +25,21 @@ BYTES_A_SECOND = 2e7
 Arrays = list[npt.NDArray[Any]]
 
 
-def check_passes(record: GraphRecord, seconds: float) -> None:
+def check_passes(graph: GraphSubject, seconds: float) -> None:
     """Note of each pass that changed a graph whether it computes the same, as far as there is time.
 
     Parameters
     ----------
-    record : GraphRecord
+    graph : GraphSubject
     seconds : float
         A graph whose evaluation would take longer than that, all passes together, is left unchecked.
     """
-    changed = [item for item in record.passes if item.changed]
-    traffic = memory_traffic(record.first)
+    changed = [item for item in graph.passes if item.changed]
+    traffic = memory_traffic(graph.first)
     if not changed or traffic.bytes_read + traffic.bytes_written > seconds * BYTES_A_SECOND:
         return
     started = time.perf_counter()
-    before = _evaluate(record.first)
+    before = _evaluate(graph.first)
     took = time.perf_counter() - started
     for position, item in enumerate(changed):
         spent = time.perf_counter() - started
@@ -47,7 +47,7 @@ def check_passes(record: GraphRecord, seconds: float) -> None:
             return
         after = _evaluate(item.module)
         if after is not None:
-            item.same, item.error = _compare(before, after)
+            item.equivalent, item.error = _compare(before, after)
         before = after
 
 

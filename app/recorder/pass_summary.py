@@ -10,10 +10,10 @@ from compiler.tir import transform as loop_passes
 
 
 @cache
-def pass_words(name: str) -> str:
+def pass_summary(name: str) -> str:
     """Return the first sentence of the documentation of a built-in pass; empty for a user's own."""
     for room in (loop_passes, graph_passes):
-        found = getattr(room, name.rpartition(".")[2], None)
-        if found is not None:
-            return (inspect.getdoc(found) or "").partition("\n")[0].replace("``", "")
+        documented = getattr(room, name.rpartition(".")[2], None)
+        if documented is not None:
+            return (inspect.getdoc(documented) or "").partition("\n")[0].replace("``", "")
     return ""

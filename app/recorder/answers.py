@@ -1,0 +1,84 @@
+"""Makes answers of what was recorded: units with their steps, listings, drawings, console, problems."""
+
+from __future__ import annotations
+
+import time
+
+from app.artifacts import Answer, Measurement, Mode, Unit
+from app.recorder.environment import environment
+from app.recorder.function_units import FunctionUnits
+from app.recorder.graph_units import GraphUnits
+from app.recorder.origins import OriginRows
+from app.recorder.printing import Printing
+from app.recorder.recorder import Recorder
+from app.recorder.script import Script
+from compiler.ir.origin import OriginTable
+
+PRINTING_SECONDS = 2.0
+"""Time that the listings of a snapshot may take; then those that are still to print are left out."""
+
+
+class AnswerBuilder:
+    """Turns what was recorded into artifacts, each of which is sent once.
+
+    Parameters
+    ----------
+    mode : str
+    recorder : Recorder
+    table : OriginTable
+    script : Script
+    """
+
+    def __init__(self, mode: Mode, recorder: Recorder, table: OriginTable, script: Script) -> None:
+        self._mode: Mode = mode
+        self._recorder = recorder
+        self._script = script
+        self._rows = OriginRows(table)
+        self._printing = Printing()
+        self._graphs = GraphUnits(self._printing)
+        self._functions = FunctionUnits(self._printing, self._rows, recorder.schedule_lines)
+        self._sent: set[str] = set()
+        self._began = time.perf_counter()
+
+    def snapshot(self, measurements: list[Measurement], patience: float = PRINTING_SECONDS) -> Answer:
+        """Return all that was seen until now; ``listings`` holds only those that no earlier snapshot held.
+
+        Parameters
+        ----------
+        measurements : list of Measurement
+        patience : float
+            Seconds after which no further listing is begun: the steps of a huge program stay without their texts.
+        """
+        self._printing.begin(patience)
+        units = self._units()
+        self._note_what_is_missing(patience)
+        listings = {key: item for key, item in self._printing.listings.items() if key not in self._sent}
+        drawings = {key: item for key, item in self._printing.drawings.items() if key not in self._sent}
+        self._sent.update(listings, drawings)
+        return Answer(
+            mode=self._mode,
+            status="timeout" if self._script.timed_out else "error" if self._script.problems else "ok",
+            units=units,
+            listings=listings,
+            drawings=drawings,
+            origins=self._rows.rows(),
+            console=self._script.transcript.finished(),
+            problems=list(self._script.problems),
+            measurements=list(measurements),
+            milliseconds=(time.perf_counter() - self._began) * 1e3,
+            environment=environment(),
+        )
+
+    def _units(self) -> list[Unit]:
+        graphs = [self._graphs.unit(graph) for graph in self._recorder.graphs]
+        return [*graphs, *(self._functions.unit(function) for function in self._recorder.functions)]
+
+    def _note_what_is_missing(self, patience: float) -> None:
+        note = self._script.transcript.note
+        if self._printing.unprinted and patience:
+            note(f"the program is large: {self._printing.unprinted} of its steps are not printed")
+        functions, graphs = self._recorder.functions, self._recorder.graphs
+        if functions.left_out:
+            note(f"{functions.left_out} more functions were built; the first {len(functions)} are shown")
+        if graphs.left_out:
+            note(f"{graphs.left_out} more graphs were made; the first {len(graphs)} are shown")

@@ -1,0 +1,162 @@
+"""Builds what a script leaves unbuilt, so that its panes show every level down to the assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.artifacts import Mode, Options
+from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
+from app.recorder.pass_check import check_passes
+from app.recorder.recorder import Recorder
+from app.recorder.subjects import primitive_count
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.driver.relay.build import build as build_graph
+from compiler.ir.error import TargetError, TVMError
+from compiler.ir.instrument import uninstrumented
+from compiler.ir.module import IRModule
+from compiler.target.assembly_targets import HOST, assembly_targets
+from compiler.target.codegen.llvm import codegen
+from compiler.target.target import Target
+from compiler.te.operation import Operation, PlaceholderOp
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+
+CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0}
+"""How long passes over graphs may be checked."""
+
+
+class Completion:
+    """What the explorer does after a script has run, within the script's time.
+
+    Parameters
+    ----------
+    mode : str
+    options : Options
+    recorder : Recorder
+    note : callable
+        Adds a remark to the console.
+    """
+
+    def __init__(self, mode: Mode, options: Options, recorder: Recorder, note: Callable[[str], None]) -> None:
+        self._mode = mode
+        self._options = options
+        self._recorder = recorder
+        self._note = note
+
+    def run(self) -> None:
+        """Build the last schedule, a kernel of the last graph, and the assembly for the machine the user chose."""
+        self._build_last_schedule()
+        self._show_last_graph()
+        self._assemble()
+
+    def check_graphs(self) -> None:
+        """Try whether the passes of the last graph keep what it computes; for long when the user asked to run."""
+        if self._recorder.graphs.last is not None:
+            with uninstrumented():
+                check_passes(self._recorder.graphs.last, CHECKING_SECONDS[self._mode])
+
+    # schedules
+
+    def _build_last_schedule(self) -> None:
+        if not self._recorder.schedules:
+            return
+        schedule = self._recorder.schedules[-1]
+        prefix, count = self._options.prefix, primitive_count(schedule)
+        if prefix is not None and prefix < count:
+            self._build_prefix(schedule, prefix)
+            return
+        if not any(function.is_made_from(schedule, count) for function in self._recorder.functions):
+            lower(schedule, schedule_arguments(schedule))
+        function = self._recorder.function_from(schedule)
+        if function is not None and function.built is None and function.lowered is not None:
+            self._build_lowered(function.lowered, function.name)
+
+    def _build_lowered(self, module: IRModule, name: str) -> None:
+        """Build what the script does not; that there is no code for it is worth a note, but no mistake."""
+        try:
+            build(module, target=Target(self._options.target), name=name)
+        except TargetError as error:
+            self._note(f"no machine code is shown: {error}")
+
+    def _build_prefix(self, schedule: Schedule, count: int) -> None:
+        """Build the schedule as it was after ``count`` primitives."""
+        args, target = function_arguments(self._recorder, schedule, self._options)
+        function = self._recorder.function_from(schedule)
+        with uninstrumented():
+            prefix, mapped = schedule.replay(count)
+        build(prefix, [mapped(a) for a in args], target=target, name=function.name if function is not None else "main")
+        self._recorder.show_prefix(schedule, prefix)
+
+    # graphs
+
+    def _show_last_graph(self) -> None:
+        """Show a kernel of the last graph that is built, and in a run measure all of them."""
+        self._build_last_graph()
+        built = [graph for graph in self._recorder.graphs if graph.built is not None]
+        if not built:
+            return
+        graph = built[-1]
+        if self._mode == "run":
+            graph.kernel_seconds = measure_kernels(graph.built)
+        name = self._options.kernel or (None if len(self._recorder.functions) else hottest_kernel(graph))
+        if name is not None and not show_kernel(graph, name, self._recorder):
+            self._note(f"the graph has no kernel {name!r} any more")
+
+    def _build_last_graph(self) -> None:
+        """Build the last graph of a script that builds none, so that its kernels are shown."""
+        graphs = self._recorder.graphs
+        if graphs.last is None or len(self._recorder.functions) or any(graph.built is not None for graph in graphs):
+            return
+        try:
+            with self._recorder.building_for_explorer(graphs.last):
+                build_graph(graphs.last.last, target=Target(self._options.target))
+        except TVMError as error:
+            self._note(f"no kernels are shown: {error}")
+
+    # assembly
+
+    def _assemble(self) -> None:
+        """Make the assembly of every function for the machine that the user chose."""
+        key = self._options.assembly
+        if key == HOST:
+            return
+        machine = assembly_targets().get(key)
+        if machine is None:
+            self._note(f"assembly: there is no target {key!r}; there are {', '.join(assembly_targets())}")
+            return
+        for function in self._recorder.functions:
+            if function.final is None:
+                continue
+            try:
+                with self._recorder.assembling(function, machine.name):
+                    codegen(function.final, machine.target)
+            except TVMError as error:
+                self._note(f"no assembly for {machine.name}: {error}")
+
+
+def function_arguments(recorder: Recorder, schedule: Schedule, options: Options) -> tuple[list[Tensor], Target]:
+    """Return the arguments and the target of the function that a script made of a schedule, or would make of it."""
+    function = recorder.function_from(schedule)
+    args = list(function.args) if function is not None and function.args else schedule_arguments(schedule)
+    target = function.target if function is not None and function.target else Target(options.target)
+    return args, target
+
+
+def schedule_arguments(schedule: Schedule) -> list[Tensor]:
+    """Return the arguments of a function that nobody named: the placeholders that are read, then the outputs."""
+    placeholders: list[Tensor] = []
+    seen: set[Operation] = set()
+
+    def visit(op: Operation) -> None:
+        if op in seen:
+            return
+        seen.add(op)
+        for tensor in op.input_tensors:
+            visit(tensor.op)
+            if isinstance(tensor.op, PlaceholderOp) and tensor not in placeholders:
+                placeholders.append(tensor)
+
+    for output in schedule.outputs:
+        visit(output)
+    return [*placeholders, *(op.output(i) for op in schedule.outputs for i in range(op.num_outputs))]

@@ -1,0 +1,186 @@
+"""Makes the units of functions: steps of schedule, lowering, LLVM and assembly, with their listings."""
+
+from __future__ import annotations
+
+from app.artifacts import Group, Listing, Step, Unit
+from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
+from app.recorder.origins import OriginRows
+from app.recorder.pass_summary import pass_summary
+from app.recorder.printing import Memo, Printing
+from app.recorder.schedule_tree import schedule_stages
+from app.recorder.subjects import CodeRecord, FunctionSubject
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
+from compiler.target.codegen.llvm import assembly_summary
+from compiler.te.schedule import Schedule
+from compiler.tir import printer
+
+LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
+
+
+class FunctionUnits:
+    """Turns functions into units; what was turned once is not turned again.
+
+    Parameters
+    ----------
+    printing : Printing
+    rows : OriginRows
+        Where the final loop IR mints a row for each of its nodes.
+    schedule_lines : dict of int to int or None
+        The script's line that made a schedule, by the schedule's id.
+    """
+
+    def __init__(self, printing: Printing, rows: OriginRows, schedule_lines: dict[int, int | None]) -> None:
+        self._printing = printing
+        self._rows = rows
+        self._schedule_lines = schedule_lines
+        self._loops: Memo[Listing] = Memo()
+        self._finals: Memo[FinalListing] = Memo()
+        self._codes: Memo[Listing] = Memo()
+        self._node_counts: Memo[int] = Memo()
+
+    def unit(self, function: FunctionSubject) -> Unit:
+        """Return the unit of a function."""
+        final = self._final(function)
+        codes = self._code_steps(function, final)  # first, as they matter most where time is short
+        source = function.source
+        return Unit(
+            name=function.name,
+            line=function.line,
+            target=str(function.target or ""),
+            built=function.built is not None,
+            steps=[*self._schedule_steps(function), *self._lowering_steps(function, final), *codes],
+            schedule=schedule_stages(source) if isinstance(source, Schedule) else [],
+        )
+
+    # schedule
+
+    def _schedule_steps(self, function: FunctionSubject) -> list[Step]:
+        schedule = function.schedule
+        if schedule is None:
+            return []
+        line = self._schedule_lines.get(id(schedule))
+        steps = [Step(group="schedule", name="default", detail="the definition, not scheduled", line=line)]
+        for index, primitive in enumerate(schedule.primitives):
+            applied = index < function.primitives
+            if applied or function.full_schedule is not None:
+                steps.append(
+                    Step(
+                        group="schedule",
+                        name=primitive.name,
+                        detail=primitive.label,
+                        line=primitive.line if function.line else None,  # else the explorer itself asked for it
+                        applied=applied,
+                    )
+                )
+        return steps
+
+    # loop IR
+
+    def _final(self, function: FunctionSubject) -> FinalListing | None:
+        """Return the listing of the loop IR that code generation read, or would read."""
+        module = function.final or function.lowered
+        if module is None:
+            return None
+        final = self._printing.once(
+            self._finals, module, lambda: FinalListing(printer.script(module), function.name, self._rows, {})
+        )
+        if final is not None:
+            self._printing.keep(final.listing)
+        return final
+
+    def _loop_listing(self, module: IRModule, function: FunctionSubject, final: FinalListing | None) -> Listing | None:
+        if final is not None and module is (function.final or function.lowered):
+            return final.listing
+        listing = self._printing.once(
+            self._loops, module, lambda: from_builder(printer.script(module), function.name, {})
+        )
+        return self._printing.keep(listing) if listing is not None else None
+
+    def _nodes(self, module: IRModule) -> int:
+        return self._node_counts.make(module, lambda: count_nodes(module))
+
+    def _lowering_steps(self, function: FunctionSubject, final: FinalListing | None) -> list[Step]:
+        if function.first is None:
+            return []
+        listing, nodes = self._loop_listing(function.first, function, final), self._nodes(function.first)
+        steps = [
+            Step(
+                group="lowering",
+                name="Loops",
+                detail="the loop nest that the schedule describes",
+                phase=0,
+                listing=listing.key if listing else None,
+                delta={"nodes": nodes, **_line_delta(None, listing)},
+            )
+        ]
+        for record in function.passes:
+            before, nodes_before = listing, nodes
+            if record.changed:
+                listing, nodes = self._loop_listing(record.module, function, final), self._nodes(record.module)
+            steps.append(
+                Step(
+                    group="lowering",
+                    name=record.name,
+                    detail=pass_summary(record.name),
+                    phase=record.phase,
+                    listing=listing.key if listing else None,
+                    changed=record.changed,
+                    milliseconds=round(record.milliseconds, 3),
+                    delta={"nodes": nodes - nodes_before, **(_line_delta(before, listing) if before else {})},
+                )
+            )
+        return steps
+
+    # LLVM IR and assembly
+
+    def _code_steps(self, function: FunctionSubject, final: FinalListing | None) -> list[Step]:
+        steps = []
+        for code in function.codes:
+            listing = self._code_listing(code, function.name, final)
+            group: Group = "llvm" if code.form in LLVM_STEPS else "assembly"
+            size = listing.summary.get("instructions", len(listing.lines)) if listing else None
+            steps.append(
+                Step(
+                    group=group,
+                    name=LLVM_STEPS.get(code.form, code.form),
+                    listing=listing.key if listing else None,
+                    milliseconds=round(code.milliseconds, 3),
+                    delta={"instructions": int(size)} if size is not None else {},
+                )
+            )
+        return steps
+
+    def _code_listing(self, code: CodeRecord, name: str, final: FinalListing | None) -> Listing | None:
+        def make() -> Listing:
+            if code.form in LLVM_STEPS:
+                return from_llvm(code.text, name, final)
+            return from_assembly(code.text, name, final, assembly_summary(code.text))
+
+        listing = self._printing.once(self._codes, code, make)
+        return self._printing.keep(listing) if listing is not None else None
+
+
+class _NodeCount(Visitor):
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def visit_Node(self, n: Node) -> None:
+        self.nodes += 1
+        Visitor.visit_Node(self, n)
+
+
+def count_nodes(module: IRModule) -> int:
+    """Return the number of statements and expressions of a module."""
+    count = _NodeCount()
+    for _, func in module.items():
+        count.visit(func.body)
+    return count.nodes
+
+
+def _line_delta(before: Listing | None, after: Listing | None) -> dict[str, int]:
+    """Return how many lines a step added, where both texts are there; the first adds all its lines."""
+    if after is None:
+        return {}
+    return {"lines": len(after.lines) - (len(before.lines) if before else 0)}

@@ -1,0 +1,171 @@
+"""Makes the units of graphs: listings, drawings and facts of every pass, and the kernels."""
+
+from __future__ import annotations
+
+from app.artifacts import Drawing, Kernel, Listing, Step, Unit
+from app.recorder.graph_drawing import draw_module
+from app.recorder.kernels import kernel_calls, kernels_of
+from app.recorder.listings import from_builder
+from app.recorder.pass_summary import pass_summary
+from app.recorder.printing import Memo, Printing
+from app.recorder.subjects import GraphSubject, PassRecord
+from compiler.driver.relay.build import BuiltGraph
+from compiler.driver.relay.lower import group_calls
+from compiler.ir.module import IRModule
+from compiler.ir.origin import NO_SPAN
+from compiler.relay.analysis import count_ops, memory_traffic
+from compiler.relay.expr import Function
+from compiler.relay.operator import operator_of
+from compiler.relay.printer import astext, relay_text
+from compiler.runtime.vm import Executable
+
+
+class GraphUnits:
+    """Turns graphs into units; a module that was printed once is not printed again.
+
+    Parameters
+    ----------
+    printing : Printing
+    """
+
+    def __init__(self, printing: Printing) -> None:
+        self._printing = printing
+        self._printed: Memo[tuple[Listing, Drawing | None]] = Memo()
+        self._facts: Memo[dict[str, float]] = Memo()
+
+    def unit(self, graph: GraphSubject) -> Unit:
+        """Return the unit of a graph: a step for its first form and one for each pass."""
+        steps = [self._first_step(graph)]
+        for record in graph.passes:
+            steps.append(self._changed(record, steps[-1]) if record.changed else _unchanged(record, steps[-1]))
+        return Unit(
+            name=graph.name,
+            kind="graph",
+            line=graph.line,
+            target=str(graph.target or ""),
+            built=graph.built is not None,
+            steps=steps,
+            kernels=self._kernels(graph),
+            memory=memory_words(graph.built) if graph.built is not None else [],
+        )
+
+    def _first_step(self, graph: GraphSubject) -> Step:
+        listing, drawing, facts = self._shown(graph.first)
+        return Step(
+            group="graph",
+            name="Graph",
+            detail="the graph as it was made",
+            line=graph.line,
+            listing=listing.key if listing else None,
+            drawing=drawing.key if drawing else None,
+            delta={**_fact_delta({}, facts), "lines": len(listing.lines) if listing else 0},
+            facts=facts,
+        )
+
+    def _changed(self, record: PassRecord, before: Step) -> Step:
+        listing, drawing, facts = self._shown(record.module)
+        lines_before = len(self._printing.listings[before.listing].lines) if before.listing else 0
+        return Step(
+            group="graph",
+            name=record.name,
+            detail=pass_summary(record.name),
+            line=record.line,
+            listing=listing.key if listing else None,
+            drawing=drawing.key if drawing else None,
+            milliseconds=round(record.milliseconds, 3),
+            delta={**_fact_delta(before.facts, facts), "lines": (len(listing.lines) if listing else 0) - lines_before},
+            facts=facts,
+            checked="unchecked" if record.equivalent is None else "ok" if record.equivalent else "wrong",
+            error=record.error,
+        )
+
+    def _shown(self, module: IRModule) -> tuple[Listing | None, Drawing | None, dict[str, float]]:
+        """Return the listing and the drawing of a module, where there is time for them, and its facts."""
+
+        def make() -> tuple[Listing, Drawing | None]:
+            out = relay_text(module, show_meta_data=False)
+            listing = from_builder(out, "main", {}, level="graph", language="relay")
+            return listing, draw_module(module, "main", out)
+
+        listing, drawing = self._printing.once(self._printed, module, make) or (None, None)
+        if listing is not None:
+            listing = self._printing.keep(listing)
+        if drawing is not None:
+            self._printing.drawings[drawing.key] = drawing
+        return listing, drawing, self._facts.make(module, lambda: graph_facts(module))
+
+    def _kernels(self, graph: GraphSubject) -> list[Kernel]:
+        if graph.built is None:
+            return []
+        calls = kernel_calls(graph.built)
+        return [
+            Kernel(
+                name=name,
+                operators=[operator_of(call).name for call in group_calls(kernel.function)],
+                calls=calls[name],
+                flops=kernel.flops,
+                bytes=kernel.bytes,
+                seconds=graph.kernel_seconds.get(name),
+                origins=sorted(NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))),
+                script=kernel_script(name, kernel.function, str(graph.target)),
+            )
+            for name, kernel in kernels_of(graph.built).items()
+        ]
+
+
+def _unchanged(record: PassRecord, before: Step) -> Step:
+    return Step(
+        group="graph",
+        name=record.name,
+        detail=record.skipped or pass_summary(record.name),
+        applied=not record.skipped,
+        line=record.line,
+        listing=before.listing,
+        drawing=before.drawing,
+        facts=before.facts,
+        changed=False,
+        milliseconds=None if record.skipped else round(record.milliseconds, 3),
+    )
+
+
+def _fact_delta(before: dict[str, float], after: dict[str, float]) -> dict[str, int]:
+    return {name: int(after[name] - before.get(name, 0)) for name in ("operators", "kernels")}
+
+
+def graph_facts(module: IRModule) -> dict[str, float]:
+    """Return the number of operators and kernels of a graph, and the bytes that a run of it reads and writes."""
+    traffic = memory_traffic(module)
+    return {
+        "operators": float(sum(count_ops(module).values())),
+        "kernels": float(traffic.kernels),
+        "bytes read": float(traffic.bytes_read),
+        "bytes written": float(traffic.bytes_written),
+    }
+
+
+def memory_words(built: BuiltGraph | Executable) -> list[str]:
+    """Return how a graph's buffers are shared, in words."""
+    if not isinstance(built, BuiltGraph) or not built.memory.unshared:
+        return []
+    plan = built.memory
+    return [f"{plan.shared / 1024:,.0f} KB for results that would take {plan.unshared / 1024:,.0f} KB unshared"]
+
+
+def kernel_script(name: str, function: Function, target: str) -> str:
+    """Return a script that schedules and builds one kernel on its own."""
+    text = astext(IRModule({"main": function.without_attr("Primitive")}))
+    return KERNEL_SCRIPT.format(name=name, text=text, target=target)
+
+
+KERNEL_SCRIPT = '''"""{name}: one kernel of a model."""
+
+import tvm
+from tvm import relay
+
+mod = relay.fromtext("""
+{text}
+""")
+mod = relay.transform.InferType()(mod)
+with tvm.transform.PassContext(opt_level=1):
+    lib = relay.build(mod, target="{target}")
+'''

@@ -1,0 +1,67 @@
+"""The listings and drawings of a session: each thing is printed once, and none is begun after the time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from app.artifacts import Drawing, Listing
+
+T = TypeVar("T")
+
+
+class Memo(Generic[T]):
+    """What was made of objects, by identity."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[object, T]] = {}
+
+    def get(self, thing: object) -> T | None:
+        """Return what was made of ``thing``; None for a new one."""
+        entry = self._made.get(id(thing))
+        return entry[1] if entry is not None else None
+
+    def make(self, thing: object, make: Callable[[], T]) -> T:
+        """Return what was made of ``thing``, making it now if it is new."""
+        entry = self._made.get(id(thing))
+        if entry is None:
+            entry = self._made[id(thing)] = (thing, make())
+        return entry[1]
+
+
+class Printing:
+    """Prints within a time, and keeps the listings and drawings by their keys.
+
+    Attributes
+    ----------
+    listings : dict of str to Listing
+    drawings : dict of str to Drawing
+    unprinted : int
+        Texts for which there was no time, since :meth:`begin`.
+    """
+
+    def __init__(self) -> None:
+        self.listings: dict[str, Listing] = {}
+        self.drawings: dict[str, Drawing] = {}
+        self.unprinted = 0
+        self._until = 0.0
+
+    def begin(self, seconds: float) -> None:
+        """Let nothing new be printed after so many seconds."""
+        self._until = time.perf_counter() + seconds
+        self.unprinted = 0
+
+    def once(self, memo: Memo[T], thing: object, make: Callable[[], T]) -> T | None:
+        """Return what ``make`` prints of ``thing``, printed once; None, and counted, where there is no time for it."""
+        printed = memo.get(thing)
+        if printed is not None:
+            return printed
+        if time.perf_counter() >= self._until:
+            self.unprinted += 1
+            return None
+        return memo.make(thing, make)
+
+    def keep(self, listing: Listing) -> Listing:
+        """Keep a listing; return the one of the same key that is kept."""
+        return self.listings.setdefault(listing.key, listing)

@@ -1,0 +1,228 @@
+"""Records what a script does with the compiler: an instrument that keeps functions and graphs with their passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from app.recorder.script import current_line
+from app.recorder.subjects import (
+    MAX_FUNCTIONS,
+    MAX_GRAPHS,
+    CodeRecord,
+    FunctionSubject,
+    GraphSubject,
+    PassRecord,
+    Source,
+    Subject,
+    SubjectList,
+    is_graph,
+    primitive_count,
+)
+from compiler.driver.relay.build import BuiltGraph
+from compiler.ir.instrument import CodeForm, Instrument
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassInfo
+from compiler.runtime.module import Module
+from compiler.runtime.vm import Executable
+from compiler.target.target import Target
+from compiler.te.schedule import Schedule
+
+if TYPE_CHECKING:
+    from compiler.ir.instrument import Callee
+
+
+@dataclass(slots=True)
+class _RunningPass:
+    """A pass that has begun: what it was given, and which passes it ran itself."""
+
+    module: IRModule
+    started: float
+    subject: Subject | None
+    members: list[PassRecord] = field(default_factory=list)
+
+
+class Recorder(Instrument):
+    """Keeps every schedule, function and graph that a script makes.
+
+    A pass over a graph continues the subject whose last module it is given; any other module begins one of its own.
+    A pass over loops belongs to the function that is being lowered.
+    """
+
+    def __init__(self) -> None:
+        self.functions: SubjectList[FunctionSubject] = SubjectList(MAX_FUNCTIONS)
+        self.graphs: SubjectList[GraphSubject] = SubjectList(MAX_GRAPHS)
+        self.schedules: list[Schedule] = []
+        self.schedule_lines: dict[int, int | None] = {}
+        self._function: FunctionSubject | None = None
+        self._graph: GraphSubject | None = None
+        self._in_graph_build = False
+        self._is_explorers_build = False
+        self._machine: str | None = None
+        self._running: list[_RunningPass] = []
+
+    # schedules and lowering
+
+    def schedule_created(self, schedule: Schedule) -> None:
+        if not self._in_graph_build:
+            self.schedules.append(schedule)
+            self.schedule_lines[id(schedule)] = current_line()
+
+    def lower_begin(self, name: str, source: Source, args: Sequence[Any] | None) -> None:
+        """Begin a function, in the place of an older one that the same schedule gave and nobody built."""
+        if self._in_graph_build:
+            return
+        count = primitive_count(source)
+        self._function = FunctionSubject(name, current_line(), source=source, args=args, primitives=count)
+        for old in self.functions:
+            if old.is_made_from(source, count) and old.built is None:
+                self.functions.replace(old, self._function)
+                return
+        self.functions.add(self._function)
+
+    def phase_end(self, phase: int, module: IRModule) -> None:
+        function = self._function
+        if function is None:
+            return
+        if function.first is None:
+            function.first = module
+        for record in function.passes:
+            if record.phase is None:
+                record.phase = phase
+
+    def lower_end(self, module: IRModule | None) -> None:
+        if self._function is not None:
+            self._function.lowered = module
+            self._function = None
+
+    # code generation
+
+    def build_begin(self, name: str, module: IRModule, target: Target) -> None:
+        if self._in_graph_build:
+            return
+        function = next((f for f in reversed(self.functions) if f.lowered is module), None)
+        if function is None or function.built is not None:
+            function = FunctionSubject(name, current_line(), first=module, source=module, lowered=module)
+            self.functions.add(function)
+        function.name = name
+        function.final = module
+        function.target = target
+        self._function = function
+
+    def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
+        if self._function is None:
+            return
+        if self._machine is None:
+            self._function.codes.append(CodeRecord(form, text, milliseconds))
+        elif form == "assembly":
+            self._function.codes.append(CodeRecord(self._machine, text, milliseconds))
+
+    def build_end(self, built: Module | None) -> None:
+        if self._function is not None:
+            self._function.built = built
+            self._function = None
+
+    @contextmanager
+    def assembling(self, function: FunctionSubject, machine: str) -> Iterator[None]:
+        """Keep the assembly that is made meanwhile, and nothing else, as that of ``function`` for another machine."""
+        self._function, self._machine = function, machine
+        try:
+            yield
+        finally:
+            self._function = self._machine = None
+
+    def show_prefix(self, schedule: Schedule, prefix: Schedule) -> None:
+        """Show the function that was made from ``prefix`` in the place of the last one made from ``schedule``."""
+        shown = next(function for function in reversed(self.functions) if function.source is prefix)
+        shown.full_schedule = schedule
+        replaced = self.function_from(schedule)
+        if replaced is not None:
+            shown.line = replaced.line
+            self.functions.replace(replaced, shown)
+
+    def function_from(self, source: Source) -> FunctionSubject | None:
+        """Return the last function that was lowered from ``source``."""
+        return next((function for function in reversed(self.functions) if function.source is source), None)
+
+    def function_of(self, built: Callee) -> FunctionSubject | None:
+        """Return the function that ``built`` is the machine code of."""
+        return next((function for function in self.functions if function.built is built), None)
+
+    # graphs
+
+    def module_created(self, module: IRModule) -> None:
+        if is_graph(module):
+            self._begin_graph(module)
+
+    def graph_build_begin(self, module: IRModule, target: Target) -> None:
+        """Begin a build; the kernels of a graph are many: they are shown one at a time, when they are asked for."""
+        self._in_graph_build = True
+        if not self._is_explorers_build:
+            self._graph = self._graph_of(module)
+        if self._graph is not None:
+            self._graph.target = target
+
+    def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
+        self._in_graph_build = False
+        if self._graph is not None:
+            self._graph.built = built
+            self._graph = None
+
+    def _begin_graph(self, module: IRModule) -> GraphSubject | None:
+        graph = GraphSubject("main", current_line(), module)
+        return graph if self.graphs.add(graph) else None
+
+    def _graph_of(self, module: IRModule) -> GraphSubject | None:
+        """Return the graph that ``module`` is the end of, else a new one; while a graph is built, that one."""
+        if self._graph is not None:
+            return self._graph
+        graph = next((graph for graph in reversed(self.graphs) if graph.last is module), None)
+        return graph or self._begin_graph(module)
+
+    @contextmanager
+    def building_for_explorer(self, graph: GraphSubject) -> Iterator[None]:
+        """Keep what is built meanwhile as that of ``graph``; its passes are not the user's and are not shown."""
+        self._graph, self._is_explorers_build = graph, True
+        try:
+            yield
+        finally:
+            self._graph, self._is_explorers_build = None, False
+
+    # passes
+
+    def pass_skipped(self, mod: IRModule, info: PassInfo, reason: str) -> None:
+        subject = self._subject_of_pass(mod)
+        if isinstance(subject, GraphSubject):
+            self._keep(subject, [PassRecord(info.name, mod, line=current_line(), skipped=reason)])
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        subject = self._subject_of_pass(mod)
+        if subject is not None and subject.first is None:
+            subject.first = mod
+        self._running.append(_RunningPass(mod, time.perf_counter(), subject))
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """Keep the pass; a sequence without a name of its own is shown as its members."""
+        running = self._running.pop()
+        if running.subject is None:
+            return
+        if info.name == "sequential":
+            self._keep(running.subject, running.members)
+            return
+        elapsed = (time.perf_counter() - running.started) * 1e3
+        record = PassRecord(info.name, mod, elapsed, mod is not running.module, current_line())
+        self._keep(running.subject, running.subject.steps_of(record, running.members))
+
+    def _subject_of_pass(self, module: IRModule) -> Subject | None:
+        """Return what a pass belongs to that begins now: what the outermost running pass belongs to, if one runs."""
+        if self._running:
+            return self._running[0].subject
+        if not is_graph(module):
+            return self._function
+        return None if self._is_explorers_build else self._graph_of(module)
+
+    def _keep(self, subject: Subject, records: list[PassRecord]) -> None:
+        (self._running[-1].members if self._running else subject.passes).extend(records)
