@@ -18,9 +18,9 @@ from compiler.ir.module import IRModule
 from compiler.target.assembly_targets import HOST, assembly_targets
 from compiler.target.codegen.llvm import codegen
 from compiler.target.target import Target
-from compiler.te.operation import Operation, PlaceholderOp
+from compiler.te.operation import PlaceholderOp
 from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.tensor import Operation, Tensor
 
 CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0}
 """How long passes over graphs may be checked."""
