@@ -14,18 +14,16 @@ from compiler.relay.transform.layout_rewriter import LayoutRewriter
 from compiler.relay.transform.rewriter import relay_op
 from compiler.target.target import Target
 
+__all__ = [
+    "AlterOpLayout",
+]
+
 
 class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     """Let each operator choose the layout that the target computes fastest in, such as channels in blocks.
 
-    Level 3; requires InferType.  For example, on a machine with vectors of eight floats::
-
-        nn.conv2d(%x, %w)       ->   %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW8c");
-                                     %1 = layout_transform(%w, src_layout="OIHW", dst_layout="OIHW8i8o");
-                                     %2 = nn.contrib_conv2d_NCHWc(%0, %1, …);
-                                     layout_transform(%2, src_layout="NCHW8c", dst_layout="NCHW")
-
-    Between two such operators nothing is transformed, where all in between works in any layout.
+    Level 3; requires InferType.  Between two such operators nothing is transformed, where all in between works in any
+    layout.
 
     Parameters
     ----------
@@ -35,6 +33,21 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     References
     ----------
     Y. Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
+
+    Examples
+    --------
+    ``AlterOpLayout(target='llvm -mcpu=haswell')``, whose vectors hold eight floats::
+
+        def @main(%x: Tensor[(1, 16, 8, 8), float32], %w: Tensor[(16, 16, 3, 3), float32]) {
+          nn.relu(nn.conv2d(%x, %w))
+        }
+        ->
+        def @main(%x: Tensor[(1, 16, 8, 8), float32], %w: Tensor[(16, 16, 3, 3), float32]) {
+          %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW8c");
+          %1 = layout_transform(%w, src_layout="OIHW", dst_layout="OIHW8i8o");
+          %2 = nn.contrib_conv2d_NCHWc(%0, %1, data_layout="NCHW8c", kernel_layout="OIHW8i8o", out_layout="NCHW8c");
+          layout_transform(nn.relu(%2), src_layout="NCHW8c", dst_layout="NCHW")
+        }
     """
 
     target: Target | str | None = None

@@ -26,16 +26,29 @@ from compiler.relay.transform.scale_axis import (
     weights_of,
 )
 
+__all__ = [
+    "BackwardFoldScaleAxis",
+]
+
 
 class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
     """Multiply the weights of convolutions and matrix products instead of their results.
 
-    Level 3; requires InferType.  For example::
+    Level 3; requires InferType.  The scale goes back through additions of biases (which are scaled), sums of two
+    convolutions, pools, and, if it is positive, through activations such as ``nn.relu``.  What is used elsewhere as
+    well stays as it is.
 
-        multiply(nn.conv2d(%x, %w), %s)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
+    Examples
+    --------
+    ``BackwardFoldScaleAxis()``::
 
-    The scale goes back through additions of biases (which are scaled), sums of two convolutions, pools, and, if it is
-    positive, through activations such as ``nn.relu``.  What is used elsewhere as well stays as it is.
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]) {
+          multiply(nn.dense(%x, %w), %s)
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]) {
+          nn.dense(%x, multiply(%w, expand_dims(%s, axis=1)), units=None)
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -14,14 +14,27 @@ from compiler.relay.operator import OpPattern
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, call_of, op_name, relay_op, tensor_type, typed, users_of
 
+__all__ = [
+    "CanonicalizeCast",
+]
+
 
 class CanonicalizeCast(FunctionPass, opt_level=3, required=("InferType",)):
     """Give each user of a widening cast a cast of its own.
 
     Level 3; requires InferType.  A cast that several kernels share is a kernel with a wide result in memory; copies are
-    fused into the users, which then read the narrow value::
+    fused into the users, which then read the narrow value.
 
-        %1 = cast(%0, "int32"); (exp(%1), tanh(%1))   ->   (exp(cast(%0, "int32")), tanh(cast(%0, "int32")))
+    Examples
+    --------
+    ``CanonicalizeCast()``::
+
+        def @main(%x: Tensor[(3), int8]) {
+          %0 = cast(%x, dtype="int32");
+          (negative(%0), abs(%0))
+        }
+        ->
+        def @main(%x: Tensor[(3), int8]) { (negative(cast(%x, dtype="int32")), abs(cast(%x, dtype="int32"))) }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -8,13 +8,25 @@ from compiler.relay.expr import Call
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, along_axis, dims_of, op_name
 
+__all__ = [
+    "CanonicalizeOps",
+]
+
 
 class CanonicalizeOps(RewritePass, opt_level=3, required=("InferType",)):
     """Write the addition of a bias as a plain addition, which more passes know.
 
-    Level 3; requires InferType.  For example::
+    Level 3; requires InferType.
 
-        nn.bias_add(%x, %b)     ->        add(%x, expand_dims(%b, axis=1, num_newaxis=2))
+    Examples
+    --------
+    ``CanonicalizeOps()``::
+
+        def @main(%x: Tensor[(1, 4, 8, 8), float32], %b: Tensor[(4), float32]) { nn.bias_add(%x, %b) }
+        ->
+        def @main(%x: Tensor[(1, 4, 8, 8), float32], %b: Tensor[(4), float32]) {
+          add(%x, expand_dims(%b, axis=1, num_newaxis=2))
+        }
     """
 
     def mutator(self) -> GraphMutator:

@@ -21,6 +21,13 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, tensor_type
 from compiler.topi.layout import layout
 
+__all__ = [
+    "CombineParallel",
+    "CombineParallelBatchMatmul",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
@@ -113,11 +120,7 @@ class CombineParallel(FunctionPass, abstract=True):
 class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_level=4, required=("InferType",)):
     """Compute convolutions of the same data as one, with all output channels.
 
-    Level 4; requires InferType.  For example::
-
-        nn.conv2d(%x, %a); nn.conv2d(%x, %b); nn.conv2d(%x, %c)
-        %0 = nn.conv2d(%x, concatenate((%a, %b, %c)));
-        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+    Level 4; requires InferType.
 
     Parameters
     ----------
@@ -128,6 +131,21 @@ class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_l
     ------
     ArgumentError
         If ``min_num_branches`` is less than 2.
+
+    Examples
+    --------
+    ``CombineParallelConv2D(min_num_branches=2)``::
+
+        def @main(%x: Tensor[(1, 4, 8, 8), float32], %a: Tensor[(2, 4, 3, 3), float32],
+                  %b: Tensor[(3, 4, 3, 3), float32]) {
+          (nn.conv2d(%x, %a, padding=[0, 0, 0, 0]), nn.conv2d(%x, %b, padding=[0, 0, 0, 0]))
+        }
+        ->
+        def @main(%x: Tensor[(1, 4, 8, 8), float32], %a: Tensor[(2, 4, 3, 3), float32],
+                  %b: Tensor[(3, 4, 3, 3), float32]) {
+          %0 = nn.conv2d(%x, concatenate((%a, %b), axis=0), padding=[0, 0, 0, 0]);
+          (strided_slice(%0, begin=[0], end=[2], axes=[1]), strided_slice(%0, begin=[2], end=[5], axes=[1]))
+        }
     """
 
     operator: ClassVar[str] = "nn.conv2d"
@@ -139,11 +157,7 @@ class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_l
 class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)):
     """Compute products of the same rows with several weights as one.
 
-    Level 4; requires InferType.  For example, with ``to_batch=False``::
-
-        nn.dense(%x, %a); nn.dense(%x, %b); nn.dense(%x, %c)
-        %0 = nn.dense(%x, concatenate((%a, %b, %c)));
-        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+    Level 4; requires InferType.
 
     Parameters
     ----------
@@ -156,6 +170,31 @@ class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)
     ------
     ArgumentError
         If ``min_num_branches`` is less than 2.
+
+    Examples
+    --------
+    ``CombineParallelDense(min_num_branches=2, to_batch=False)``::
+
+        def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(6, 8), float32]) {
+          (nn.dense(%x, %a), nn.dense(%x, %b))
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(6, 8), float32]) {
+          %0 = nn.dense(%x, concatenate((%a, %b), axis=0), units=None);
+          (strided_slice(%0, begin=[0], end=[4], axes=[1]), strided_slice(%0, begin=[4], end=[10], axes=[1]))
+        }
+
+    ``CombineParallelDense(min_num_branches=2)``::
+
+        def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(4, 8), float32]) {
+          (nn.dense(%x, %a), nn.dense(%x, %b))
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(4, 8), float32]) {
+          %0 = broadcast_to(expand_dims(%x, axis=0), shape=[2, 2, 8]);
+          %1 = split(nn.batch_matmul(%0, stack((%a, %b), axis=0), transpose_b=True), indices_or_sections=2);
+          (squeeze(%1.0, axis=[0]), squeeze(%1.1, axis=[0]))
+        }
     """
 
     operator: ClassVar[str] = "nn.dense"
@@ -169,11 +208,7 @@ class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)
 class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferType",)):
     """Compute batched products of the same left sides as one, its right sides side by side.
 
-    Level 4; requires InferType.  For example::
-
-        nn.batch_matmul(%x, %a); nn.batch_matmul(%x, %b); nn.batch_matmul(%x, %c)
-        %0 = nn.batch_matmul(%x, concatenate((%a, %b, %c), axis=1));
-        strided_slice(%0, …); strided_slice(%0, …); strided_slice(%0, …)
+    Level 4; requires InferType.
 
     Parameters
     ----------
@@ -184,6 +219,19 @@ class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferT
     ------
     ArgumentError
         If ``min_num_branches`` is less than 2.
+
+    Examples
+    --------
+    ``CombineParallelBatchMatmul(min_num_branches=2)``::
+
+        def @main(%x: Tensor[(2, 3, 8), float32], %a: Tensor[(2, 4, 8), float32], %b: Tensor[(2, 5, 8), float32]) {
+          (nn.batch_matmul(%x, %a), nn.batch_matmul(%x, %b))
+        }
+        ->
+        def @main(%x: Tensor[(2, 3, 8), float32], %a: Tensor[(2, 4, 8), float32], %b: Tensor[(2, 5, 8), float32]) {
+          %0 = nn.batch_matmul(%x, concatenate((%a, %b), axis=1), transpose_b=True);
+          (strided_slice(%0, begin=[0], end=[4], axes=[2]), strided_slice(%0, begin=[4], end=[9], axes=[2]))
+        }
     """
 
     operator: ClassVar[str] = "nn.batch_matmul"

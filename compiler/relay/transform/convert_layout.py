@@ -17,18 +17,17 @@ from compiler.relay.transform.rewriter import op_name
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
 
+__all__ = [
+    "ConvertLayout",
+]
+
 _DEFAULT = "default"
 
 
 class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "CanonicalizeOps")):
     """Bring operators into given layouts, and the rest of the graph with them.
 
-    Level 3; requires InferType and CanonicalizeOps.  For example, with ``{"nn.conv2d": ["NHWC", "default"]}``::
-
-        nn.conv2d(%x, %w)       ->   %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NHWC");
-                                     %1 = layout_transform(%w, src_layout="OIHW", dst_layout="HWIO");
-                                     %2 = nn.conv2d(%0, %1, data_layout="NHWC", kernel_layout="HWIO");
-                                     layout_transform(%2, src_layout="NHWC", dst_layout="NCHW")
+    Level 3; requires InferType and CanonicalizeOps.
 
     Parameters
     ----------
@@ -40,6 +39,21 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
     ------
     ArgumentError
         If an operator or a layout does not exist, or an operator has no layouts.
+
+    Examples
+    --------
+    ``ConvertLayout(desired_layouts={'nn.conv2d': ['NHWC', 'default']})``::
+
+        def @main(%x: Tensor[(1, 16, 8, 8), float32], %w: Tensor[(16, 16, 3, 3), float32]) {
+          nn.relu(nn.conv2d(%x, %w))
+        }
+        ->
+        def @main(%x: Tensor[(1, 16, 8, 8), float32], %w: Tensor[(16, 16, 3, 3), float32]) {
+          %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NHWC");
+          %1 = layout_transform(%w, src_layout="OIHW", dst_layout="HWIO");
+          %2 = nn.conv2d(%0, %1, padding=[0, 0, 0, 0], data_layout="NHWC", kernel_layout="HWIO");
+          layout_transform(nn.relu(%2), src_layout="NHWC", dst_layout="NCHW")
+        }
     """
 
     desired_layouts: Mapping[str, Sequence[str]]

@@ -15,20 +15,61 @@ from compiler.relay.expr import Function, Let, Var
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import with_operands
 
+__all__ = [
+    "DeadCodeElimination",
+]
+
 
 class DeadCodeElimination(FunctionPass, opt_level=1):
-    """Removes lets whose variable nothing that is needed uses::
+    """Remove lets whose variable nothing that is needed uses.
 
-        fn (%x) { let %a = nn.relu(%x); let %b = tanh(%x); %b }
-        fn (%x) { let %b = tanh(%x); %b }
+    Level 1.
 
     Parameters
     ----------
     inline_once : bool
-        Whether values that are used once are put in the place of their names.
+        Whether values that are used once are put in the place of their variables.
     ignore_impurity : bool
-        Whether values that may have effects are removed as well: right only where no effect is seen any more, as after
-        PartialEvaluate has found what all references hold.
+        Whether values that may have side effects are removed as well: right only where no effect is observed any more,
+        as after PartialEvaluate has found what all references hold.
+
+    Examples
+    --------
+    ``DeadCodeElimination()``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          let %a = nn.relu(%x);
+          let %b = tanh(%x);
+          %b
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          let %b = tanh(%x);
+          %b
+        }
+
+    ``DeadCodeElimination(inline_once=True)``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          let %a = nn.relu(%x);
+          let %b = tanh(%a);
+          add(%b, %b)
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          let %b = tanh(nn.relu(%x));
+          add(%b, %b)
+        }
+
+    ``DeadCodeElimination(ignore_impurity=True)``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          let %r = ref(%x);
+          let %u = ref_write(%r, tanh(%x));
+          %x
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) { %x }
     """
 
     inline_once: bool = False

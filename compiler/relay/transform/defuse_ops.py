@@ -7,13 +7,25 @@ from typing import Any
 from compiler.relay.expr import Call
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, is_primitive
 
+__all__ = [
+    "DefuseOps",
+]
+
 
 class DefuseOps(RewritePass, opt_level=3, required=("InferType",)):
     """Put the bodies of kernels where they are called: the inverse of :class:`FuseOps`.
 
-    Level 3; requires InferType.  For example::
+    Level 3; requires InferType.
 
-        fn (%p0, Primitive=1) { nn.relu(exp(%p0)) }(%x)       ->        nn.relu(exp(%x))
+    Examples
+    --------
+    ``DefuseOps()``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          fn (%p0: Tensor[(3), float32], Primitive=1) { nn.relu(exp(%p0)) }(%x)
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) { nn.relu(exp(%x)) }
     """
 
     def mutator(self) -> GraphMutator:

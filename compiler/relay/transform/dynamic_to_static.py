@@ -18,14 +18,23 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import replaced, with_operands
 from compiler.relay.transform.rewriter import typed
 
+__all__ = [
+    "DynamicToStatic",
+]
+
 
 class DynamicToStatic(FunctionPass, opt_level=2, required=("InferType",)):
-    """Replaces dynamic operators whose deciding arguments can be computed by their static forms.
+    """Replace dynamic operators by their static forms where the arguments that decide the shape can be computed.
 
-    What one replacement makes known may decide the next::
+    Level 2; requires InferType.  What one replacement makes known may decide the next.
 
-        fn (%x: Tensor[(2, 6), float32]) { dyn.reshape(%x, shape_of(transpose(%x))) }
-        fn (%x: Tensor[(2, 6), float32]) { reshape(%x, newshape=[6, 2]) }
+    Examples
+    --------
+    ``DynamicToStatic()``::
+
+        def @main(%x: Tensor[(2, 6), float32]) { dyn.reshape(%x, shape_of(transpose(%x))) }
+        ->
+        def @main(%x: Tensor[(2, 6), float32]) { reshape(%x, newshape=[6, 2]) }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

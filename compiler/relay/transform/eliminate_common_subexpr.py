@@ -8,17 +8,17 @@ from typing import Any
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, relay_op
 
+__all__ = [
+    "EliminateCommonSubexpr",
+]
+
 _SMALL = 64
 
 
 class EliminateCommonSubexpr(RewritePass, opt_level=3, required=("InferType",)):
     """Merge calls of the same operator on the same operands into one.
 
-    Level 3; requires InferType.  For example::
-
-        %0 = nn.relu(%x);
-        %1 = nn.relu(%x);
-        add(%0, %1)             ->        add(%0, %0)
+    Level 3; requires InferType.
 
     Parameters
     ----------
@@ -27,8 +27,18 @@ class EliminateCommonSubexpr(RewritePass, opt_level=3, required=("InferType",)):
 
     References
     ----------
-    J. Cocke, "Global Common Subexpression Elimination", SIGPLAN Notices 5(7), 1970; here by hashing values, operands
-    first.
+    J. Cocke, "Global Common Subexpression Elimination", SIGPLAN Notices 5(7), 1970; here by hashing, operands first.
+
+    Examples
+    --------
+    ``EliminateCommonSubexpr()``::
+
+        def @main(%x: Tensor[(3), float32]) { add(nn.relu(%x), nn.relu(%x)) }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          %0 = nn.relu(%x);
+          add(%0, %0)
+        }
     """
 
     fskip: Callable[[Call], bool] | None = None

@@ -16,17 +16,44 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
 from compiler.relay.inference.solver import substitute_types
 
+__all__ = [
+    "EtaExpand",
+]
+
 
 class EtaExpand(ModulePass, opt_level=1):
-    """Wraps constructors, and functions of the module, into functions of their own where they are not called::
+    """Wrap constructors, and functions of the module, into functions of their own where they are values.
 
-        @map(Some, %xs)
-        @map(fn (%x) { Some(%x) }, %xs)
+    Level 1.
 
     Parameters
     ----------
-    expand_constructor, expand_global_var : bool
-        What to wrap.
+    expand_constructor : bool
+        Whether to wrap constructors.
+    expand_global_var : bool
+        Whether to wrap functions of the module.
+
+    References
+    ----------
+    H. P. Barendregt, "The Lambda Calculus: Its Syntax and Semantics", 1984: the eta rule, ``f = fn (x) { f(x) }``.
+
+    Examples
+    --------
+    ``EtaExpand()``::
+
+        type Option[A] { Some(A), None }
+        def @main(%x: Tensor[(3), float32]) { (Some, %x) }
+        ->
+        type Option[A] { Some(A), None }
+        def @main(%x: Tensor[(3), float32]) { (fn [A](%y: A) -> Option[A] { Some(%y) }, %x) }
+
+    ``EtaExpand(expand_global_var=True)``::
+
+        def @double(%y: Tensor[(3), float32]) -> Tensor[(3), float32] { add(%y, %y) }
+        def @main() { (@double,) }
+        ->
+        def @double(%y: Tensor[(3), float32]) -> Tensor[(3), float32] { add(%y, %y) }
+        def @main() { (fn (%x: Tensor[(3), float32]) -> Tensor[(3), float32] { @double(%x) },) }
     """
 
     expand_constructor: bool = True

@@ -9,6 +9,10 @@ from compiler.ir.op import registered_ops
 from compiler.relay.expr import Call
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type
 
+__all__ = [
+    "FastMath",
+]
+
 _FAST = {"exp": "fast_exp", "tanh": "fast_tanh", "erf": "fast_erf", "nn.softmax": "nn.fast_softmax"}
 
 
@@ -16,9 +20,15 @@ class FastMath(RewritePass, opt_level=4, required=("InferType",)):
     """Replace ``exp``, ``tanh``, ``erf`` and ``nn.softmax`` of ``float32`` by approximations.
 
     Level 4; requires InferType.  They are right to a few units in the last places instead of to the last one, and free
-    of branches::
+    of branches.
 
-        exp(%x)                 ->        fast_exp(%x)
+    Examples
+    --------
+    ``FastMath()``::
+
+        def @main(%x: Tensor[(3), float32]) { tanh(exp(%x)) }
+        ->
+        def @main(%x: Tensor[(3), float32]) { fast_tanh(fast_exp(%x)) }
     """
 
     def mutator(self) -> GraphMutator:

@@ -23,9 +23,32 @@ from compiler.relay.transform.splice import splice_calls
 from compiler.relay.transform.to_graph_normal_form import graph_normal_form
 from compiler.relay.ty import TupleType
 
+__all__ = [
+    "FirstOrderGradient",
+    "first_order",
+]
+
 
 class FirstOrderGradient(ModulePass):
-    """Makes every function return its result and the gradients of its parameters; see ``gradient``."""
+    """Make every function return its result and the gradients of its parameters; see :func:`gradient`.
+
+    Level 0.
+
+    References
+    ----------
+    A. Griewank and A. Walther, "Evaluating Derivatives", SIAM 2008, chapter 3: reverse accumulation.
+
+    Examples
+    --------
+    ``FirstOrderGradient()``::
+
+        def @main(%x: Tensor[(3), float32]) { exp(%x) }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          %0 = exp(%x);
+          (%0, (multiply(ones_like(%0), %0),))
+        }
+    """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         functions = {var: first_order(f, mod) if isinstance(f, Function) else f for var, f in mod.items()}

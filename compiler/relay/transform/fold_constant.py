@@ -14,6 +14,11 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType, TupleType, Type
 
+__all__ = [
+    "FoldConstant",
+    "FoldConstantExpr",
+]
+
 _ALWAYS_SMALL = 1 << 20
 _GROWTH = 2
 
@@ -21,18 +26,28 @@ _GROWTH = 2
 class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     """Evaluate operators whose operands are constants, and decide branches whose condition is one.
 
-    Level 2; requires InferType.  For example::
-
-        %0 = add(1f, 2f);
-        multiply(%x, %0)        ->        multiply(%x, 3f)
-
-    Values are computed by the operators' NumPy references.  What has effects stays, and so does what would only make
-    the program bigger: results above one MiB that have more than twice the bytes of what they are computed from.
+    Level 2; requires InferType.  Values are computed by the operators' NumPy references.  What has effects stays, and
+    so does what would only make the program bigger: results above one MiB that have more than twice the bytes of what
+    they are computed from.
 
     Parameters
     ----------
     fold_qnn : bool
         Accepted for TVM's programs: quantised operators are folded like all others.
+
+    Examples
+    --------
+    ``FoldConstant()``::
+
+        def @main(%x: Tensor[(3), float32]) { multiply(%x, add(1f, 2f)) }
+        ->
+        def @main(%x: Tensor[(3), float32]) { multiply(%x, 3f) }
+
+    ``FoldConstant()``::
+
+        def @main(%x: Tensor[(3), float32]) { if (less(1f, 2f)) { exp(%x) } else { tanh(%x) } }
+        ->
+        def @main(%x: Tensor[(3), float32]) { exp(%x) }
     """
 
     fold_qnn: bool = False

@@ -8,12 +8,29 @@ from compiler.relay.transform.backward_fold_scale_axis import BackwardFoldScaleA
 from compiler.relay.transform.fold_constant import FoldConstant
 from compiler.relay.transform.forward_fold_scale_axis import ForwardFoldScaleAxis
 
+__all__ = [
+    "FoldScaleAxis",
+]
+
 
 class FoldScaleAxis(Pass):
-    """Puts scales of channels into weights, those of results first, and computes the new weights.
+    """Put scales of channels into weights, those of results first, and compute the new weights.
 
-    After :func:`SimplifyInference` this makes a batch normalisation behind a convolution disappear: its factors go into
-    the weights, and what is left of it is the addition of a bias.
+    Runs BackwardFoldScaleAxis and ForwardFoldScaleAxis, each followed by FoldConstant; they have their own levels.
+    After :class:`SimplifyInference` this makes a batch normalisation behind a convolution disappear: its factors go
+    into the weights, and what is left of it is the addition of a bias.
+
+    Examples
+    --------
+    ``FoldScaleAxis()``::
+
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]) {
+          multiply(nn.dense(%x, %w), multiply(%s, add(1f, 1f)))
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(4), float32]) {
+          nn.dense(%x, multiply(%w, expand_dims(multiply(%s, 2f), axis=1)), units=None)
+        }
     """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:

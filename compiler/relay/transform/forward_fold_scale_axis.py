@@ -23,16 +23,28 @@ from compiler.relay.transform.scale_axis import (
     weights_of,
 )
 
+__all__ = [
+    "ForwardFoldScaleAxis",
+]
+
 
 class ForwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
     """Multiply the weights of convolutions and matrix products instead of their data.
 
-    Level 3; requires InferType.  For example::
+    Level 3; requires InferType.  The scale goes on through pools and, if it is positive, through activations such as
+    ``nn.relu``; all users of the scaled data must take it.
 
-        nn.conv2d(multiply(%x, %s), %w)   ->   nn.conv2d(%x, multiply(%w, expand_dims(%s, …)))
+    Examples
+    --------
+    ``ForwardFoldScaleAxis()``::
 
-    The scale goes on through pools and, if it is positive, through activations such as ``nn.relu``; all users of the
-    scaled data must take it.
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(8), float32]) {
+          nn.dense(multiply(%x, %s), %w)
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %s: Tensor[(8), float32]) {
+          nn.dense(%x, multiply(%w, %s), units=None)
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

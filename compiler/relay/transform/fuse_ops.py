@@ -21,6 +21,10 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
 from compiler.relay.transform.rewriter import GraphMutator, outside_kernels, type_of, typed
 
+__all__ = [
+    "FuseOps",
+]
+
 _MAX_DEPTH, _LINK_PARAMS = "relay.FuseOps.max_depth", "relay.FuseOps.link_params"
 register_config_option(_MAX_DEPTH, int)
 register_config_option(_LINK_PARAMS, bool)
@@ -31,12 +35,8 @@ _DEFAULT_DEPTH = 256
 class FuseOps(FunctionPass, required=("InferType",)):
     """Group operators into kernels: functions with the attribute ``Primitive``.
 
-    Level 0; requires InferType.  An intermediate result of a kernel needs no memory, and each kernel is launched once::
-
-        nn.relu(nn.bias_add(nn.conv2d(%x, %w), %b))
-        fn (%p0, %p1, %p2, Primitive=1) { nn.relu(nn.bias_add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
-
-    Five rules decide, for an operator and everything on the ways to where its result comes together again:
+    Level 0; requires InferType.  An intermediate result of a kernel needs no memory, and each kernel is launched once.
+    Five rules decide, for an operator and everything on the ways to its immediate post-dominator:
 
     1. Elementwise and broadcasting operators fuse with each other.
     2. Elementwise operators follow a heavy one (convolution, matrix product) into its kernel.
@@ -56,8 +56,22 @@ class FuseOps(FunctionPass, required=("InferType",)):
 
     References
     ----------
-    T. Chen et al., "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning", OSDI 2018, section 3: fusion
-    by the patterns of operators over the tree of post-dominators.
+    T. Chen et al., "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning", OSDI 2018, section 3.
+
+    Examples
+    --------
+    ``FuseOps(fuse_opt_level=2)``::
+
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %b: Tensor[(4), float32]) {
+          nn.relu(add(nn.dense(%x, %w), %b))
+        }
+        ->
+        def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32], %b: Tensor[(4), float32]) {
+          fn (%p0: Tensor[(2, 8), float32], %p1: Tensor[(4, 8), float32], %p2: Tensor[(4), float32], Primitive=1)
+              -> Tensor[(2, 4), float32] {
+            nn.relu(add(nn.dense(%p0, %p1), %p2))
+          }(%x, %w, %b)
+        }
     """
 
     fuse_opt_level: int = -1

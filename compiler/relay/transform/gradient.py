@@ -10,6 +10,10 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.transform.first_order_gradient import first_order
 from compiler.relay.transform.higher_order_gradient import higher_order
 
+__all__ = [
+    "gradient",
+]
+
 _MODES = {"first_order": first_order, "higher_order": higher_order}
 
 
@@ -36,6 +40,11 @@ def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_o
     ------
     ArgumentError
         If the program has something that the mode cannot differentiate.
+
+    References
+    ----------
+    First order: A. Griewank and A. Walther, "Evaluating Derivatives", SIAM 2008, chapter 3.  Higher order: F. Wang et
+    al., "Demystifying differentiable programming: shift/reset the penultimate backpropagator", ICFP 2019.
     """
     if mode not in _MODES:
         expected("gradient", "mode", " or ".join(repr(m) for m in _MODES), mode)

@@ -8,20 +8,37 @@ from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
 from compiler.relay.inference import infer_expr, infer_module
 
+__all__ = [
+    "InferType",
+    "InferTypeLocal",
+]
+
 
 class InferType(ModulePass):
-    """Finds the type of every expression.
+    """Find the type of every expression.
 
-    The expressions stay the same objects, with their ``checked_type`` filled in; functions get their result types, and
-    parameters without a type get the one that their uses need::
-
-        fn (%x: Tensor[(1, 8), float32], %w) { nn.dense(%x, %w, units=4) }
-        fn (%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) -> Tensor[(1, 4), float32] { … }
+    Level 0.  The expressions stay the same objects, with their ``checked_type`` filled in; functions get their result
+    types, and parameters without a type get the one that their uses need.
 
     Raises
     ------
     TypeInferenceError
         Naming everything that does not fit.
+
+    References
+    ----------
+    L. Damas and R. Milner, "Principal type-schemes for functional programs", POPL 1982 (algorithm W); the relations of
+    operators are constraints that are solved once enough is known.
+
+    Examples
+    --------
+    ``InferType()``::
+
+        def @main(%x: Tensor[(1, 8), float32], %w) { nn.dense(%x, %w, units=4) }
+        ->
+        def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) -> Tensor[(1, 4), float32] {
+          nn.dense(%x, %w, units=4)
+        }
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -29,5 +46,19 @@ class InferType(ModulePass):
 
 
 def InferTypeLocal(expr: GraphExpr) -> Type:
-    """Return the type of one expression, taking over the types that its parts have already."""
+    """Return the type of one expression, taking over the types that its parts have already.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeInferenceError
+        Naming everything that does not fit.
+    """
     return infer_expr(expr)

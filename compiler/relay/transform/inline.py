@@ -16,14 +16,28 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
 from compiler.relay.transform.copies import copy_with
 
+__all__ = [
+    "Inline",
+    "inlined",
+]
+
 
 class Inline(ModulePass, opt_level=1):
-    """Replaces calls of functions with the attribute ``Inline`` by their bodies, and removes those functions.
+    """Replace calls of functions with the attribute ``Inline`` by their bodies, and remove those functions.
 
-    A function that calls itself, directly or not, stays; so does one that is used as a value::
+    Level 1.  A function that calls itself, directly or not, stays; so does one that is used as a value.
 
-        def @main(%x) { @twice(nn.relu(%x)) }           def @twice(%y) Inline=1 { add(%y, %y) }
-        def @main(%x) { add(nn.relu(%x), nn.relu(%x)) }         (one nn.relu, used twice)
+    Examples
+    --------
+    ``Inline()``::
+
+        def @main(%x: Tensor[(3), float32]) { @twice(nn.relu(%x)) }
+        def @twice(%y: Tensor[(3), float32], Inline=1) { add(%y, %y) }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          %0 = nn.relu(%x);
+          add(%0, %0)
+        }
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

@@ -15,16 +15,35 @@ from compiler.relay.expr import Call, Function, Let, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
 
+__all__ = [
+    "LambdaLift",
+]
+
 
 class LambdaLift(ModulePass, opt_level=1):
-    """Makes a function of the module of every local function.
+    """Make a function of the module of every local function.
 
-    Where it uses variables from around it, it becomes the result of a function of those variables, which has the
-    attribute ``Closure``::
+    Level 1.  Where it captures variables, it becomes the result of a function of those variables, which has the
+    attribute ``Closure``.
 
-        def @main(%x) { let %f = fn (%y) { add(%x, %y) }; %f(%x) }
-        def @main(%x) { let %f = @lifted_f(%x); %f(%x) }
-        def @lifted_f(%x) Closure=1 { fn (%y) { add(%x, %y) } }
+    References
+    ----------
+    T. Johnsson, "Lambda lifting: transforming programs to recursive equations", FPCA 1985.
+
+    Examples
+    --------
+    ``LambdaLift()``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          let %f = fn (%y: Tensor[(3), float32]) { add(%x, %y) };
+          %f(%x)
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          let %f = @lifted_f(%x);
+          %f(%x)
+        }
+        def @lifted_f(%x: Tensor[(3), float32], Closure=1) { fn (%y: Tensor[(3), float32]) { add(%x, %y) } }
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

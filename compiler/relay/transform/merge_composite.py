@@ -14,22 +14,28 @@ from compiler.relay.dataflow_pattern import DFPattern
 from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 
+__all__ = [
+    "Entry",
+    "MergeComposite",
+]
+
 Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
 
 
 class MergeComposite(FunctionPass, required=("InferType",)):
     """Make a function of each part of a graph that a pattern matches, and call it there.
 
-    Level 0; requires InferType.  For example, with the entry ``("dnn.conv_relu", is_op("nn.relu")(…))``::
+    Level 0; requires InferType.  For example, with the entry ``("dnn.conv_relu", is_op("nn.relu")(conv))``::
 
         nn.relu(nn.conv2d(%x, %w))
+        ->
         fn (%a, %b, Composite="dnn.conv_relu") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
 
     Parameters
     ----------
     pattern_table : sequence of (str, DFPattern) or (str, DFPattern, callable)
-        Names, the patterns that they stand for, and optionally a function from an expression that matches to whether
-        it is taken; earlier entries first.
+        Names, the patterns that they stand for, and optionally a function from an expression that matches to whether it
+        is taken; earlier entries first.
 
     Raises
     ------

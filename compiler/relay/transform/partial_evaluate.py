@@ -52,23 +52,54 @@ from compiler.relay.transform.partial_values import (
 )
 from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
 
-_DEEPEST = 120
+__all__ = [
+    "PartialEvaluate",
+]
+
+_MAX_DEPTH = 120
 """Calls inside of each other that are evaluated; beyond, they are left to the running program."""
-_MOST_CALLS = 20_000
+_MAX_CALLS = 20_000
 """Calls that are evaluated in one function of the module."""
 
 
 class PartialEvaluate(ModulePass, opt_level=1):
-    """Evaluates functions as far as their code decides: calls of known functions, branches on known values, matches of
+    """Evaluate functions as far as their code decides: calls of known functions, branches on known values, matches of
     known data, reads of known references, operators on constants.
 
-    What is left is in A-normal form, and has names that nothing uses; DeadCodeElimination removes them::
+    Level 1.  What is left is in A-normal form, with variables that nothing uses; :class:`DeadCodeElimination` removes
+    them, and :class:`RemoveUnusedFunctions` the functions that nothing calls any more.
 
-        def @power(%x, %n) { if (equal(%n, 0)) { 1f } else { multiply(%x, @power(%x, subtract(%n, 1))) } }
-        def @main(%x) { @power(%x, 2) }
-        def @main(%x) { let %a = multiply(%x, 1f); let %b = multiply(%x, %a); %b }
+    References
+    ----------
+    N. D. Jones, C. K. Gomard and P. Sestoft, "Partial Evaluation and Automatic Program Generation", Prentice Hall 1993.
 
-    See Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation" (1993).
+    Examples
+    --------
+    ``PartialEvaluate(), RemoveUnusedFunctions()``::
+
+        def @main(%x: float32) { @power(%x, 2) }
+        def @power(%b: float32, %n: int32) -> float32 {
+          if (equal(%n, 0)) { 1f } else { multiply(%b, @power(%b, subtract(%n, 1))) }
+        }
+        ->
+        def @main(%x: float32) {
+          let %a = multiply(%x, 1f);
+          let %b = multiply(%x, %a);
+          %b
+        }
+
+    ``PartialEvaluate(), DeadCodeElimination(ignore_impurity=True)``::
+
+        def @main(%x: float32) {
+          let %r = ref(%x);
+          let %u = ref_write(%r, exp(%x));
+          ref_read(%r)
+        }
+        ->
+        def @main(%x: float32) {
+          let %a = exp(%x);
+          %a
+        }
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -183,7 +214,7 @@ class _Evaluator:
         A function that calls itself is followed as long as nothing undecided lies between the two calls.  Closures that
         make each other anew are no end of functions, so that depth alone ends some programs.
         """
-        if self._calls >= _MOST_CALLS or self._depth >= _DEEPEST:
+        if self._calls >= _MAX_CALLS or self._depth >= _MAX_DEPTH:
             return False
         return not func.running or func.running[-1] == self._undecided
 

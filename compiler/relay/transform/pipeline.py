@@ -26,6 +26,12 @@ from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
 from compiler.target.target import Target
 
+__all__ = [
+    "build_passes",
+    "optimization_passes",
+    "optimize",
+]
+
 # Schedules found by searching are taken from a log of searches; there is none yet, and operators without an entry get
 # their usual schedule with and without these options, as in TVM.
 register_config_option("relay.backend.use_auto_scheduler", bool)
@@ -33,7 +39,7 @@ register_config_option("relay.backend.use_meta_schedule", bool)
 
 
 def optimization_passes(target: Target) -> list[Pass]:
-    """Return the passes before fusion, in their order; the context's level decides which of them run.
+    """Return the passes of a build before fusion, in their order; the context's level decides which of them run.
 
     =====  =====================================================================
     level  what runs from it on
@@ -44,6 +50,15 @@ def optimization_passes(target: Target) -> list[Pass]:
            CanonicalizeOps, AlterOpLayout
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
+
+    Parameters
+    ----------
+    target : Target
+        Decides about layouts.
+
+    Returns
+    -------
+    list of Pass
     """
     return [
         InferType(),
@@ -66,7 +81,17 @@ def optimization_passes(target: Target) -> list[Pass]:
 
 
 def build_passes(target: Target) -> list[Pass]:
-    """Return all passes of ``relay.build``: those before fusion, fusion (from level 1 on), and the types of kernels."""
+    """Return all passes of ``relay.build``: those before fusion, fusion (from level 1 on), and the types of kernels.
+
+    Parameters
+    ----------
+    target : Target
+        Decides about layouts.
+
+    Returns
+    -------
+    list of Pass
+    """
     return [*optimization_passes(target), FuseOps(), InferType()]
 
 
@@ -75,8 +100,13 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
 
     Parameters
     ----------
+    mod : IRModule
     target : Target or str, optional
         The current one, else this machine when left out.
+
+    Returns
+    -------
+    IRModule
     """
     found: Any = Target(target) if isinstance(target, str) else target
     found = found or Target.current() or Target("llvm -mcpu=native")

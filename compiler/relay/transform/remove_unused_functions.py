@@ -9,14 +9,32 @@ from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Function
 
+__all__ = [
+    "RemoveUnusedFunctions",
+    "reachable_functions",
+]
+
 
 class RemoveUnusedFunctions(ModulePass, opt_level=1):
-    """Removes the functions that cannot be reached from the entry functions.
+    """Remove the functions that cannot be reached from the entry functions.
+
+    Level 1.
 
     Parameters
     ----------
     entry_functions : sequence of str, optional
         Their names; ``main`` when left out.  Names that the module does not have are passed over.
+
+    Examples
+    --------
+    ``RemoveUnusedFunctions()``::
+
+        def @main(%x: Tensor[(3), float32]) { @used(%x) }
+        def @used(%y: Tensor[(3), float32]) { exp(%y) }
+        def @unused(%y: Tensor[(3), float32]) { tanh(%y) }
+        ->
+        def @main(%x: Tensor[(3), float32]) { @used(%x) }
+        def @used(%y: Tensor[(3), float32]) { exp(%y) }
     """
 
     entry_functions: Sequence[str] | None = None

@@ -9,6 +9,10 @@ from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, type_of
 from compiler.relay.transform.simplify_rules import RULES, Rule
 
+__all__ = [
+    "SimplifyExpr",
+]
+
 _ENOUGH = 100
 """Rewrites of one expression after which something must be wrong with the rules."""
 
@@ -16,16 +20,26 @@ _ENOUGH = 100
 class SimplifyExpr(RewritePass, required=("InferType",)):
     """Rewrite expressions by rules that say the same with fewer operators, until none applies.
 
-    Level 0; requires InferType.  Such as these::
-
-        reshape(reshape(%x, a), b)      ->   reshape(%x, b)
-        transpose(transpose(%x, p), q)  ->   transpose(%x, p[q])
-        add(%x, 0f)                     ->   %x
+    Level 0; requires InferType.
 
     Parameters
     ----------
     rules : sequence of Rule, optional
         All of :data:`RULES` when left out.
+
+    Examples
+    --------
+    ``SimplifyExpr()``::
+
+        def @main(%x: Tensor[(2, 6), float32]) { reshape(reshape(add(%x, 0f), newshape=[12]), newshape=[3, 4]) }
+        ->
+        def @main(%x: Tensor[(2, 6), float32]) { reshape(%x, newshape=[3, 4]) }
+
+    ``SimplifyExpr()``::
+
+        def @main(%x: Tensor[(2, 6), float32]) { transpose(transpose(divide(1f, sqrt(%x)))) }
+        ->
+        def @main(%x: Tensor[(2, 6), float32]) { rsqrt(%x) }
     """
 
     rules: Sequence[Rule] | None = None

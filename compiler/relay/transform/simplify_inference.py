@@ -18,15 +18,38 @@ from compiler.relay.transform.rewriter import (
     tensor_type,
 )
 
+__all__ = [
+    "SimplifyInference",
+]
+
 
 class SimplifyInference(RewritePass, required=("InferType",)):
     """Replace normalisations by arithmetic that other passes understand, and drop dropout.
 
     Level 0; requires InferType.  The statistics of a batch normalisation are known when a model runs, so it is one
-    multiplication and one addition::
+    multiplication and one addition, whose factors other passes fold.
 
-        nn.batch_norm(%x, %gamma, %beta, %mean, %var).0
-        add(multiply(%x, %scale), %shift)   where scale = gamma / sqrt(var + epsilon), shift = beta - mean * scale
+    Examples
+    --------
+    ``SimplifyInference()``::
+
+        def @main(%x: Tensor[(1, 4, 8, 8), float32], %gamma: Tensor[(4), float32], %beta: Tensor[(4), float32],
+                  %mean: Tensor[(4), float32], %var: Tensor[(4), float32]) {
+          nn.batch_norm(%x, %gamma, %beta, %mean, %var).0
+        }
+        ->
+        def @main(%x: Tensor[(1, 4, 8, 8), float32], %gamma: Tensor[(4), float32], %beta: Tensor[(4), float32],
+                  %mean: Tensor[(4), float32], %var: Tensor[(4), float32]) {
+          %scale = multiply(divide(1f, sqrt(add(%var, 1e-05f))), %gamma);
+          %shift = add(multiply(negative(%mean), %scale), %beta);
+          add(multiply(%x, expand_dims(%scale, axis=1, num_newaxis=2)), expand_dims(%shift, axis=1, num_newaxis=2))
+        }
+
+    ``SimplifyInference()``::
+
+        def @main(%x: Tensor[(3), float32]) { nn.dropout(%x).0 }
+        ->
+        def @main(%x: Tensor[(3), float32]) { %x }
     """
 
     def mutator(self) -> GraphMutator:

@@ -11,16 +11,35 @@ from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import LetBinding
 
+__all__ = [
+    "ToANormalForm",
+    "ToANormalFormExpr",
+]
+
 
 class ToANormalForm(FunctionPass, opt_level=1):
-    """Names every value with a let, in the order of evaluation, so that operands are names and constants only.
+    """Bind every value with a let, in the order of evaluation, so that operands are variables and constants only.
 
-    What is shared is evaluated once, where all of its users can see it::
+    Level 1.  What is shared is evaluated once, where all of its users can see it.
 
-        fn (%x) { add(nn.relu(%x), nn.relu(%x)) }       (one nn.relu, used twice)
-        fn (%x) { let %a = nn.relu(%x); let %b = add(%a, %a); %b }
+    References
+    ----------
+    C. Flanagan et al., "The essence of compiling with continuations", PLDI 1993.
 
-    See Flanagan et al., "The essence of compiling with continuations" (1993).
+    Examples
+    --------
+    ``ToANormalForm()``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          %0 = nn.relu(%x);
+          add(%0, %0)
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          let %a = nn.relu(%x);
+          let %b = add(%a, %a);
+          %b
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
@@ -28,5 +47,15 @@ class ToANormalForm(FunctionPass, opt_level=1):
 
 
 def ToANormalFormExpr(expr: GraphExpr) -> Any:
-    """Return an expression in A-normal form."""
+    """Return an expression in A-normal form; see :class:`ToANormalForm`.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    Expr
+        The same where it is in that form already.
+    """
     return LetBinding(lambda part, scopes: True).apply(expr)

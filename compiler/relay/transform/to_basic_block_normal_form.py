@@ -11,14 +11,29 @@ from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import LetBinding
 
+__all__ = [
+    "ToBasicBlockNormalForm",
+]
+
 
 class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
-    """Names what is used from several blocks (bodies of functions, branches, clauses) in the block around all of them.
+    """Bind what several blocks (bodies of functions, branches, clauses) use in the block around all of them.
 
-    Inside of a block expressions stay a graph::
+    Level 1.  Inside of a block expressions stay a graph.
 
-        if (%c) { nn.relu(%y) } else { %y }             (with %y = add(%x, %x), one expression)
-        let %v = add(%x, %x); if (%c) { nn.relu(%v) } else { %v }
+    Examples
+    --------
+    ``ToBasicBlockNormalForm()``::
+
+        def @main(%c: bool, %x: Tensor[(3), float32]) {
+          %0 = add(%x, %x);
+          if (%c) { nn.relu(%0) } else { %0 }
+        }
+        ->
+        def @main(%c: bool, %x: Tensor[(3), float32]) {
+          let %y = add(%x, %x);
+          if (%c) { nn.relu(%y) } else { %y }
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -14,14 +14,31 @@ from compiler.relay.expr import Function, GraphExpr, Let
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_binding import with_operands
 
+__all__ = [
+    "ToGraphNormalForm",
+    "graph_normal_form",
+]
+
 
 class ToGraphNormalForm(FunctionPass, opt_level=1):
-    """Puts values in the place of their names.
+    """Substitute values for the variables that lets bind them to, so that what is shared is one expression.
 
-    Lets remain around what must be evaluated in its order, and around functions that call themselves::
+    Level 1.  Lets remain around what must be evaluated in its order, and around functions that call themselves.
 
-        fn (%x) { let %a = nn.relu(%x); let %b = add(%a, %a); %b }
-        fn (%x) { add(nn.relu(%x), nn.relu(%x)) }       (one nn.relu, used twice)
+    Examples
+    --------
+    ``ToGraphNormalForm()``::
+
+        def @main(%x: Tensor[(3), float32]) {
+          let %a = nn.relu(%x);
+          let %b = add(%a, %a);
+          %b
+        }
+        ->
+        def @main(%x: Tensor[(3), float32]) {
+          %0 = nn.relu(%x);
+          add(%0, %0)
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
