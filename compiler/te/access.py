@@ -33,6 +33,8 @@ from compiler.te.compute_body import map_body
 from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.op import all as all_of
 
+__all__ = ["keep_inside"]
+
 
 def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
     """Return the body of a computation with a guard around each read that may leave its tensor.
@@ -42,7 +44,14 @@ def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) 
     name : str
         The computation, for messages.
     axes : sequence of IterVar
-        Its axes; those of a reduction are found in ``body``.
+        Its axes; those of a reduction are part of ``body``.
+    body : tuple of PrimExpr
+        One expression for each output.
+
+    Returns
+    -------
+    tuple of PrimExpr
+        ``body`` itself where every read is proved to be inside.
 
     Raises
     ------
@@ -85,20 +94,20 @@ class _Reads(Mutator):
         """Visit ``e`` where it is evaluated only if ``condition`` holds."""
         if isinstance(e, (IntImm, Var)):
             return e
-        known: AbstractContextManager[None] = nullcontext()
+        constraint: AbstractContextManager[None] = nullcontext()
         if condition.dtype == "bool":
-            known = self.analyzer.constraint(condition)
+            constraint = self.analyzer.constraint(condition)
         self._conditional += 1
         try:
-            with known:
+            with constraint:
                 new: PrimExpr = self.visit(e)
                 return new
         finally:
             self._conditional -= 1
 
     def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
-        asked = self.visit(condition)
-        return asked, self.visit_under(asked, then), self.visit_under(Not(asked), other)
+        new = self.visit(condition)
+        return new, self.visit_under(new, then), self.visit_under(Not(new), other)
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is not IF_THEN_ELSE:
@@ -139,7 +148,7 @@ class _Reads(Mutator):
         return if_then_else(all_of(*needed), load, const(0, n.dtype)) if needed else load
 
     def _conditions(self, n: ProducerLoad, d: int, index: PrimExpr, extent: PrimExpr) -> list[PrimExpr]:
-        """Return what must be asked for an index to be inside."""
+        """Return the conditions under which an index is inside, those that hold anyway left out."""
         if self._runs_along(index, extent):
             return []
         reach = self._reach(index) if isinstance(extent, IntImm) else None

@@ -20,13 +20,15 @@ from compiler.ir.substitute import post_order_visit
 from compiler.te.compute_body import reads_tensors
 from compiler.te.message_passing import pass_down_domain, pass_up_domain
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
-from compiler.te.primitives import asked_in
+from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Sets
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
 from compiler.te.storage import relaxed_by_scope
 from compiler.te.tensor import Operation, Tensor
+
+__all__ = ["Bounds", "attach_path", "infer_bound"]
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ def infer_bound(schedule: Schedule) -> Bounds:
     Returns
     -------
     Bounds
-        The domains, and what else was learnt on the way.
+        The domains, the analyzer that knows them, and the places of the stages.
 
     Raises
     ------
@@ -135,10 +137,10 @@ def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
         return
     assert stage.attach_stage is not None
     assert stage.attach_ivar is not None
-    asked = asked_in(stage.schedule.primitives, "compute_at", stage.op.name)
+    line = line_of(stage.schedule.primitives, "compute_at", stage.op.name)
     raise ScheduleError(
         f"compute_at: stage {stage.op.name!r} is computed at axis {stage.attach_ivar.var.name!r} of stage "
-        f"{stage.attach_stage.op.name!r}, outside of its consumer {consumer.op.name!r}{asked}; "
+        f"{stage.attach_stage.op.name!r}, outside of its consumer {consumer.op.name!r}{line}; "
         f"compute {consumer.op.name!r} inside of that loop as well, or {stage.op.name!r} at a place that encloses both"
     )
 

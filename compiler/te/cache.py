@@ -18,6 +18,8 @@ from compiler.te.stage import Stage
 from compiler.te.tensor import Operation, Tensor
 from compiler.tir.builtin import if_then_else
 
+__all__ = ["Readers", "Tensors", "cache_read", "cache_write"]
+
 Tensors: TypeAlias = Tensor | list[Tensor] | tuple[Tensor, ...]
 Readers: TypeAlias = Tensors | Operation | list[Tensor | Operation] | tuple[Tensor | Operation, ...]
 """The stages that read a copy: what they compute, one or several."""

@@ -11,6 +11,8 @@ from compiler.ir.primexpr import PrimExpr, ProducerLoad, Reduce
 from compiler.ir.substitute import post_order_visit
 from compiler.te.tensor import Tensor
 
+__all__ = ["Body", "LoadMutator", "map_body", "reads_tensors"]
+
 Body = tuple[PrimExpr, ...]
 
 

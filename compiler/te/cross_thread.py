@@ -10,6 +10,8 @@ from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 
+__all__ = ["reduce_across_threads"]
+
 
 def reduce_across_threads(
     combiner: CommReducer,
@@ -21,8 +23,21 @@ def reduce_across_threads(
 ) -> Stmt:
     """Return the statement that reduces ``source`` over threads.
 
+    ::
+
+        for i in threads of a block:                  normal_reduce_temp0[0] = 0.0
+            for k in range(16):       →               for k in range(16):
+                B[0] = B[0] + A[k, i]                     normal_reduce_temp0[0] = normal_reduce_temp0[0] + A[k, i]
+                                                      reduce_temp0[0] = all-reduce of normal_reduce_temp0[0]
+                                                      if threadIdx_x == 0:
+                                                          B[0] = reduce_temp0[0]
+
     Parameters
     ----------
+    combiner : CommReducer
+        The reduction, of one value or of several at once.
+    source : sequence of PrimExpr
+        The values that one thread contributes.
     condition : PrimExpr
         Where it does not hold, a thread contributes the identity.
     threads : sequence of Var
@@ -31,6 +46,11 @@ def reduce_across_threads(
         Puts the reduction loops that each thread carries out by itself around a statement.
     finish : callable
         Stores the results; the first of the threads does so.
+
+    Returns
+    -------
+    Stmt
+        It uses the intrinsic ``tvm_thread_allreduce`` and realizes the temporaries that it needs.
     """
     steps: list[Stmt] = []
     buffers: list[Buffer] = []
@@ -75,9 +95,9 @@ def _combine(combiner: CommReducer, partial: Sequence[Buffer], source: Sequence[
     results = [substitute(e, operands) for e in combiner.result]
     if len(results) == 1:
         return _store(partial[0], results[0])
-    held = [Var(f"{b.name}.next", e.dtype) for b, e in zip(partial, results, strict=True)]
-    body = seq([_store(b, v) for b, v in zip(partial, held, strict=True)])
-    for v, e in zip(reversed(held), reversed(results), strict=True):
+    variables = [Var(f"{b.name}.next", e.dtype) for b, e in zip(partial, results, strict=True)]
+    body = seq([_store(b, v) for b, v in zip(partial, variables, strict=True)])
+    for v, e in zip(reversed(variables), reversed(results), strict=True):
         body = LetStmt(v, e, body)
     return body
 

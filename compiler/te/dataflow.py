@@ -1,4 +1,4 @@
-"""Who reads what: orders of operations, and operations with some of what they read replaced."""
+"""The dataflow graph: orders of operations by what they read, and operations that read other tensors instead."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from compiler.te.compute_body import LoadMutator, map_body
 from compiler.te.operation import ComputeOp
 from compiler.te.stage_state import StageState
 from compiler.te.tensor import Operation, Tensor
+
+__all__ = ["depends_on", "post_dfs_order", "replace_dataflow", "replace_inputs", "rewrite_dataflow"]
 
 S = TypeVar("S", bound=StageState)
 
@@ -37,7 +39,20 @@ def depends_on(consumer: Operation, producer: Operation) -> bool:
 
 
 def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:
-    """Return the operation with some tensors read instead of others; itself if it reads none of them."""
+    """Return the operation with some tensors read instead of others.
+
+    Parameters
+    ----------
+    op : Operation
+        What reads.
+    mapping : mapping of Tensor to Tensor
+        What to read instead of some tensors.
+
+    Returns
+    -------
+    Operation
+        ``op`` itself if it reads none of them.
+    """
     if not isinstance(op, ComputeOp) or not any(t in mapping for t in op.input_tensors):
         return op
 

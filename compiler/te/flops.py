@@ -12,6 +12,8 @@ from compiler.te.operation import ComputeOp, domain
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Operation
 
+__all__ = ["operation_flops", "schedule_flops"]
+
 
 class _Count(Visitor):
     """Adds up the floating-point operations that one evaluation of an expression makes."""

@@ -14,6 +14,8 @@ from compiler.te.stage_state import StageState
 from compiler.tir.builtin import if_then_else
 from compiler.tir.op import all as all_of
 
+__all__ = ["bound_predicates", "guarded_condition"]
+
 
 def bound_predicates(
     stage: StageState,
@@ -23,20 +25,27 @@ def bound_predicates(
     skip: Set[IterVar] = frozenset(),
     skip_own_domain: bool = False,
 ) -> list[PrimExpr]:
-    """Return what must hold for the point that ``values`` describes to be one that the stage computes.
+    """Return the conditions under which a point of the loop nest is one that the stage computes.
 
     Parameters
     ----------
+    stage : StageState
+        The stage whose loops are guarded.
     domains : dict of IterVar to Range
-        The domains that bound inference found; those of an operation's own axes can exceed the axes' declared ones.
+        The domains from bound inference; those of an operation's own axes can exceed the axes' declared ones.
     values : dict of IterVar to PrimExpr
         Every axis as a function of the loops.
     analyzer : Analyzer
         Knows the ranges of the loops.
     skip : set of IterVar
-        Axes that are not looked at.
+        Axes without guards.
     skip_own_domain : bool
-        Whether elements outside of the declared shape, but inside of the domain found, may be computed.
+        Whether elements outside of the declared shape, but inside of the inferred domain, may be computed.
+
+    Returns
+    -------
+    list of PrimExpr
+        Conditions of dtype ``bool``; those that can be proved are left out.
     """
     predicates: list[PrimExpr] = []
     over = axes_to_guard(stage, domains, analyzer)
@@ -67,7 +76,7 @@ def guarded_condition(condition: PrimExpr, guards: Sequence[PrimExpr]) -> PrimEx
 def _require_below(value: PrimExpr, extent: PrimExpr, analyzer: Analyzer, predicates: list[PrimExpr]) -> None:
     condition = value < extent
     if isinstance(value, FloorMod) and analyzer.can_prove_equal(value.b, extent):
-        return  # a loop over no iterations asks nothing
+        return  # a loop without iterations needs no guard
     if not _provable(condition, analyzer):
         predicates.append(condition)
 

@@ -1,4 +1,4 @@
-"""The loops of a stage as a layout: what its axes are as functions of the loops that it has now."""
+"""The loops of a stage as a layout: its axes as functions of its loops, and the other way round."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from compiler.te.guards import bound_predicates
 from compiler.te.message_passing import loop_values, pass_down_domain, pass_down_index, pass_up_index
 from compiler.te.operation import domain
 from compiler.te.stage import Stage
+
+__all__ = ["Layout", "loop_layout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,18 @@ class Layout:
 
 
 def loop_layout(stage: Stage) -> Layout:
-    """Return the layout that the loops of ``stage`` make."""
+    """Return the layout that the loops of ``stage`` make.
+
+    Parameters
+    ----------
+    stage : Stage
+        A stage that computes something.
+
+    Returns
+    -------
+    Layout
+        One dimension for each loop over elements.
+    """
     own = stage.op.axis
     if not stage.relations:
         axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)

@@ -1,4 +1,4 @@
-"""The loops of one stage, with what stands in them: stores, guards, and stages computed inside."""
+"""The loop nest of one stage: loops, guards, stores, and the stages that are computed inside."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message_passing import derived_axes, pass_up_index
 from compiler.te.operation import ComputeOp
-from compiler.te.primitives import asked_in
+from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.stage import IterVarAttr, Stage
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
+
+__all__ = ["ComputeNest", "LoopNest", "WithAttached", "guarded"]
 
 WithAttached = Callable[[IterVar, Stmt], Stmt]
 """``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body."""
@@ -54,7 +56,7 @@ class ComputeNest:
     stage : Stage
         A stage of a normalized schedule that computes something.
     domains : dict of IterVar to Range
-        What bound inference found, for the axes of all stages.
+        The result of bound inference, for the axes of all stages.
     analyzer : Analyzer
         Knows the ranges of all loops.
     with_attached : callable
@@ -213,7 +215,7 @@ class ComputeNest:
         return nest
 
     def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
-        """Return what wraps the body of a loop, and the value of its axis there."""
+        """Return a function that wraps a body in the loop, and the value of the axis in that body."""
         dom = self.domains[axis]
         span = axis.span | self.op.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
         with_attached: WithAttached = (lambda _, body: body) if suffix else self.with_attached
@@ -236,10 +238,10 @@ class ComputeNest:
     def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
         kind = ForKind.SERIAL if attr is None or attr.iter_type is None else _KIND[attr.iter_type]
         if kind is ForKind.VECTORIZED and not isinstance(self.domains[axis].extent, IntImm):
-            asked = asked_in(self.stage.schedule.primitives, "vectorize", self.op.name)
+            line = line_of(self.stage.schedule.primitives, "vectorize", self.op.name)
             raise ScheduleError(
                 f"vectorize: axis {axis.var.name!r} of stage {self.op.name!r} must have a constant extent, "
-                f"got {self.domains[axis].extent}{asked}; split it by a constant factor and vectorize the inner loop"
+                f"got {self.domains[axis].extent}{line}; split it by a constant factor and vectorize the inner loop"
             )
         return kind
 

@@ -16,6 +16,18 @@ from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, const, is_con
 from compiler.te.relations.relation import Domains, Sets, Values
 from compiler.te.stage_state import StageState
 
+__all__ = [
+    "axes_to_guard",
+    "connected_axes",
+    "derived_axes",
+    "loop_values",
+    "pass_down_domain",
+    "pass_down_index",
+    "pass_up_domain",
+    "pass_up_index",
+    "range_from_zero",
+]
+
 
 def range_from_zero(extent: PrimExpr) -> Range:
     """Return the range of ``extent`` integers from zero."""
@@ -118,7 +130,7 @@ def _shifted(interval: IntervalSet, begin: PrimExpr, analyzer: Analyzer) -> Inte
 
 
 def derived_axes(stage: StageState, axes: set[IterVar]) -> set[IterVar]:
-    """Return ``axes`` and all axes that were made from them, by whatever relations."""
+    """Return ``axes`` and all axes that were made from them, directly or not."""
     derived = set(axes)
     for relation in stage.relations:
         if not derived.isdisjoint(relation.parents):
@@ -127,9 +139,9 @@ def derived_axes(stage: StageState, axes: set[IterVar]) -> set[IterVar]:
 
 
 def connected_axes(stage: StageState, axes: set[IterVar]) -> set[IterVar]:
-    """Return ``axes``, what they were made from, and what was made from any of these.
+    """Return ``axes``, the axes that they were made from, and all that were made from any of these.
 
-    Two axes that were ever split from or fused into one belong together.
+    Two axes that were ever split from or fused into one are connected.
     """
     connected = set(axes)
     for relation in reversed(stage.relations):

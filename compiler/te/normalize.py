@@ -17,6 +17,8 @@ from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
 from compiler.te.tensor import Operation, Tensor
 
+__all__ = ["normalize"]
+
 S = TypeVar("S", bound=ScheduleState)
 
 

@@ -1,9 +1,9 @@
 """A tensor expression as the NumPy program that an expert would write for it.
 
 Every read whose indices are affine in the axes is a strided view of its tensor, so that a matrix multiplication, a
-convolution or a window sum becomes one ``numpy.einsum`` over views (which hands what it can to BLAS), and elementwise
-work becomes ufuncs over broadcast views.  It is the outside judge of what a schedule computes, and the line that a
-schedule's speed is compared with.
+convolution or a window sum becomes one ``numpy.einsum`` over views (which uses BLAS where it can), and elementwise
+work becomes ufuncs over broadcast views.  Results of schedules are checked against it, and their speed is compared with
+it.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from compiler.ir.primexpr import (
 from compiler.ir.substitute import substitute
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tensor import Operation, Tensor
+
+__all__ = ["MAX_FOLD_STEPS", "MAX_TEMPORARY_ELEMENTS", "Array", "NoNumPyProgram", "evaluate"]
 
 MAX_TEMPORARY_ELEMENTS = 1 << 26
 """Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
@@ -119,7 +121,7 @@ def _range_of(axis: IterVar) -> tuple[int, int]:
 
 
 def _copied(op: Operation) -> ProducerLoad | None:
-    """Return what an operation copies into another layout, or None when it does more than that."""
+    """Return the read that an operation copies into another layout, or None when it does more than that."""
     if isinstance(op, ComputeOp) and len(op.body) == 1 and isinstance(op.body[0], ProducerLoad):
         return op.body[0]
     return None

@@ -1,4 +1,4 @@
-"""Operations: what holds or computes tensors, and the functions that declare them."""
+"""Operations, which hold or compute tensors, and the functions that declare them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,20 @@ from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLo
 from compiler.ir.substitute import post_order_visit
 from compiler.te.access import keep_inside
 from compiler.te.tensor import Operation, Tensor
+
+__all__ = [
+    "AxisDomain",
+    "ComputeOp",
+    "PlaceholderOp",
+    "Shape",
+    "compute",
+    "domain",
+    "placeholder",
+    "reduce_axis",
+    "size_var",
+    "thread_axis",
+    "var",
+]
 
 Shape: TypeAlias = ExprLike | Sequence[ExprLike]
 """The extents of a tensor, or the only one."""
@@ -273,8 +287,10 @@ def _axis_names(fcompute: Callable[..., Any], ndim: int, name: str, varargs_name
     elif not names:
         names = [f"i{i}" for i in range(ndim)] if ndim == 0 else names
     if len(names) != ndim:
-        what = f"{ndim} indices, one for each dimension of the shape"
-        raise ArgumentError(f"compute: fcompute must take {what}, takes {len(names)} (tensor {name!r})")
+        raise ArgumentError(
+            f"compute: fcompute must take {ndim} indices, one for each dimension of the shape, takes {len(names)} "
+            f"(tensor {name!r})"
+        )
     return names
 
 

@@ -13,6 +13,8 @@ from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_fr
 from compiler.ir.primexpr import IterVar
 from compiler.te.tensor import Operation, Tensor
 
+__all__ = ["Primitive", "PrimitiveRegistry", "RecordedStage", "Recorder", "line_of", "primitive"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
@@ -23,7 +25,7 @@ class Primitive:
     name : str
         The method, e.g. ``split``.
     label : str
-        The call and what it made, e.g. ``split(i, factor=32) -> i.outer, i.inner``.
+        The call and its result, e.g. ``split(i, factor=32) -> i.outer, i.inner``.
     stage : str
         The stage that it was called on; empty for methods of the schedule.
     line : int or None
@@ -54,7 +56,7 @@ class Primitive:
 
 
 class RecordedStage:
-    """What recording knows of a stage; the base of stages.
+    """The base of stages: what recording reads of them.
 
     Attributes
     ----------
@@ -116,7 +118,7 @@ def primitive(method: F) -> F:
         call = f"{method.__name__}({_arguments(args, kwargs, names, variadic)})"
         origin = call if stage is None else f"{stage.op.name}: {call}"
         index = None if stage is None else schedule.stages.index(stage)
-        # Only what is made comes from the arguments; a remark on a loop does not come from the other loops it names.
+        # Only new axes and tensors derive from the arguments; an annotation does not derive from the loops it names.
         span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
         restore = schedule.checkpoint()
         schedule.applying = True
@@ -187,8 +189,8 @@ class PrimitiveRegistry:
         setattr(owner, name, method)
 
 
-def asked_in(primitives: Sequence[Primitive], name: str, stage: str) -> str:
-    """Return ``, as line 12 asks`` for the last call of a primitive on a stage, which lowering finds wrong."""
+def line_of(primitives: Sequence[Primitive], name: str, stage: str) -> str:
+    """Return ``, as line 12 asks`` for the last call of a primitive on a stage, for errors of lowering."""
     lines = [p.line for p in primitives if p.name == name and p.stage == stage and p.line is not None]
     return f", as line {lines[-1]} asks" if lines else ""
 

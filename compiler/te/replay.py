@@ -15,17 +15,31 @@ from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
 from compiler.te.tensor import Operation, Tensor
 
+__all__ = ["replay_onto"]
+
 
 def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Callable[[Tensor], Tensor]:
-    """Apply primitives to a schedule that has none yet, and return how tensors correspond.
+    """Apply recorded primitives to a schedule that has none yet.
 
-    The origins are those of the first time, so that a replayed step still points at the user's lines.
+    The origins are those of the recorded calls, so that a replayed step still points at the user's lines.
+
+    Parameters
+    ----------
+    schedule : ScheduleState
+        A fresh schedule of the same outputs.
+    primitives : sequence of Primitive
+        What was applied to the original, in order.
+
+    Returns
+    -------
+    callable
+        Maps a tensor of the original to the tensor of ``schedule`` that corresponds to it.
     """
-    known = _Correspondence(schedule)
+    correspondence = _Correspondence(schedule)
     for p in primitives:
         target = schedule if p.index is None else schedule.stages[p.index]
-        args = tuple(known.of(a) for a in p.args)
-        kwargs = {key: known.of(value) for key, value in p.kwargs.items()}
+        args = tuple(correspondence.of(a) for a in p.args)
+        kwargs = {key: correspondence.of(value) for key, value in p.kwargs.items()}
         method = getattr(type(target), p.name).__wrapped__
         schedule.applying = True
         try:
@@ -34,14 +48,14 @@ def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Cal
         finally:
             schedule.applying = False
         operations = tuple(stage.op for stage in schedule.stages)
-        known.pair(p.result, result)
-        known.pair(p.operations, operations)
+        correspondence.pair(p.result, result)
+        correspondence.pair(p.operations, operations)
         schedule.primitives.append(replace(p, args=args, kwargs=kwargs, result=result, operations=operations))
-    return known.tensor
+    return correspondence.tensor
 
 
 class _Correspondence:
-    """Which axis, tensor or operation of the replayed schedule stands for one of the original."""
+    """Maps axes, tensors and operations of the original to those of the replayed schedule."""
 
     def __init__(self, schedule: ScheduleState) -> None:
         self._schedule = schedule
@@ -55,7 +69,7 @@ class _Correspondence:
         return self._new.get(value, value) if isinstance(value, Node) else value
 
     def tensor(self, tensor: Tensor) -> Tensor:
-        """Return the tensor that stands for ``tensor``."""
+        """Return the tensor that corresponds to ``tensor``."""
         new: Tensor = self.of(tensor)
         if self._schedule.find(new) is None:
             raise ScheduleError(f"replay: {tensor.name!r} is made by a later primitive")

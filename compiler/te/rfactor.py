@@ -16,6 +16,8 @@ from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.builtin import if_then_else, likely
 
+__all__ = ["factor_reduction"]
+
 
 def factor_reduction(schedule: ScheduleState, tensor: Tensor, axis: IterVar, factor_axis: int) -> Tensor | list[Tensor]:
     """Insert a stage of partial results in front of a reduction; see ``Schedule.rfactor``.
@@ -79,9 +81,9 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     guards = bound_predicates(stage, domains, values, analyzer, skip=skip, skip_own_domain=True)
     roots = [a for a in op.reduce_axis if a in family]
     replaced: dict[Var, PrimExpr] = {a.var: values[a] for a in roots if values[a] is not a.var}
-    kept = [a for a in op.reduce_axis if a not in family]
+    others = [a for a in op.reduce_axis if a not in family]
     inner = [a for a in stage.leaf_iter_vars if a in family and a is not axis]
-    reduce_axes = (*kept, *(IterVar(domains[a], a.var, IterVar.CommReduce, span=a.span) for a in inner))
+    reduce_axes = (*others, *(IterVar(domains[a], a.var, IterVar.CommReduce, span=a.span) for a in inner))
     condition = substitute(reduction.condition, replaced)
     condition = likely(guarded_condition(condition, guards))
     source = tuple(substitute(e, replaced) for e in reduction.source)

@@ -16,6 +16,8 @@ from compiler.te.rfactor import factor_reduction
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.tensor import Operation, Tensor
 
+__all__ = ["Schedule", "create_schedule"]
+
 
 class Schedule(ScheduleState):
     """How some operations, and all that they depend on, are computed; made by :func:`create_schedule`.
@@ -36,7 +38,7 @@ class Schedule(ScheduleState):
         Parameters
         ----------
         primitive : Primitive
-            The call and what it made.
+            The call and its result.
         """
         self.primitives.append(primitive)
         for instrument in active_instruments():
@@ -71,8 +73,8 @@ class Schedule(ScheduleState):
         schedule : Schedule
             It has stages of its own; the operations that the user defined are shared.
         map_tensor : callable
-            Takes a tensor of this schedule to the one that stands for it there, and raises a ScheduleError for one
-            that a later primitive makes.
+            Maps a tensor of this schedule to the corresponding one there; a ScheduleError for a tensor that a later
+            primitive makes.
         """
         new = Schedule(self.outputs)
         return new, replay.replay_onto(new, self.primitives[:count])

@@ -1,4 +1,4 @@
-"""What a schedule is: its stages in the order of the data, and the primitives that shaped them."""
+"""The state of a schedule: its stages in the order of the data, and the primitives that shaped them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from compiler.te.primitives import Primitive
 from compiler.te.stage import Stage
 from compiler.te.tensor import Operation, Tensor
 
+__all__ = ["ScheduleState"]
+
 
 class ScheduleState:
     """The stages of some operations and of all that they depend on.
@@ -18,13 +20,13 @@ class ScheduleState:
     Attributes
     ----------
     outputs : list of Operation
-        What is computed, as the user defined it.
+        The operations to compute, as the user defined them.
     stages : list of Stage
         One for each operation, each after those that it reads.
     primitives : list of Primitive
         The calls that shaped the schedule, in order.
     applying : bool
-        Whether a primitive is being carried out; what it calls itself is not recorded.
+        Whether a primitive is being carried out; the primitives that it calls are not recorded.
     """
 
     def __init__(self, outputs: Sequence[Operation]) -> None:

@@ -1,4 +1,4 @@
-"""What a stage is: the loops that its primitives have left so far, where it is computed, and where it is stored."""
+"""The state of a stage: its loops after the primitives applied so far, where it is computed, where it is stored."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from compiler.te.primitives import PrimitiveRegistry, RecordedStage, Recorder
 from compiler.te.relations.relation import Relation
 from compiler.te.tensor import Operation, Tensor
 
+__all__ = ["AttachType", "IterVarAttr", "StageState", "position", "stage_primitive", "stage_primitives"]
+
 stage_primitives = PrimitiveRegistry()
 """The primitives that stand beside their relation; ``Stage`` has them as methods."""
 stage_primitive = stage_primitives.register
@@ -30,7 +32,7 @@ class AttachType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class IterVarAttr:
-    """What a schedule asked for an axis beyond its place in the nest.
+    """The annotations of an axis: how its loop is carried out.
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class IterVarAttr:
     dim_align : (int, int), optional
         Factor and offset in elements, from ``storage_align``.
     span : Span
-        The lines of the schedule that asked.
+        The origins of the annotations.
     """
 
     iter_type: int | None = None
@@ -54,17 +56,20 @@ class IterVarAttr:
 
 
 def position(axes: Sequence[IterVar], axis: object) -> int:
-    """Return where ``axis`` itself stands among ``axes``, -1 if nowhere."""
+    """Return the index of ``axis`` in ``axes`` by identity, -1 if it is none of them.
+
+    ``axes.index`` compares by ``==``, which builds an expression.
+    """
     return next((i for i, a in enumerate(axes) if a is axis), -1)
 
 
 class StageState(RecordedStage):
-    """What the schedule of one operation has come to.
+    """The state of the schedule of one operation.
 
     Attributes
     ----------
     op : Operation
-        What is computed now; caches and inlining rewrite it.
+        The operation that is computed now; caches and inlining rewrite it.
     origin_op : Operation
         The operation that the stage was created for.
     all_iter_vars, leaf_iter_vars : list of IterVar
@@ -113,7 +118,7 @@ class StageState(RecordedStage):
         return new
 
     def take(self, other: Self) -> None:
-        """Become what ``other`` is, in this schedule."""
+        """Take over the state of another stage, but for its schedule."""
         self.op, self.origin_op = other.op, other.origin_op
         self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
         self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar

@@ -1,4 +1,4 @@
-"""Where stages are stored, and which threads see them."""
+"""Storage scopes: the memory of a stage, and the threads that share it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from compiler.ir.primexpr import IterVar
 from compiler.te.stage import Stage
+
+__all__ = ["relaxed_by_scope", "scope_rank", "storage_scope", "thread_rank"]
 
 _THREAD_RANK = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
 _SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}

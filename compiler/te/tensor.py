@@ -21,6 +21,8 @@ from compiler.ir.primexpr import (
     binary,
 )
 
+__all__ = ["Operation", "Tensor", "TensorSlice"]
+
 
 @node
 class Operation(Node):

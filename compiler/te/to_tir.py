@@ -1,4 +1,4 @@
-"""Schedules as functions of loop IR."""
+"""Lowering of schedules: stages to loops over buffers, and a schedule to a PrimFunc."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.builtin import tvm_tuple
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferRealize, BufferStore, Stmt, seq
+
+__all__ = ["Argument", "Binds", "schedule_to_prim_func"]
 
 Argument: TypeAlias = Tensor | Buffer | Var
 """A parameter of a function, as the user gives it."""
@@ -143,7 +145,7 @@ class _Builder:
         return buffer
 
     def body(self) -> Stmt:
-        """Return all stages, each realized around what reads it."""
+        """Return the statement of all stages, each buffer realized around its producer and its consumers."""
         for stage in self._schedule.stages:
             if not isinstance(stage.op, PlaceholderOp):
                 self._declare(stage)

@@ -12,6 +12,8 @@ from compiler.arith.int_set import IntervalSet
 from compiler.ir.origin import Span, current_span
 from compiler.ir.primexpr import IterVar, PrimExpr, Range
 
+__all__ = ["Domains", "Relation", "Sets", "Values"]
+
 Domains = dict[IterVar, Range]
 Values = dict[IterVar, PrimExpr]
 Sets = dict[IterVar, IntervalSet]
