@@ -224,11 +224,11 @@ def as_expr(value: Any) -> Any:
 
 
 def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
-    found = tuple(as_expr(v) for v in values)
-    for v in found:
+    exprs = tuple(as_expr(v) for v in values)
+    for v in exprs:
         if not isinstance(v, (RelayExpr, Op)):
             raise ArgumentError(f"{owner}: expected expressions, got {type(v).__name__} {show(v)}")
-    return found
+    return exprs
 
 
 @node
@@ -652,14 +652,14 @@ def const(value: TensorLike, dtype: str | None = None) -> Constant:
     """
     if isinstance(value, NDArray):
         return Constant(value)
-    found = np.asarray(value)
+    tensor = np.asarray(value)
     if dtype is None:
         python = not isinstance(value, (np.ndarray, np.generic))
-        dtype = {"float64": "float32", "int64": "int32"}.get(str(found.dtype)) if python else None
-    if found.dtype == object or found.dtype.kind in "USOc":
+        dtype = {"float64": "float32", "int64": "int32"}.get(str(tensor.dtype)) if python else None
+    if tensor.dtype == object or tensor.dtype.kind in "USOc":
         raise DTypeError(f"const: expected numbers, got {show(value)}")
     with derived_from(mint_here("const")):
-        return Constant(array(found.astype(numpy_dtype(dtype)) if dtype else found))
+        return Constant(array(tensor.astype(numpy_dtype(dtype)) if dtype else tensor))
 
 
 def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:

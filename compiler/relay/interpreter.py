@@ -223,12 +223,12 @@ class Interpreter:
             case GlobalVar():
                 return self._global(expr)
             case _:
-                found = frame.find(expr)
-                if found is UNKNOWN and isinstance(expr, Function):
-                    found = frame.values[expr] = Closure(expr, frame)
-                if found is UNKNOWN and isinstance(expr, Var):
+                value = frame.find(expr)
+                if value is UNKNOWN and isinstance(expr, Function):
+                    value = frame.values[expr] = Closure(expr, frame)
+                if value is UNKNOWN and isinstance(expr, Var):
                     raise InterpreterError(f"interpreter: variable %{expr.name_hint} has no value")
-                return found
+                return value
 
     def _global(self, var: GlobalVar) -> Closure:
         func = self._mod.functions.get(var)

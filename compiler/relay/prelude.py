@@ -69,10 +69,10 @@ class Prelude:
                 self.mod[self._functions[name]] = build(self)
 
     def __getattr__(self, name: str) -> GlobalVar:
-        found = self.__dict__.get("_functions", {}).get(name)
-        if found is None:
+        function = self.__dict__.get("_functions", {}).get(name)
+        if function is None:
             raise AttributeError(f"Prelude has no function {name!r}")
-        return found  # type: ignore[no-any-return]
+        return function  # type: ignore[no-any-return]
 
     def _type(
         self, name: str, parts: Callable[[TypeVar, TypeCall], Mapping[str, Sequence[Type]]]
@@ -107,9 +107,9 @@ class Prelude:
         Match
         """
         head, tail = Var("h"), Var("t")
-        whole = PatternConstructor(self.cons, (PatternVar(head), PatternVar(tail)))
+        pattern = PatternConstructor(self.cons, (PatternVar(head), PatternVar(tail)))
         clauses = [] if nil is None else [Clause(PatternConstructor(self.nil), nil)]
-        return Match(xs, (*clauses, Clause(whole, cons(head, tail))), nil is not None)
+        return Match(xs, (*clauses, Clause(pattern, cons(head, tail))), nil is not None)
 
     def on_pair(self, value: Any, body: Callable[[Var, Var], Any]) -> Match:
         """Return the match of a pair.
@@ -300,16 +300,16 @@ def _map_accuml(p: Prelude) -> Function:
 
 
 def _on_option(p: Prelude, value: Any, some: Callable[[Var], Any], none: Any) -> Match:
-    found = Var("found")
-    whole: Pattern = PatternConstructor(p.some, (PatternVar(found),))
-    return Match(value, (Clause(whole, some(found)), Clause(PatternConstructor(p.none), none)))
+    content = Var("found")
+    pattern: Pattern = PatternConstructor(p.some, (PatternVar(content),))
+    return Match(value, (Clause(pattern, some(content)), Clause(PatternConstructor(p.none), none)))
 
 
 @_define
 def _unfoldr(p: Prelude) -> Function:
     a, b = _types("AB")
     f, seed = Var("f", FuncType((a,), p.optional(TupleType((a, b))))), Var("seed", a)
-    more = lambda found: p.on_pair(found, lambda now, made: p.cons(made, p.unfoldr(f, now)))  # noqa: E731
+    more = lambda pair: p.on_pair(pair, lambda now, made: p.cons(made, p.unfoldr(f, now)))  # noqa: E731
     return Function((f, seed), _on_option(p, f(seed), more, p.nil()), p.l(b), (a, b))
 
 

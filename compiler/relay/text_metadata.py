@@ -69,12 +69,12 @@ def read_metadata(text: str) -> dict[str, list[NDArray]]:
         content = json.loads(text)
         nodes, arrays = content["nodes"], content["b64ndarrays"]
         table = nodes[content["root"]]
-        found: dict[str, list[NDArray]] = {}
+        constants: dict[str, list[NDArray]] = {}
         for kind, place in zip(table.get("keys", ()), table.get("data", ()), strict=True):
             rows = [nodes[i] for i in nodes[place]["data"]]
             if kind == "relay.Constant":
-                found[kind] = [_unpacked(base64.b64decode(arrays[int(row["attrs"]["data"])])) for row in rows]
-        return found
+                constants[kind] = [_unpacked(base64.b64decode(arrays[int(row["attrs"]["data"])])) for row in rows]
+        return constants
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as exc:
         raise ArgumentError(f"parse: the {MARK} section cannot be read: {type(exc).__name__}: {exc}") from None
 

@@ -265,12 +265,12 @@ def tensor_types(types: Sequence[Type]) -> list[TensorType]:
     ArgumentError
         If one is neither a tensor nor a tuple.
     """
-    found: list[TensorType] = []
+    tensors: list[TensorType] = []
     for t in types:
         if isinstance(t, TensorType):
-            found.append(t)
+            tensors.append(t)
         elif isinstance(t, TupleType):
-            found += tensor_types(t.fields)
+            tensors += tensor_types(t.fields)
         else:
             raise ArgumentError(f"expected tensors, or tuples of them, got {t}")
-    return found
+    return tensors

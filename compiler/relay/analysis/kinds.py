@@ -156,22 +156,22 @@ def _types_in(expr: GraphExpr | Type) -> list[Type]:
     """Return the types that are written in an expression; of a type, itself."""
     if isinstance(expr, Type):
         return [expr]
-    found: list[Type] = []
+    written_types: list[Type] = []
 
     def collect(part: GraphExpr) -> None:
         match part:
             case Var():
-                found.extend([part.type_annotation] if part.type_annotation else [])
+                written_types.extend([part.type_annotation] if part.type_annotation else [])
             case Function():
                 written = tuple(p.type_annotation for p in part.params if p.type_annotation is not None)
-                found.append(FuncType(written, part.ret_type or TupleType(()), part.type_params))
+                written_types.append(FuncType(written, part.ret_type or TupleType(()), part.type_params))
             case Call():
-                found.extend(part.type_args)
+                written_types.extend(part.type_args)
             case Constructor():
-                found.extend(part.inputs)
+                written_types.extend(part.inputs)
 
     post_order_visit(expr, collect)
-    return found
+    return written_types
 
 
 def _variables(t: Type) -> Iterator[TypeVar]:

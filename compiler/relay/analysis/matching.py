@@ -104,5 +104,5 @@ def _parts(pattern: Pattern) -> tuple[Pattern, ...]:
 
 
 def _constructors(con: Constructor, mod: IRModule) -> Sequence[Constructor]:
-    found = mod.type_definitions.get(con.belong_to)
-    return found.constructors if isinstance(found, TypeData) else (con,)
+    data = mod.type_definitions.get(con.belong_to)
+    return data.constructors if isinstance(data, TypeData) else (con,)

@@ -77,11 +77,11 @@ class Scopes:
         return self.inner.setdefault((user, index), Scope(around, user))
 
     def _use(self, part: GraphExpr, scope: Scope) -> None:
-        known = self.of.get(part)
-        if known is None:
+        earlier = self.of.get(part)
+        if earlier is None:
             self.of[part] = scope
-        elif known is not scope:
-            self.of[part] = common_scope(known, scope)
+        elif earlier is not scope:
+            self.of[part] = common_scope(earlier, scope)
             self.shared.add(part)
 
 

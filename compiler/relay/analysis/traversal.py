@@ -36,7 +36,7 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
     """
     parts_of = parts_of or _parts
     done: set[Any] = set()
-    found: list[Any] = []
+    order: list[Any] = []
     stack: list[tuple[Any, bool]] = [(expr, False)]
     while stack:
         part, ready = stack.pop()
@@ -48,8 +48,8 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
             stack.extend([(p, False) for p in reversed(parts) if p not in done])
         else:
             done.add(part)
-            found.append(part)
-    return found
+            order.append(part)
+    return order
 
 
 def post_order_visit(expr: GraphExpr, fvisit: Callable[[Any], Any]) -> None:

@@ -105,7 +105,7 @@ def partition(
     pattern: DFPattern,
     expr: GraphExpr,
     attrs: Mapping[str, Any] | None = None,
-    check: Callable[[Any], bool] = lambda found: True,
+    check: Callable[[Any], bool] = lambda match: True,
 ) -> Any:
     """Move everything that matches a pattern into functions of its own; see :meth:`DFPattern.partition`.
 

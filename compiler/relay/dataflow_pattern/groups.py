@@ -75,8 +75,8 @@ def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:
 
 def _inputs(inside: list[Any]) -> list[Any]:
     parts = set(inside)
-    found = [o for part in inside for o in operands(part) if o not in parts and not isinstance(o, Op)]
-    return list(dict.fromkeys(found))
+    inputs = [o for part in inside for o in operands(part) if o not in parts and not isinstance(o, Op)]
+    return list(dict.fromkeys(inputs))
 
 
 class Partition(ExprMutator):
@@ -91,10 +91,12 @@ class Partition(ExprMutator):
         Whether a place is wanted.
     """
 
-    def __init__(self, found: Iterator[Group], attrs: Mapping[str, Any], check: Callable[[Any], bool]) -> None:
+    def __init__(self, matches: Iterator[Group], attrs: Mapping[str, Any], check: Callable[[Any], bool]) -> None:
         super().__init__()
         self._attrs = attrs
-        self._groups = {g.root: (number, g) for number, g in enumerate(g for g in found if g.inside and check(g.root))}
+        self._groups = {
+            g.root: (number, g) for number, g in enumerate(g for g in matches if g.inside and check(g.root))
+        }
 
     def visit(self, expr: GraphExpr) -> Any:
         if expr in self._groups and expr not in self.memo_map:

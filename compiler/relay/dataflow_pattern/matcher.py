@@ -106,11 +106,11 @@ class Matcher:
     def _fits(self, pattern: DFPattern, expr: GraphExpr) -> bool:
         if pattern in self.found:
             return self.found[pattern][0] is expr
-        found, inside = dict(self.found), list(self.inside)
+        bindings, inside = dict(self.found), list(self.inside)
         if _RULES[type(pattern)](self, pattern, expr):
             self.found.setdefault(pattern, [expr])
             return True
-        self.found, self.inside = found, inside
+        self.found, self.inside = bindings, inside
         return False
 
     def _all(self, patterns: Sequence[DFPattern] | None, exprs: Sequence[Any]) -> bool:
@@ -120,10 +120,10 @@ class Matcher:
 
     def _try(self, patterns: Sequence[DFPattern], exprs: Sequence[Any]) -> bool:
         """Compare several; where they do not fit it is as if nothing had been compared."""
-        found, inside = dict(self.found), list(self.inside)
+        bindings, inside = dict(self.found), list(self.inside)
         if self._all(patterns, exprs):
             return True
-        self.found, self.inside = found, inside
+        self.found, self.inside = bindings, inside
         return False
 
     def _wildcard(self, pattern: WildcardPattern, expr: GraphExpr) -> bool:
@@ -183,8 +183,8 @@ class Matcher:
             get: Callable[[str], Any] = getattr(expr, "get_attr", lambda name: None)
         else:
             get = getattr(expr, "attrs", DictAttrs()).get
-        wanted = DictAttrs(pattern.attrs)
-        return all(get(name) == wanted[name] for name in wanted) and self._fits(pattern.pattern, expr)
+        expected = DictAttrs(pattern.attrs)
+        return all(get(name) == expected[name] for name in expected) and self._fits(pattern.pattern, expr)
 
     def _type(self, pattern: TypePattern, expr: GraphExpr) -> bool:
         return structural_equal(_type_of(expr), pattern.type) and self._fits(pattern.pattern, expr)
@@ -216,14 +216,14 @@ class Matcher:
         return False
 
     def _is_parent(self, pattern: DominatorPattern, candidate: GraphExpr, child: GraphExpr) -> bool:
-        found, inside = dict(self.found), list(self.inside)
+        bindings, inside = dict(self.found), list(self.inside)
         if self._fits(pattern.parent, candidate) and self._graph.dominates(candidate, child):
             path = self._graph.between(candidate, child)
             if all(self._on_path(pattern.path, part) for part in path):
                 self.found.setdefault(pattern.path, path)
                 self.inside.extend(path)
                 return True
-        self.found, self.inside = found, inside
+        self.found, self.inside = bindings, inside
         return False
 
     def _on_path(self, path: DFPattern, expr: GraphExpr) -> bool:

@@ -164,11 +164,11 @@ class DFPattern:
         -------
         bool
         """
-        found: bool = _actions[0](self, expr)
-        return found
+        matches: bool = _actions[0](self, expr)
+        return matches
 
     def partition(
-        self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda found: True
+        self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda match: True
     ) -> Any:
         """Move everything that matches into functions of its own.
 

@@ -123,17 +123,17 @@ def rewrite(
 def _once(rule: DFPatternCallback, expr: GraphExpr, mod: IRModule | None) -> Any:
     if rule.require_type:
         infer_expr(expr, mod)
-    found = {group.root: group for group in groups(rule.pattern, expr, separate=False)}
-    return _Rewriter(rule, found).visit(expr) if found else expr
+    matches = {group.root: group for group in groups(rule.pattern, expr, separate=False)}
+    return _Rewriter(rule, matches).visit(expr) if matches else expr
 
 
 class _Rewriter(ExprMutator):
     """Applies a callback to groups, operands first."""
 
-    def __init__(self, rule: DFPatternCallback, found: dict[Any, Group]) -> None:
+    def __init__(self, rule: DFPatternCallback, matches: dict[Any, Group]) -> None:
         super().__init__()
         self._rule = rule
-        self._groups = found
+        self._groups = matches
 
     def visit(self, expr: GraphExpr) -> Any:
         if expr in self.memo_map:

@@ -82,28 +82,28 @@ class Inference:
         current: Any = expr
         sent: Any = None
         while True:
-            found: Any = types.get(current)
-            if found is None and self.reuse:
-                found = current.checked_type_
-            if found is None:
+            answer: Any = types.get(current)
+            if answer is None and self.reuse:
+                answer = current.checked_type_
+            if answer is None:
                 rule = rules.get(type(current))
-                found = self._unknown(current) if rule is None else rule(self, current)
+                answer = self._unknown(current) if rule is None else rule(self, current)
             while True:
-                if type(found) is GeneratorType:
-                    stack.append((current, found))
+                if type(answer) is GeneratorType:
+                    stack.append((current, answer))
                     sent = None
                 else:
-                    types[current] = found
+                    types[current] = answer
                     if not stack:
-                        return found
-                    sent = found
+                        return answer
+                    sent = answer
                 current, running = stack[-1]
                 try:
                     current = running.send(sent)
                     break
                 except StopIteration as end:
                     stack.pop()
-                    found = end.value
+                    answer = end.value
 
     def _unknown(self, expr: GraphExpr) -> Type:
         return self.error(f"{type(expr).__name__} is no expression that has a type", expr)
@@ -136,15 +136,15 @@ class Inference:
         return self.annotated(var.type_annotation, var)
 
     def _global_var(self, gvar: GlobalVar) -> Type | Rule:
-        known = self._globals.get(gvar)
-        if known is not None:
-            return known
+        header = self._globals.get(gvar)
+        if header is not None:
+            return header
         func = self._definition(gvar)
         if not isinstance(func, Function):
             if gvar.checked_type_ is not None:
                 return gvar.checked_type_
-            found = "is not defined in the module" if func is None else f"is a {type(func).__name__} without a type"
-            return self.error(f"{gvar} {found}", gvar)
+            fault = "is not defined in the module" if func is None else f"is a {type(func).__name__} without a type"
+            return self.error(f"{gvar} {fault}", gvar)
         header = self._globals[gvar] = self.header(func)
         if self.solver.unknown_in(header) is None:
             return header
@@ -157,8 +157,8 @@ class Inference:
     def _definition(self, gvar: GlobalVar) -> Any:
         if self.mod is None:
             return None
-        found = self.mod.functions.get(gvar)
-        return self.mod[gvar.name_hint] if found is None and gvar.name_hint in self.mod else found
+        func = self.mod.functions.get(gvar)
+        return self.mod[gvar.name_hint] if func is None and gvar.name_hint in self.mod else func
 
     def _constructor(self, con: Constructor) -> Type:
         try:
@@ -173,20 +173,20 @@ class Inference:
 
     def header(self, func: Function) -> FuncType:
         """Return what the annotations of a function say about its type, with variables for what they leave open."""
-        known = self._headers.get(func)
-        if known is None:
+        header = self._headers.get(func)
+        if header is None:
             params = tuple(self._param(p) for p in func.params)
-            known = FuncType(params, self.annotated(func.ret_type, func), func.type_params)
-            self._headers[func] = known
-        return known
+            header = FuncType(params, self.annotated(func.ret_type, func), func.type_params)
+            self._headers[func] = header
+        return header
 
     def _param(self, param: Var) -> Type:
-        found = self.types.get(param)
-        if found is None:
+        t = self.types.get(param)
+        if t is None:
             # What uses it may have its type already, and say nothing about it again.
-            known = param.type_annotation or (param.checked_type_ if self.reuse else None)
-            found = self.types[param] = self.annotated(known, param)
-        return found
+            annotation = param.type_annotation or (param.checked_type_ if self.reuse else None)
+            t = self.types[param] = self.annotated(annotation, param)
+        return t
 
     def _function(self, func: Function) -> Rule:
         header = self.header(func)
@@ -224,8 +224,8 @@ class Inference:
         for i, (param, arg) in enumerate(zip(use.arg_types, args, strict=True)):
             self.unify(param, arg, call, lambda i=i: f"argument {i + 1} of {name}")  # type: ignore[misc]
         try:
-            found = self.solver.resolve(use.ret_type)
-            return bind_dims(use.arg_types, [self.solver.resolve(a) for a in args], found)
+            ret_type = self.solver.resolve(use.ret_type)
+            return bind_dims(use.arg_types, [self.solver.resolve(a) for a in args], ret_type)
         except UnificationError as error:
             return self.error(f"call of {name}: {error}", call)
 
@@ -235,12 +235,12 @@ class Inference:
         var, value = let.var, let.value
         if isinstance(value, Function):  # it may call itself
             self.types[var] = self.header(value)
-        found = yield value
+        t = yield value
         if var.type_annotation is not None:
             annotation = self.annotated(var.type_annotation, var)
-            self.unify(annotation, found, let, lambda: f"the value of %{var.name_hint}")
-            found = annotation
-        self.types[var] = found
+            self.unify(annotation, t, let, lambda: f"the value of %{var.name_hint}")
+            t = annotation
+        self.types[var] = t
         return (yield let.body)
 
     def _if(self, i: If) -> Rule:
@@ -277,14 +277,14 @@ class Inference:
         return TupleType(tuple(fields))
 
     def _tuple_getitem(self, get: TupleGetItem) -> Rule:
-        found = self.solver.shallow((yield get.tuple_value))
-        if isinstance(found, TupleType):
-            if 0 <= get.index < len(found.fields):
-                return found.fields[get.index]
-            return self.error(f"there is no element {get.index} in a tuple of {len(found.fields)}", get)
-        if isinstance(found, IncompleteType):
-            return self.operators.element_later(get, found)
-        return self.error(f"only tuples have elements, this is {self.solver.resolve(found)}", get)
+        t = self.solver.shallow((yield get.tuple_value))
+        if isinstance(t, TupleType):
+            if 0 <= get.index < len(t.fields):
+                return t.fields[get.index]
+            return self.error(f"there is no element {get.index} in a tuple of {len(t.fields)}", get)
+        if isinstance(t, IncompleteType):
+            return self.operators.element_later(get, t)
+        return self.error(f"only tuples have elements, this is {self.solver.resolve(t)}", get)
 
     def _ref_create(self, r: RefCreate) -> Rule:
         return RefType((yield r.value))

@@ -105,15 +105,15 @@ def infer_expr(expr: GraphExpr, mod: IRModule | None = None) -> Type:
     TypeInferenceError
         Naming everything that does not fit.
     """
-    known = getattr(expr, "checked_type_", None)
-    if isinstance(known, Type):
-        return known
+    earlier = getattr(expr, "checked_type_", None)
+    if isinstance(earlier, Type):
+        return earlier
     run = Inference(mod, reuse=True)
     run.visit(expr)
     _finish(run)
-    found = expr.checked_type_
-    assert isinstance(found, Type)
-    return found
+    inferred = expr.checked_type_
+    assert isinstance(inferred, Type)
+    return inferred
 
 
 def _finish(run: Inference) -> None:
@@ -127,8 +127,8 @@ def _finish(run: Inference) -> None:
         raise TypeInferenceError(run.errors)
     resolve = run.solver.resolve
     for expr, t in run.types.items():
-        found = run.types[expr] = resolve(t)
-        set_checked_type(expr, found)
+        resolved = run.types[expr] = resolve(t)
+        set_checked_type(expr, resolved)
 
 
 def _complain_about_unknowns(run: Inference) -> None:
@@ -152,9 +152,9 @@ def _annotated(func: RelayExpr) -> Any:
     """Return a function with the types of its parameters and of its result written down."""
     if not isinstance(func, Function):
         return func
-    found = func.checked_type_
-    assert isinstance(found, FuncType)
-    bare = {p: t for p, t in zip(func.params, found.arg_types, strict=True) if p.type_annotation is None}
+    func_type = func.checked_type_
+    assert isinstance(func_type, FuncType)
+    bare = {p: t for p, t in zip(func.params, func_type.arg_types, strict=True) if p.type_annotation is None}
     if bare:
         with derived_from(func.span):
             annotated: Function = bottom_up(_Annotate(bare), func)
@@ -163,7 +163,7 @@ def _annotated(func: RelayExpr) -> Any:
     if annotated.ret_type is not None:
         return annotated
     with derived_from(func.span):
-        return rebuild(annotated, ret_type=found.ret_type)
+        return rebuild(annotated, ret_type=func_type.ret_type)
 
 
 class _Annotate(ExprMutator):

@@ -39,10 +39,10 @@ def definition_of(con: Constructor, mod: IRModule | None) -> TypeData:
     ArgumentError
         If the module does not define it.
     """
-    found = None if mod is None else mod.type_definitions.get(con.belong_to)
-    if not isinstance(found, TypeData):
+    data = None if mod is None else mod.type_definitions.get(con.belong_to)
+    if not isinstance(data, TypeData):
         raise ArgumentError(f"{con.name_hint}: the module does not define the type {con.belong_to.name_hint}")
-    return found
+    return data
 
 
 def constructor_type(con: Constructor, mod: IRModule | None) -> FuncType:
@@ -55,11 +55,11 @@ def infer_pattern(run: Inference, pattern: Pattern, data: Type, m: Match) -> Non
     """Give the variables of a pattern their types, which follow from the type of what is matched."""
     match pattern:
         case PatternVar(var=var):
-            found = data
+            t = data
             if var.type_annotation is not None:
                 run.unify(var.type_annotation, data, m, lambda: f"pattern variable %{var.name_hint}")
-                found = var.type_annotation
-            run.types[var] = found
+                t = var.type_annotation
+            run.types[var] = t
         case PatternTuple(patterns=parts):
             fields: tuple[Type, ...] = tuple(IncompleteType() for _ in parts)
             run.unify(TupleType(fields), data, m, lambda: f"a pattern of {len(parts)} elements")

@@ -54,11 +54,11 @@ class OperatorCalls:
                 continue
             args, result = waiting
             if isinstance(expr, TupleGetItem):
-                found = self._element(expr, self._solver.shallow(args[0]))
+                answer = self._element(expr, self._solver.shallow(args[0]))
             else:
-                found = self._with_unknowns(expr, expr.op, args, result)
-            if found is not result:
-                self._fill(expr, result, found)
+                answer = self._with_unknowns(expr, expr.op, args, result)
+            if answer is not result:
+                self._fill(expr, result, answer)
 
     def unsolved(self) -> list[tuple[Any, Sequence[Type]]]:
         """Return the calls whose types could not be found, with what is known of their arguments."""
@@ -69,13 +69,13 @@ class OperatorCalls:
         if any(t is None for t in types) and op.complete is not None:
             self._complete(call, op, args, types)
             types = self._resolved(args)
-        known = tuple(t for t in types if t is not None)
-        if len(known) == len(args):
-            return self._ask(call, op, known)
+        concrete = tuple(t for t in types if t is not None)
+        if len(concrete) == len(args):
+            return self._ask(call, op, concrete)
         result = IncompleteType() if result is None else result
         self._open[call] = (args, result)
-        for t, found in zip(args, types, strict=True):
-            if found is None and (variable := self._solver.unknown_in(t)) is not None:
+        for t, resolved in zip(args, types, strict=True):
+            if resolved is None and (variable := self._solver.unknown_in(t)) is not None:
                 self._solver.wait(variable, call)
         return result
 
@@ -86,9 +86,9 @@ class OperatorCalls:
     def _complete(self, call: Call, op: RelayOp, args: Sequence[Type], types: tuple[Type | None, ...]) -> None:
         assert op.complete is not None
         try:
-            for t, found in zip(args, op.complete(types, call.attrs), strict=True):
-                if found is not None:
-                    self._solver.unify(t, found)
+            for t, completed in zip(args, op.complete(types, call.attrs), strict=True):
+                if completed is not None:
+                    self._solver.unify(t, completed)
         except TVMError as error:
             self._error(f"{op.name}: {error}", call)
 
@@ -96,8 +96,8 @@ class OperatorCalls:
         if op.relation is None:
             return self._error(f"{op.name}: this operator has no type relation", call)
         if op.inputs and len(types) != len(op.inputs):
-            wanted = f"{len(op.inputs)} arguments ({', '.join(op.inputs)})"
-            return self._error(f"{op.name}: takes {wanted}, it is called with {len(types)}", call)
+            takes = f"{len(op.inputs)} arguments ({', '.join(op.inputs)})"
+            return self._error(f"{op.name}: takes {takes}, it is called with {len(types)}", call)
         try:
             return op.relation(types, call.attrs)
         except TVMError as error:
@@ -109,8 +109,8 @@ class OperatorCalls:
             return t.fields[get.index]
         return self._error(f"there is no element {get.index} in {self._solver.resolve(t)}", get)
 
-    def _fill(self, expr: GraphExpr, result: Type, found: Type) -> None:
+    def _fill(self, expr: GraphExpr, result: Type, answer: Type) -> None:
         try:
-            self._solver.unify(result, found)
+            self._solver.unify(result, answer)
         except UnificationError as error:
             self._error(f"{getattr(getattr(expr, 'op', None), 'name', 'element')}: {error}", expr)

@@ -42,10 +42,10 @@ class Solver:
         """Return what a variable is bound to, or ``t`` itself."""
         bound = self._bound
         while type(t) is IncompleteType:
-            found = bound.get(t)
-            if found is None:
+            binding = bound.get(t)
+            if binding is None:
                 break
-            t = found
+            t = binding
         return t
 
     def resolve(self, t: Type) -> Type:
@@ -56,9 +56,9 @@ class Solver:
             root = self.shallow(t)
             if root is t:
                 return t
-            found = self.resolve(root)
-            self._bound[t] = found
-            return found
+            resolved = self.resolve(root)
+            self._bound[t] = resolved
+            return resolved
         return map_parts(t, self.resolve)
 
     def unknown_in(self, t: Type) -> IncompleteType | None:
@@ -99,8 +99,8 @@ class Solver:
         if type(a) is not type(b) or len(ours) != len(theirs) or (not ours and a != b):
             raise UnificationError(f"{self.resolve(a)} is not {self.resolve(b)}")
         joined = [self.unify(x, y) for x, y in zip(ours, theirs, strict=True)]
-        found = iter(joined)
-        return map_parts(a, lambda _: next(found))
+        parts = iter(joined)
+        return map_parts(a, lambda _: next(parts))
 
     def _unify_functions(self, a: FuncType, b: FuncType) -> Type:
         if a.type_params and len(a.type_params) == len(b.type_params):
@@ -191,25 +191,25 @@ def bind_dims(params: Sequence[Type], args: Sequence[Type], result: Type) -> Typ
     UnificationError
         If one symbolic extent would be two different numbers.
     """
-    found: dict[Any, Any] = {}
+    dims: dict[Any, Any] = {}
     for param, arg in zip(params, args, strict=True):
-        _collect_dims(param, arg, found)
-    return _substitute_dims(result, found) if found else result
+        _collect_dims(param, arg, dims)
+    return _substitute_dims(result, dims) if dims else result
 
 
-def _collect_dims(param: Type, arg: Type, found: dict[Any, Any]) -> None:
+def _collect_dims(param: Type, arg: Type, dims: dict[Any, Any]) -> None:
     if not isinstance(param, TensorType) or not isinstance(arg, TensorType):
         for x, y in zip(type_parts(param), type_parts(arg), strict=False):
-            _collect_dims(x, y, found)
+            _collect_dims(x, y, dims)
         return
     for x, y in zip(param.shape, arg.shape, strict=True):
         if not isinstance(x, Var):
             continue
-        old = found.setdefault(x, y)
+        old = dims.setdefault(x, y)
         if isinstance(old, IntImm) and isinstance(y, IntImm) and old.value != y.value:
             raise UnificationError(f"extent {x.name} is both {old.value} and {y.value}")
         if isinstance(y, IntImm):
-            found[x] = y
+            dims[x] = y
 
 
 def _substitute_dims(t: Type, new: dict[Any, Any]) -> Type:

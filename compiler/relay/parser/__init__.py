@@ -52,8 +52,8 @@ def parse(source: str, src_path: str = "", init_module: IRModule | None = None) 
     ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }
     ... ''')
     """
-    found = _read("parse", source, init_module)
-    return found if isinstance(found, IRModule) else IRModule.from_expr(found)
+    program = _read("parse", source, init_module)
+    return program if isinstance(program, IRModule) else IRModule.from_expr(program)
 
 
 def parse_expr(source: str) -> Any:
@@ -73,8 +73,8 @@ def parse_expr(source: str) -> Any:
     ParseError
         See :func:`parse`.
     """
-    found = _read("parse_expr", source, None)
-    return found["main"] if isinstance(found, IRModule) else found
+    program = _read("parse_expr", source, None)
+    return program["main"] if isinstance(program, IRModule) else program
 
 
 def fromtext(data: str, source_name: str = "") -> Any:

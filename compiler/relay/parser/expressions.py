@@ -121,9 +121,9 @@ class ExpressionParser(ValueParser):
     def braces(self) -> Any:
         """Read a block in braces."""
         self.cursor.expect("{")
-        found = self.block("}")
+        body = self.block("}")
         self.cursor.expect("}")
-        return found
+        return body
 
     def _declaration(self) -> Var:
         name, var = self._new_variable()
@@ -141,28 +141,28 @@ class ExpressionParser(ValueParser):
         """Read an expression, with operators between operands that are at least as strong as ``level``."""
         if level == len(_INFIX):
             return self._applied()
-        found = self.expression(level + 1)
+        left = self.expression(level + 1)
         while self.cursor.token.kind == "sign" and self.cursor.token.text in _INFIX[level]:
             token = self.cursor.take()
             op = self._operator(_INFIX[level][token.text], token)
-            found = Call(op, (found, self.expression(level + 1)))
-        return found
+            left = Call(op, (left, self.expression(level + 1)))
+        return left
 
     def _applied(self) -> Any:
         """Read something, and the arguments and fields that follow it."""
         start = self.cursor.token
-        found = self._primary()
+        expr = self._primary()
         while True:
             if self.cursor.at("("):
-                found = self._call(found, start)
+                expr = self._call(expr, start)
             elif self.cursor.at(".") and self.cursor.ahead().kind == "number":
                 self.cursor.take()
                 for index in self.cursor.take().text.split("."):
-                    found = TupleGetItem(found, int(index))
-            elif isinstance(found, Constructor) and not found.inputs:
-                return Call(found, ())
+                    expr = TupleGetItem(expr, int(index))
+            elif isinstance(expr, Constructor) and not expr.inputs:
+                return Call(expr, ())
             else:
-                return found
+                return expr
 
     def _call(self, callee: GraphExpr, start: Token) -> Call:
         args: list[Any] = []
@@ -216,10 +216,10 @@ class ExpressionParser(ValueParser):
         while True:
             for scope in (self._numbered, *reversed(self._scopes)):
                 if name in scope:
-                    found = scope[name]
+                    expr = scope[name]
                     for index in reversed(fields):
-                        found = TupleGetItem(found, index)
-                    return found
+                        expr = TupleGetItem(expr, index)
+                    return expr
             shorter = _FIELD.match(name)
             if shorter is None:
                 self.cursor.fail(f"variable {token.text} is not defined here", token)
@@ -232,12 +232,12 @@ class ExpressionParser(ValueParser):
         return self.global_vars.setdefault(name, GlobalVar(name))
 
     def _operator(self, name: str, token: Token) -> Any:
-        found = registered_ops().get(name)
-        if not isinstance(found, RelayOp):
+        op = registered_ops().get(name)
+        if not isinstance(op, RelayOp):
             near = difflib.get_close_matches(name, [*relay_ops(), *self.constructors], n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             self.cursor.fail(f"expected an expression, and no operator or constructor is named {name!r}{hint}", token)
-        return found
+        return op
 
     def _word(self, token: Token) -> Any:
         make, count = _WORDS[token.text]
@@ -252,9 +252,9 @@ class ExpressionParser(ValueParser):
         cursor = self.cursor
         bound = cursor.token.kind == "local" and cursor.ahead().text == "="
         if cursor.at("let") or cursor.at("free_var") or bound:
-            found = self.block(")")
+            body = self.block(")")
             cursor.expect(")")
-            return found
+            return body
         fields: list[Any] = []
         while not cursor.at(")"):
             fields.append(self.expression())
@@ -270,11 +270,11 @@ class ExpressionParser(ValueParser):
         lets: list[tuple[Var, Any]] = []
         while self.cursor.at("let"):
             self._line(lets)
-        found = self.expression()
+        expr = self.expression()
         self._scopes.pop()
         for var, value in reversed(lets):
-            found = Let(var, value, found)
-        return found  # type: ignore[no-any-return]
+            expr = Let(var, value, expr)
+        return expr  # type: ignore[no-any-return]
 
     def _if(self) -> If:
         cursor = self.cursor

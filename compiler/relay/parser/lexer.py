@@ -74,7 +74,7 @@ def tokens(source: str) -> list[Token]:
     ParseError
         At a character that begins none.
     """
-    found: list[Token] = []
+    result: list[Token] = []
     position = 0
     while position < len(source):
         match = _TOKEN.match(source, position)
@@ -82,10 +82,10 @@ def tokens(source: str) -> list[Token]:
             raise ParseError(f"unexpected character {source[position]!r}", source, position)
         kind = str(match.lastgroup)
         if kind != "skip":
-            found.append(Token(kind, match[0], position))
+            result.append(Token(kind, match[0], position))
         position = match.end()
-    found.append(Token("end", "", len(source)))
-    return found
+    result.append(Token("end", "", len(source)))
+    return result
 
 
 class Cursor:
@@ -123,10 +123,10 @@ class Cursor:
 
     def accept(self, text: str) -> bool:
         """Go on behind a sign or word if it comes next."""
-        found = self.at(text)
-        if found:
+        accepted = self.at(text)
+        if accepted:
             self.index += 1
-        return found
+        return accepted
 
     def expect(self, text: str) -> Token:
         """Go on behind a sign or word, which must come next."""

@@ -45,17 +45,17 @@ class TypeParser:
 
     def type_parameters(self) -> tuple[TypeVar, ...]:
         """Read ``[A, B]`` if it is there, and open a scope with these variables; :meth:`close_types` closes it."""
-        found: dict[str, TypeVar] = {}
+        variables: dict[str, TypeVar] = {}
         cursor = self.cursor
         if cursor.accept("["):
             while not cursor.at("]"):
                 name = cursor.expect_kind("name", "the name of a type variable").text
-                found[name] = TypeVar(name)
+                variables[name] = TypeVar(name)
                 if not cursor.accept(","):
                     break
             cursor.expect("]")
-        self.type_variables.append(found)
-        return tuple(found.values())
+        self.type_variables.append(variables)
+        return tuple(variables.values())
 
     def close_types(self) -> None:
         """Close the innermost scope of type variables."""
@@ -85,20 +85,20 @@ class TypeParser:
             case name if _DTYPE.match(name):
                 return scalar_type(self._dtype(name))
             case name:
-                found = self._named(name)
-                return TypeCall(found, tuple(self.types("[", "]"))) if cursor.at("[") else found
+                func = self._named(name)
+                return TypeCall(func, tuple(self.types("[", "]"))) if cursor.at("[") else func
 
     def types(self, first: str, last: str) -> list[Type]:
         """Read types between brackets, with commas."""
         cursor = self.cursor
         cursor.expect(first)
-        found: list[Type] = []
+        types: list[Type] = []
         while not cursor.at(last):
-            found.append(self.type())
+            types.append(self.type())
             if not cursor.accept(","):
                 break
         cursor.expect(last)
-        return found
+        return types
 
     def _named(self, name: str) -> Type:
         for scope in reversed(self.type_variables):
@@ -144,26 +144,26 @@ class TypeParser:
 
     def dimension(self) -> Any:
         """Read an extent: a sum of products."""
-        found = self._product()
+        extent = self._product()
         while self.cursor.at("+") or self.cursor.at("-"):
             plus = self.cursor.take().text == "+"
-            found = found + self._product() if plus else found - self._product()
-        return found
+            extent = extent + self._product() if plus else extent - self._product()
+        return extent
 
     def _product(self) -> Any:
-        found = self._factor()
+        extent = self._factor()
         while self.cursor.accept("*"):
-            found = found * self._factor()
-        return found
+            extent = extent * self._factor()
+        return extent
 
     def _factor(self) -> Any:
         cursor = self.cursor
         if cursor.accept("?"):
             return AnyDim()
         if cursor.accept("("):
-            found = self.dimension()
+            extent = self.dimension()
             cursor.expect(")")
-            return found
+            return extent
         negative = cursor.accept("-")
         if cursor.token.kind == "number":
             token = cursor.take()

@@ -44,10 +44,10 @@ class ValueParser(TypeParser):
         digits, dtype = self._number(token)
         value = float(digits) if dtype.startswith("float") else int(digits)
         try:
-            found = np.asarray(-value if negative else value, numpy_dtype(dtype))
+            tensor = np.asarray(-value if negative else value, numpy_dtype(dtype))
         except (TVMError, OverflowError) as exc:
             self.cursor.fail(str(exc), token)
-        return Constant(array(found))
+        return Constant(array(tensor))
 
     def _number(self, token: Token) -> tuple[str, str]:
         """Return the digits of a number and its data type."""
@@ -55,10 +55,10 @@ class ValueParser(TypeParser):
         if match is None:
             self.cursor.fail("expected a number", token)
         digits, letter, width = match["digits"], match["letter"], match["width"] or "32"
-        whole = digits.isdigit()
-        if not whole and letter in ("i", "u"):
+        integral = digits.isdigit()
+        if not integral and letter in ("i", "u"):
             self.cursor.fail("expected a whole number", token)
-        return digits, f"{_KINDS[letter]}{width}" if letter else "int32" if whole else "float32"
+        return digits, f"{_KINDS[letter]}{width}" if letter else "int32" if integral else "float32"
 
     def constant_of_metadata(self) -> Constant:
         """Read ``meta[relay.Constant][0]``."""
@@ -70,12 +70,12 @@ class ValueParser(TypeParser):
         cursor.expect("[")
         index = int(cursor.expect_kind("number", "the number of a constant").text)
         cursor.expect("]")
-        known: Sequence[NDArray] = self._metadata.get(kind, ())
-        if index >= len(known):
-            has = f"has {len(known)} of them" if known else "has none: print it with show_meta_data=True"
+        constants: Sequence[NDArray] = self._metadata.get(kind, ())
+        if index >= len(constants):
+            has = f"has {len(constants)} of them" if constants else "has none: print it with show_meta_data=True"
             cursor.fail(f"expected the value of meta[{kind}][{index}] in the metadata section, which {has}", start)
         if index not in self._constants:
-            self._constants[index] = Constant(known[index])
+            self._constants[index] = Constant(constants[index])
         return self._constants[index]
 
     def at_attribute(self) -> bool:
@@ -118,10 +118,10 @@ class ValueParser(TypeParser):
         return value if dtype == "int32" else IntImm(dtype, value)
 
     def _items(self, last: str, read: Any) -> list[Any]:
-        found = []
+        items = []
         while not self.cursor.at(last):
-            found.append(read())
+            items.append(read())
             if not self.cursor.accept(","):
                 break
         self.cursor.expect(last)
-        return found
+        return items

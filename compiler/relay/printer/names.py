@@ -30,10 +30,10 @@ class Names:
 
     def variable(self, var: Any) -> str:
         """Return the name of a variable, and give it one if it has none yet."""
-        found = self._names.get(var)
-        if found is None:
-            found = self._names[var] = self._unique(var.name_hint)
-        return found
+        name = self._names.get(var)
+        if name is None:
+            name = self._names[var] = self._unique(var.name_hint)
+        return name
 
     def _unique(self, hint: str) -> str:
         hint = _ODD.sub("_", hint) or "v"
@@ -65,18 +65,18 @@ class Names:
 
     def type_variable(self, v: TypeVar) -> str:
         """Return the name of a type variable."""
-        found = self._type_names.get(v)
-        if found is None:
-            found = _other(v.name_hint, set(self._type_names.values()))
-            self._type_names[v] = found
-        return found
+        name = self._type_names.get(v)
+        if name is None:
+            name = _other(v.name_hint, set(self._type_names.values()))
+            self._type_names[v] = name
+        return name
 
     def dimension(self, var: Any) -> tuple[str, bool]:
         """Return the name of a variable in shapes, and whether it is new."""
         if var in self._dims:
             return self._dims[var], False
-        found = self._dims[var] = _other(_ODD.sub("_", var.name), set(self._dims.values()))
-        return found, True
+        name = self._dims[var] = _other(_ODD.sub("_", var.name), set(self._dims.values()))
+        return name, True
 
 
 def _other(hint: str, taken: set[str]) -> str:

@@ -108,12 +108,12 @@ class Plan:
         return result
 
     def _use(self, part: GraphExpr, block: Block, inline: bool = False) -> None:
-        found = self._uses.get(part)
-        if found is None:
+        use = self._uses.get(part)
+        if use is None:
             self._uses[part] = _Use(block, inline=inline)
         else:
-            found.count += 1
-            found.block = _common(found.block, block)
+            use.count += 1
+            use.block = _common(use.block, block)
 
     def _place(self, part: GraphExpr) -> None:
         """Decide on a part whose users all have their places, and tell its operands where they are used."""

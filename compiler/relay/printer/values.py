@@ -87,9 +87,9 @@ class ValueText:
 
     def constant(self, constant: Constant) -> str:
         """Return a constant, or its place in the metadata."""
-        found = scalar_text(constant)
-        if found is not None:
-            return found
+        scalar = scalar_text(constant)
+        if scalar is not None:
+            return scalar
         key = id(constant.data)
         if key not in self.constants:
             self._numbers[key] = len(self.constants)

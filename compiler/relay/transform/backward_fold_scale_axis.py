@@ -101,8 +101,8 @@ class _Plan:
             return Taken(weights.axis)
         name = op_name(call)
         if name == "multiply":
-            found = scale_of(call)
-            return None if found is None else self._operand(call.args[found[0]])
+            scaling = scale_of(call)
+            return None if scaling is None else self._operand(call.args[scaling[0]])
         if name in ("add", "subtract", "nn.bias_add"):
             return self._sum_takes(call)
         return through(call, self._operand(call.args[0])) if len(call.args) == 1 else None
@@ -123,9 +123,9 @@ class _Plan:
     def _distribute(self, call: Any, given: list[Any], scales: dict[Any, list[Any]]) -> None:
         name = op_name(call)
         if name == "multiply":
-            found = scale_of(call)
-            assert found is not None
-            at, scale, axis = found
+            scaling = scale_of(call)
+            assert scaling is not None
+            at, scale, axis = scaling
             value = call.args[at]
             if self._may_fold(value, scale, axis):
                 self.folded[call] = value

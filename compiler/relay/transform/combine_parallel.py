@@ -50,8 +50,8 @@ class _Branch:
 
 
 def _extents(expr: GraphExpr) -> tuple[int, ...] | None:
-    found = tensor_type(expr)
-    return found.concrete_shape if found is not None and found.is_static else None
+    t = tensor_type(expr)
+    return t.concrete_shape if t is not None and t.is_static else None
 
 
 def _conv_branch(call: Call) -> _Branch | None:
@@ -243,13 +243,13 @@ class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferT
 def _groups(func: Function, operator: str, rule: _Rule) -> list[list[Call]]:
     """Return calls that can be combined: of the same data, with weights that exist before all of them."""
     params = set(func.params)
-    found: dict[Any, list[Call]] = {}
+    groups: dict[Any, list[Call]] = {}
     for expr in post_order(func, outside_kernels):
         if op_name(expr) == operator and (isinstance(expr.args[1], Constant) or expr.args[1] in params):
             branch = rule(expr)
             if branch is not None:
-                found.setdefault((expr.args[0], branch.key), []).append(expr)
-    return list(found.values())
+                groups.setdefault((expr.args[0], branch.key), []).append(expr)
+    return list(groups.values())
 
 
 class _Combiner(GraphMutator):

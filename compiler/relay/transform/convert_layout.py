@@ -97,10 +97,10 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call 
 
 def _weight_layout(call: Call, data: str, weight: Type) -> str:
     """Return the layout of weights that usually goes with one of data."""
-    kept: str = call.attrs.kernel_layout
-    plain = layout(kept)
+    given: str = call.attrs.kernel_layout
+    plain = layout(given)
     if plain.ndim != len(plain.letters) or layout(data).ndim != len(layout(data).letters):
-        return kept
+        return given
     spatial = "".join(letter for letter in plain.letters if letter not in "OI")
     inner, outer = ("I", "O") if "transpose" not in operator_of(call).name else ("O", "I")
     if data.endswith("C") and isinstance(weight, TensorType):

@@ -106,20 +106,20 @@ class _Static:
                 fields = tuple(self._value(f) for f in e.fields)
                 return None if any(f is None for f in fields) else Tuple(fields)
             case TupleGetItem():
-                whole = self._value(e.tuple_value)
-                return None if whole is None else whole.fields[e.index]
+                value = self._value(e.tuple_value)
+                return None if value is None else value.fields[e.index]
             case Call(op=RelayOp(stateful=False)):
                 # Some answer from the types of their arguments alone, such as shape_of.
-                found = _folded(e, [Var("x", arg.checked_type_ or infer_expr(arg, self._mod)) for arg in e.args])
-                if found is None:
+                value = _folded(e, [Var("x", arg.checked_type_ or infer_expr(arg, self._mod)) for arg in e.args])
+                if value is None:
                     args = [self._value(arg) for arg in e.args]
-                    found = None if any(a is None for a in args) else _folded(e, args)
-                return found
+                    value = None if any(a is None for a in args) else _folded(e, args)
+                return value
             case _:
                 return None
 
 
 def _folded(call: Call, args: list[Any]) -> Any:
     with uninstrumented():  # it is no part of the program
-        found = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
-    return None if isinstance(found, Call) else found
+        folded = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
+    return None if isinstance(folded, Call) else folded

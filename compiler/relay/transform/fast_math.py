@@ -39,5 +39,5 @@ class _Replacer(GraphMutator):
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
         fast: Any = registered_ops().get(_FAST.get(op_name(new), ""))
-        found = tensor_type(call) if fast is not None else None
-        return rebuild(new, op=fast) if found is not None and found.dtype == "float32" else new
+        t = tensor_type(call) if fast is not None else None
+        return rebuild(new, op=fast) if t is not None and t.dtype == "float32" else new

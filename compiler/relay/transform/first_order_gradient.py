@@ -95,8 +95,8 @@ class _Accumulation:
         t = infer_expr(expr) if t is None else t
         if isinstance(t, TupleType):
             return Tuple(tuple(self.total(expr, (*path, i), field) for i, field in enumerate(t.fields)))
-        found = self._grads.get(expr, {}).get(path)
-        return zeros(_element(expr, path)) if found is None else found
+        grad = self._grads.get(expr, {}).get(path)
+        return zeros(_element(expr, path)) if grad is None else grad
 
     def _go_through(self, part: GraphExpr) -> None:
         match part:

@@ -110,8 +110,8 @@ class _Folder(GraphMutator):
             return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:
-            found = from_type(new, type_of(call.args[0]))
-            return new if found is None else found
+            value = from_type(new, type_of(call.args[0]))
+            return new if value is None else value
         values = [_known(arg) for arg in new.args]
         if op.reference is None or any(v is None for v in values) or _grows(type_of(call), values):
             return new

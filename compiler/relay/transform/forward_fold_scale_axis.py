@@ -72,11 +72,11 @@ class _Plan:
 
     def _offer(self, value: GraphExpr, taken: Taken | None) -> None:
         """Note how one user of a value takes a scale; all of them must do it along the same axis."""
-        known = self._taken.get(value)
-        if taken is None or (known is not None and known.axis != taken.axis):
+        earlier = self._taken.get(value)
+        if taken is None or (earlier is not None and earlier.axis != taken.axis):
             self._refused.add(value)
         else:
-            self._taken[value] = Taken(taken.axis, taken.positive or (known is not None and known.positive))
+            self._taken[value] = Taken(taken.axis, taken.positive or (earlier is not None and earlier.positive))
 
     def _result(self, expr: GraphExpr) -> Taken | None:
         """Return how all users of a value take a scale of it."""
@@ -86,16 +86,16 @@ class _Plan:
         weights = weights_of(user, False)
         if weights is not None:
             return Taken(weights.axis) if at == 0 else None
-        found = scale_of(user)
-        if found is not None:
-            return self._result(user) if at == found[0] else None
+        scaling = scale_of(user)
+        if scaling is not None:
+            return self._result(user) if at == scaling[0] else None
         return through(user, self._result(user)) if isinstance(user, Call) and len(user.args) == 1 else None
 
     def _try(self, call: Any) -> None:
-        found, taken = scale_of(call), self._result(call)
-        if found is None or taken is None:
+        scaling, taken = scale_of(call), self._result(call)
+        if scaling is None or taken is None:
             return
-        at, scale, axis = found
+        at, scale, axis = scaling
         if scale in self._light and same_axis(axis, taken.axis) and (is_positive(scale) or not taken.positive):
             self.folded[call] = (call.args[at], scale)
 

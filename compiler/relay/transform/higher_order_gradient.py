@@ -62,8 +62,8 @@ def higher_order(func: Function, mod: IRModule | None) -> Function:
     _start(lets, result_type, result, ones(value))
     lets.add(Call(RefRead(backward), ()))
     grads = [lets.add(_map_pairs(p.checked_type, pairs[p], _read)) for p in t.params]
-    whole = Tuple((value, Tuple(tuple(grads))))
-    return Function(t.params, lets.around(whole), None, func.type_params, func.attrs)
+    result_and_grads = Tuple((value, Tuple(tuple(grads))))
+    return Function(t.params, lets.around(result_and_grads), None, func.type_params, func.attrs)
 
 
 def _typed(func: Function, mod: IRModule | None) -> Function:
@@ -105,12 +105,12 @@ class _Program:
         if gvar not in self._companions:
             assert self.mod is not None
             name = f"{gvar.name_hint}_grad"
-            found = self.mod.get_global_var(name) if name in self.mod else GlobalVar(name)
-            self._companions[gvar] = found
+            companion = self.mod.get_global_var(name) if name in self.mod else GlobalVar(name)
+            self._companions[gvar] = companion
             func = _typed(self.mod[gvar], self.mod)
             backward = Var("backward", _BACKWARD)
             made = _Block(self, backward, {}, _Lets()).function(func)
-            self.mod[found] = Function((backward, *made.params), made.body, made.ret_type, func.type_params)
+            self.mod[companion] = Function((backward, *made.params), made.body, made.ret_type, func.type_params)
         return self._companions[gvar]
 
 
@@ -233,10 +233,10 @@ class _Block:
         grads = operator_gradient(forward, grad)
         if all(g is None for g in grads):
             return pair
-        for t, arg, found in zip(types, args, grads, strict=True):
-            if found is not None:
-                found = bottom_up(_Replace(forward, value), found)
-                _accumulate(back, t, arg, found)
+        for t, arg, part in zip(types, args, grads, strict=True):
+            if part is not None:
+                part = bottom_up(_Replace(forward, value), part)
+                _accumulate(back, t, arg, part)
         add(RefWrite(self._backward, Function((), back.around(Call(rest, ())), _NOTHING)))
         return pair
 

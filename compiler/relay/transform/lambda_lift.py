@@ -95,11 +95,11 @@ class _Lifter(ExprMutator):
         self.lifted[gvar] = lifted
         return Call(gvar, captured) if captured else gvar
 
-    def _fresh(self, wanted: str) -> str:
-        name, count = wanted, 0
+    def _fresh(self, hint: str) -> str:
+        name, count = hint, 0
         while name in self._names:
             count += 1
-            name = f"{wanted}_{count}"
+            name = f"{hint}_{count}"
         self._names.add(name)
         return name
 

@@ -171,10 +171,10 @@ class _Evaluator:
                     fields = tuple(self._step(f, scope, block, "x") for f in e.fields)
                     return Value(KnownTuple(fields), lambda: block.emit(Tuple(_codes(fields)), name))
                 case TupleGetItem():
-                    whole = self._step(e.tuple_value, scope, block, "x")
-                    if isinstance(whole.known, KnownTuple):
-                        return whole.known.fields[e.index]
-                    return Value(None, block.emit(TupleGetItem(whole.code, e.index), name))
+                    value = self._step(e.tuple_value, scope, block, "x")
+                    if isinstance(value.known, KnownTuple):
+                        return value.known.fields[e.index]
+                    return Value(None, block.emit(TupleGetItem(value.code, e.index), name))
                 case RefCreate() | RefRead() | RefWrite():
                     return self._reference(e, scope, block, name)
                 case Function() if not is_kernel(e):

@@ -127,8 +127,8 @@ class Environment:
     def __getitem__(self, var: Var) -> Value:
         scope: Environment | None = self
         while scope is not None:
-            found = scope._values.get(var)
-            if found is not None:
-                return found
+            value = scope._values.get(var)
+            if value is not None:
+                return value
             scope = scope._around
         return Value(None, var)  # free in the whole program

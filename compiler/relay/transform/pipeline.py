@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, register_config_option
 from compiler.relay.expr import Call
@@ -108,9 +106,8 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
     -------
     IRModule
     """
-    found: Any = Target(target) if isinstance(target, str) else target
-    found = found or Target.current() or Target("llvm -mcpu=native")
-    for each in build_passes(found):
+    given = Target(target) if isinstance(target, str) else target
+    for each in build_passes(given or Target.current() or Target("llvm -mcpu=native")):
         mod = each(mod)
     return mod
 

@@ -47,9 +47,9 @@ class GraphMutator(ExprMutator):
         return self.memo_map[expr]
 
     def visit(self, expr: GraphExpr) -> Any:
-        known = expr in self.memo_map
+        visited = expr in self.memo_map
         result = super().visit(expr)
-        if not known and result is not expr and result.checked_type_ is None:
+        if not visited and result is not expr and result.checked_type_ is None:
             result.checked_type_ = expr.checked_type_
         return result
 
@@ -100,27 +100,27 @@ def typed(expr: E, t: Type | None) -> E:
 
 def type_of(expr: GraphExpr) -> Type:
     """Return the type of an expression, inferred if it is new."""
-    found: Type | None = expr.checked_type_
-    if found is None:
+    t: Type | None = expr.checked_type_
+    if t is None:
         op = expr.op if isinstance(expr, Call) else None
         if not isinstance(expr, Call) or not isinstance(op, RelayOp) or op.relation is None:
             return infer_expr(expr)
         # What inference would do, without its preparations for what is not known yet.
-        found = op.relation(tuple([type_of(arg) for arg in expr.args]), expr.attrs)
-        set_checked_type(expr, found)
-    return found
+        t = op.relation(tuple([type_of(arg) for arg in expr.args]), expr.attrs)
+        set_checked_type(expr, t)
+    return t
 
 
 def tensor_type(expr: GraphExpr) -> TensorType | None:
     """Return the type of an expression if it is a tensor."""
-    found = type_of(expr)
-    return found if isinstance(found, TensorType) else None
+    t = type_of(expr)
+    return t if isinstance(t, TensorType) else None
 
 
 def dims_of(expr: GraphExpr) -> tuple[Dim, ...] | None:
     """Return the shape of an expression that is a tensor."""
-    found = tensor_type(expr)
-    return None if found is None else found.dims
+    t = tensor_type(expr)
+    return None if t is None else t.dims
 
 
 def scalar_value(expr: GraphExpr) -> Any:

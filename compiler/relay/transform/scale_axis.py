@@ -125,8 +125,8 @@ def scale_of(call: Any) -> tuple[int, Any, int] | None:
 
 def _plain_axis(name: str, letter: str) -> int | None:
     """Return where a dimension stands in a layout that splits nothing."""
-    found = layout(name)
-    return None if any(a.factor for a in found.axes) else found.letters.index(letter)
+    axes = layout(name)
+    return None if any(a.factor for a in axes.axes) else axes.letters.index(letter)
 
 
 def _conv(call: Call, of_result: bool) -> Weights | None:

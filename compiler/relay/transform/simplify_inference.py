@@ -65,15 +65,15 @@ class _Simplifier(GraphMutator):
 
 def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
     data, gamma, beta, mean, variance = call.args
-    attrs, found = call.attrs, tensor_type(data_before)
-    assert found is not None
-    scale = _inverse_deviation(variance, attrs.epsilon, found.dtype)
+    attrs, t = call.attrs, tensor_type(data_before)
+    assert t is not None
+    scale = _inverse_deviation(variance, attrs.epsilon, t.dtype)
     if attrs.scale:
         scale = call_op("multiply", scale, gamma)
     shift = call_op("multiply", call_op("negative", mean), scale)
     if attrs.center:
         shift = call_op("add", shift, beta)
-    rank, axis = len(found.dims), attrs.axis % len(found.dims)
+    rank, axis = len(t.dims), attrs.axis % len(t.dims)
     scaled = call_op("multiply", data, along_axis(scale, axis, rank))
     return Tuple((call_op("add", scaled, along_axis(shift, axis, rank)), mean, variance))
 
@@ -90,31 +90,31 @@ def _instance_norm(call: Call, data_before: RelayExpr) -> Any:
 
 
 def _by_own_statistics(call: Call, data: RelayExpr, data_before: RelayExpr, axes: Sequence[int]) -> Any:
-    found = tensor_type(data_before)
-    assert found is not None
-    return _affine(call, _normalized(data, axes, call.attrs.epsilon, found.dtype), len(found.dims))
+    t = tensor_type(data_before)
+    assert t is not None
+    return _affine(call, _normalized(data, axes, call.attrs.epsilon, t.dtype), len(t.dims))
 
 
 def _group_norm(call: Call, data_before: RelayExpr) -> Any:
     """Split the channels into (groups, channels of one), normalise, and join them again."""
-    found = tensor_type(data_before)
-    assert found is not None
-    dims, groups = found.dims, call.attrs.num_groups
+    t = tensor_type(data_before)
+    assert t is not None
+    dims, groups = t.dims, call.attrs.num_groups
     axis = call.attrs.axis % len(dims)
     if not all(isinstance(d, int) for d in dims):
         return call
     split = (*dims[:axis], groups, dims[axis] // groups, *dims[axis + 1 :])
     over = tuple(d for d in range(1, len(split)) if d != axis)
     parts = call_op("reshape", call.args[0], newshape=split)
-    joined = call_op("reshape", _normalized(parts, over, call.attrs.epsilon, found.dtype), newshape=dims)
+    joined = call_op("reshape", _normalized(parts, over, call.attrs.epsilon, t.dtype), newshape=dims)
     return _affine(call, joined, len(dims))
 
 
 def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
-    data, found = call.args[0], tensor_type(data_before)
-    assert found is not None
+    data, t = call.args[0], tensor_type(data_before)
+    assert t is not None
     squares = call_op("sum", call_op("multiply", data, data), axis=call.attrs.axis, keepdims=True)
-    norm = call_op("sqrt", call_op("maximum", squares, const_like(call.attrs.eps, found.dtype)))
+    norm = call_op("sqrt", call_op("maximum", squares, const_like(call.attrs.eps, t.dtype)))
     return call_op("divide", data, norm)
 
 

@@ -46,8 +46,8 @@ def _inner(call: Call, name: str) -> Any:
 
 
 def _static(expr: GraphExpr) -> TensorType | None:
-    found = tensor_type(expr)
-    return found if found is not None and found.is_static else None
+    t = tensor_type(expr)
+    return t if t is not None and t.is_static else None
 
 
 def _same_type(call: Call, replacement: RelayExpr) -> Any:
@@ -59,10 +59,10 @@ def _same_type(call: Call, replacement: RelayExpr) -> Any:
 
 
 def _reshape_of_reshape(call: Call) -> Any:
-    found, source = _static(call), _source(call)
-    if found is None or source is call.args[0]:
+    t, source = _static(call), _source(call)
+    if t is None or source is call.args[0]:
         return None
-    return call_op("reshape", source, newshape=found.concrete_shape)
+    return call_op("reshape", source, newshape=t.concrete_shape)
 
 
 def _undone_reshape(call: Call) -> Any:
@@ -90,28 +90,28 @@ def _axes(call: Call, rank: int) -> tuple[int, ...]:
 
 
 def _transpose_of_transpose(call: Call) -> Any:
-    inner, found = _inner(call, "transpose"), tensor_type(call)
-    if inner is None or found is None:
+    inner, t = _inner(call, "transpose"), tensor_type(call)
+    if inner is None or t is None:
         return None
-    rank = len(found.dims)
+    rank = len(t.dims)
     first = _axes(inner, rank)
     return call_op("transpose", inner.args[0], axes=tuple(first[a] for a in _axes(call, rank)))
 
 
 def _no_transpose(call: Call) -> Any:
-    found = tensor_type(call)
-    same = found is not None and _axes(call, len(found.dims)) == tuple(range(len(found.dims)))
+    t = tensor_type(call)
+    same = t is not None and _axes(call, len(t.dims)) == tuple(range(len(t.dims)))
     return call.args[0] if same else None
 
 
 def _transpose_of_ones(call: Call) -> Any:
     """Axes of extent 1 can be moved without moving an element."""
-    found = _static(call)
+    t = _static(call)
     source = _static(call.args[0])
-    if found is None or source is None:
+    if t is None or source is None:
         return None
-    moved = [a for a in _axes(call, len(found.dims)) if source.dims[a] != 1]
-    return call_op("reshape", call.args[0], newshape=found.concrete_shape) if moved == sorted(moved) else None
+    moved = [a for a in _axes(call, len(t.dims)) if source.dims[a] != 1]
+    return call_op("reshape", call.args[0], newshape=t.concrete_shape) if moved == sorted(moved) else None
 
 
 def _layout_of_layout(call: Call) -> Any:
@@ -134,15 +134,15 @@ def _padded(call: Call) -> bool:
 
 def _layout_of_ones(call: Call) -> Any:
     """Transforming a layout that moves only axes of extent 1 is a reshape."""
-    source, found = _static(call.args[0]), _static(call)
-    if source is None or found is None or _padded(call):
+    source, t = _static(call.args[0]), _static(call)
+    if source is None or t is None or _padded(call):
         return None
     before, after = layout(call.attrs.src_layout), layout(call.attrs.dst_layout)
     if any(a.factor for a in (*before.axes, *after.axes)):
         return None
     extents = before.extents(source.dims)
     wide = [[letter for letter in each.letters if extents[letter] != 1] for each in (before, after)]
-    return call_op("reshape", call.args[0], newshape=found.concrete_shape) if wide[0] == wide[1] else None
+    return call_op("reshape", call.args[0], newshape=t.concrete_shape) if wide[0] == wide[1] else None
 
 
 # data types
@@ -185,9 +185,9 @@ def _neutral(value: float, sides: tuple[int, ...]) -> Callable[[Call], Any]:
 
     def apply(call: Call) -> Any:
         for side in sides:
-            found = scalar_value(call.args[side])
-            if found is not None and found == value and (kept := _same_type(call, call.args[1 - side])) is not None:
-                return kept
+            scalar = scalar_value(call.args[side])
+            if scalar is not None and scalar == value and (other := _same_type(call, call.args[1 - side])) is not None:
+                return other
         return None
 
     return apply
@@ -261,34 +261,34 @@ def _power(call: Call) -> Any:
 
 def _full(value: float) -> Callable[[Call], Any]:
     def apply(call: Call) -> Any:
-        found = _static(call)
-        if found is None:
+        t = _static(call)
+        if t is None:
             return None
-        return call_op("full", const_like(value, found.dtype), shape=found.concrete_shape, dtype=found.dtype)
+        return call_op("full", const_like(value, t.dtype), shape=t.concrete_shape, dtype=t.dtype)
 
     return apply
 
 
 def _full_like(call: Call) -> Any:
-    found = _static(call)
-    if found is None:
+    t = _static(call)
+    if t is None:
         return None
-    return call_op("full", call.args[1], shape=found.concrete_shape, dtype=found.dtype)
+    return call_op("full", call.args[1], shape=t.concrete_shape, dtype=t.dtype)
 
 
 def _like(name: str, attribute: str) -> Callable[[Call], Any]:
     """Return the rule that writes down the shape that another tensor was there for."""
 
     def apply(call: Call) -> Any:
-        found = _static(call)
-        return None if found is None else call_op(name, call.args[0], **{attribute: found.concrete_shape})
+        t = _static(call)
+        return None if t is None else call_op(name, call.args[0], **{attribute: t.concrete_shape})
 
     return apply
 
 
 def _cast_like(call: Call) -> Any:
-    found = tensor_type(call)
-    return None if found is None else call_op("cast", call.args[0], dtype=found.dtype)
+    t = tensor_type(call)
+    return None if t is None else call_op("cast", call.args[0], dtype=t.dtype)
 
 
 def _with_full(name: str) -> Callable[[Call], Any]:
