@@ -1,47 +1,60 @@
-"""The names that the editor completes, with signature and first sentence, read off the compiler's own modules."""
+"""The names that the editor completes, read off the public API."""
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
+from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Literal
 
-import compiler
-from compiler import te, tir
+import msgspec
 
-Completion = dict[str, str]
-"""What CodeMirror wants of a completion: ``label``, ``type``, ``detail`` and ``info``."""
-DETAIL_LENGTH = 70
+from app.editor.documentation import call_text
+from app.editor.public_api import public_names, resolve
 
-OWNERS: dict[str, Any] = {"tvm": compiler, "te": te, "tir": tir, "Schedule": te.Schedule, "Stage": te.Stage}
-"""What may stand before a dot; ``s[C].`` is a stage, and a variable named like a schedule is taken for one."""
-
-
-def _names(owner: Any) -> list[str]:
-    if owner is compiler:
-        return dir(compiler)
-    listed = getattr(owner, "__all__", None) if isinstance(owner, ModuleType) else None
-    return sorted(name for name in listed or vars(owner) if not name.startswith("_"))
+MAX_DETAIL = 70
+"""Letters of a signature in the list of completions."""
+MAX_OWNERS = 256
 
 
-def _detail(value: Any) -> str:
-    try:
-        signature = str(inspect.signature(value, eval_str=False))
-    except (TypeError, ValueError):  # not callable, or built in
-        return ""
-    text = signature.replace("(self, ", "(").replace("(self)", "()").split(" -> ")[0].replace("'", "")
-    return text if len(text) <= DETAIL_LENGTH else text[: DETAIL_LENGTH - 1] + "…"
+class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A name, in the form that CodeMirror reads; its documentation is asked for separately."""
+
+    label: str
+    type: Literal["namespace", "class", "function", "constant"]
+    detail: str = ""
+    """Its parameters, as much of them as fits."""
 
 
-def _describe(owner: Any, name: str) -> Completion:
-    value = getattr(owner, name, None)
-    kind = "namespace" if isinstance(value, ModuleType) else "class" if isinstance(value, type) else "function"
-    sentence = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
-    return {"label": name, "type": kind, "detail": _detail(value), "info": sentence.replace("``", "")}
+@lru_cache(MAX_OWNERS)
+def completions(path: str) -> list[Completion] | None:
+    """Return the names that may follow a public name and a dot.
+
+    Parameters
+    ----------
+    path : str
+        Name of a module or class, e.g. ``tvm.relay.nn``.
+
+    Returns
+    -------
+    completions : list of Completion or None
+        None where the name does not exist.
+    """
+    owner = resolve(path)
+    if owner is None:
+        return None
+    return [_complete(name, getattr(owner, name)) for name in public_names(owner)]
 
 
-@cache
-def completions() -> dict[str, list[Completion]]:
-    """Return the completions of each owner by its name."""
-    return {name: [_describe(owner, label) for label in _names(owner)] for name, owner in OWNERS.items()}
+def _complete(name: str, value: object) -> Completion:
+    detail = call_text(value) or ""
+    if len(detail) > MAX_DETAIL:
+        detail = detail[: MAX_DETAIL - 1] + "…"
+    return Completion(label=name, type=_kind_of(value), detail=detail)
+
+
+def _kind_of(value: object) -> Literal["namespace", "class", "function", "constant"]:
+    if isinstance(value, ModuleType):
+        return "namespace"
+    if isinstance(value, type):
+        return "class"
+    return "function" if callable(value) else "constant"

@@ -65,7 +65,7 @@ class KernelTable:
     @property
     def facts(self) -> list[str]:
         """The words of the title."""
-        hint = [] if self.measured else ["press Run to measure each"]
+        hint = [] if self.measured else ["Run measures each"]
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *hint]
 
     @property

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Answer, Listing, Measurement, Options, Workspace
-from app.editor.completions import completions
 from app.errors import InvalidBody, NotFound, RequestError
 from app.jobs.clients import Client
 from app.panes import table
@@ -30,7 +29,7 @@ from app.panes.steps import describe
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.views import graphs
-from app.web.openapi import Content, json_of, operation
+from app.web.openapi import Content, operation
 from app.web.requests import current_client
 from app.web.security import allow_embedding
 from compiler.target.assembly_targets import assembly_targets
@@ -277,15 +276,6 @@ def _read_json(field: str) -> Any:
         return msgspec.json.decode(request.form.get(field) or "{}")
     except msgspec.DecodeError as error:
         raise InvalidBody(f"{field}: {error}") from error
-
-
-@bp.get("/completions")
-@operation(answers={200: json_of(dict[str, list[dict[str, str]]])})
-def names() -> Response:
-    """The names that the editor completes and explains."""
-    response = Response(msgspec.json.encode(completions()), mimetype="application/json")
-    response.headers["Cache-Control"] = "private, max-age=600"
-    return response
 
 
 # Texts, by content hash

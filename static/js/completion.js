@@ -1,39 +1,23 @@
-// Completes the API's names and explains them on hover; the server reads them off the package itself.
-import { element } from "./dom.js";
+// Completes the names of the public API; each shows its documentation beside the list.
+import { documentation, namesOf, resolve } from "./api.js";
 
-let names = null;
+const IMPORT = /from[ \t]+tvm[\w.]*[ \t]+import[ \t]+(?:\w+[ \t]*,[ \t]*)*\w*/;
+const DOTTED = /(?:\]|[A-Za-z_]\w*)(?:\.\w*)+/;
 
-async function load() {
-  names ??= fetch("/completions").then((response) => (response.ok ? response.json() : {}));
-  return names;
-}
-
-/** Which names stand behind `owner.`: a module, a stage (`s[C].`), or a schedule by the usual variable names. */
-function ownerOf(text) {
-  if (text.endsWith("]")) return "Stage";
-  return /^(?:s|sch|sched|schedule)$/.test(text) ? "Schedule" : text;
-}
-
-/** Complete `te.`, `tvm.`, `s[C].` and so on. */
+/** Complete `te.`, `relay.nn.`, `s[C].`, `from tvm import ` and so on. */
 export async function complete(context) {
-  const dotted = context.matchBefore(/(?:\b\w+|\])\.\w*/);
+  const imported = context.matchBefore(IMPORT);
+  const dotted = context.matchBefore(DOTTED);
+  if (imported) return offer(imported.text.split(/[ \t]+/)[1], context.pos - /\w*$/.exec(imported.text)[0].length);
   if (!dotted) return null;
-  const dot = dotted.text.indexOf(".");
-  const options = (await load())[ownerOf(dotted.text.slice(0, dot))];
-  return options ? { from: dotted.from + dot + 1, options, validFor: /^\w*$/ } : null;
+  const dot = dotted.text.lastIndexOf(".");
+  const owner = await resolve(dotted.text.slice(0, dot), context.state.doc.toString());
+  return owner && offer(owner, dotted.from + dot + 1);
 }
 
-/** Explain the name under the pointer. */
-export async function explain(view, position) {
-  const line = view.state.doc.lineAt(position);
-  for (const match of line.text.matchAll(/(\w+|\])\.(\w+)/g)) {
-    const from = line.from + match.index + match[1].length + 1;
-    const to = from + match[2].length;
-    if (position < from || position > to) continue;
-    const found = (await load())[ownerOf(match[1])]?.find(({ label }) => label === match[2]);
-    if (!found) return null;
-    const create = () => ({ dom: element("div", { class: "explained" }, element("code", {}, found.label + found.detail), element("p", {}, found.info)) });
-    return { pos: from, end: to, above: true, create };
-  }
-  return null;
+/** The names of a module or class, which replace the word that begins at `from`. */
+async function offer(owner, from) {
+  const names = await namesOf(owner);
+  const options = names.map((name) => ({ ...name, info: () => documentation(`${owner}.${name.label}`) }));
+  return options.length ? { from, options, validFor: /^\w*$/ } : null;
 }

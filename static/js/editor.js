@@ -2,12 +2,13 @@
 import {
   Decoration, EditorState, EditorView, HighlightStyle, StateEffect, StateField, autocompletion, bracketMatching,
   closeBrackets, closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, highlightActiveLineGutter,
-  highlightSelectionMatches, history, historyKeymap, hoverTooltip, indentOnInput, indentUnit, indentWithTab, keymap, lineNumbers,
+  highlightSelectionMatches, history, historyKeymap, indentOnInput, indentUnit, indentWithTab, keymap, lineNumbers,
   lintKeymap, python, searchKeymap, setDiagnostics, syntaxHighlighting, syntaxTree, tags,
 } from "../vendor/codemirror.js";
-import { complete, explain } from "./completion.js";
+import { complete } from "./completion.js";
 import { $ } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
+import { explanations } from "./explain.js";
 import { state, tell } from "./state.js";
 
 const style = HighlightStyle.define([
@@ -73,7 +74,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce),
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), hoverTooltip(explain),
+    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([

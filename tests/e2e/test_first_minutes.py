@@ -175,4 +175,4 @@ def test_the_editor_completes_and_explains_the_api(explorer: str, open_page: Cal
     expect(page.locator(".cm-tooltip-autocomplete li").first).to_contain_text("unroll")
     page.keyboard.press("Escape")
     page.locator(f".cm-line:nth-child({SPLIT_LINE}) .f").hover()
-    expect(page.locator(".explained")).to_contain_text("factor")
+    expect(page.locator(".documentation")).to_contain_text("factor")

@@ -2,30 +2,65 @@
 
 from __future__ import annotations
 
-import compiler
-from app.editor.completions import completions
-from compiler import te
+import pytest
+
+from app.editor.completions import Completion, completions
+from app.editor.public_api import resolve
 
 
-def labels(owner: str) -> set[str]:
-    return {completion["label"] for completion in completions()[owner]}
+def offered(owner: str) -> dict[str, Completion]:
+    """Return the completions of a module or class by their labels."""
+    names = completions(owner)
+    assert names is not None, owner
+    return {name.label: name for name in names}
 
 
-def test_every_completed_name_exists() -> None:
-    for owner, value in {"tvm": compiler, "te": te, "Stage": te.Stage, "Schedule": te.Schedule}.items():
-        missing = [name for name in labels(owner) if not hasattr(value, name)]
-        # Attributes of instances stand in the slots of their class.
-        assert missing == [], owner
+ROOMS = [f"tvm.{name}" for name, entry in offered("tvm").items() if entry.type == "namespace"]
 
 
-def test_the_lessons_names_are_there() -> None:
-    assert labels("te") >= {"placeholder", "compute", "reduce_axis", "sum", "create_schedule", "if_then_else"}
-    assert labels("Stage") >= {"split", "tile", "reorder", "vectorize", "parallel", "unroll", "compute_at"}
-    assert labels("tvm") >= {"build", "lower", "nd", "cpu", "te", "tir"}
+def test_every_public_module_is_offered() -> None:
+    assert set(ROOMS) >= {"tvm.te", "tvm.tir", "tvm.relay", "tvm.topi", "tvm.transform", "tvm.target", "tvm.runtime"}
 
 
-def test_a_primitive_shows_its_signature_and_what_it_does() -> None:
-    [split] = [completion for completion in completions()["Stage"] if completion["label"] == "split"]
-    assert "factor" in split["detail"]
-    assert split["info"]
-    assert "self" not in split["detail"]
+@pytest.mark.parametrize("owner", ["tvm", *ROOMS, "tvm.relay.nn", "tvm.relay.transform", "tvm.te.Stage"])
+def test_every_completed_name_exists(owner: str) -> None:
+    names = offered(owner)
+    assert names
+    assert [name for name in names if not hasattr(resolve(owner), name)] == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ("tvm", {"build", "lower", "nd", "cpu", "te", "tir", "relay", "topi", "transform"}),
+        ("tvm.te", {"placeholder", "compute", "reduce_axis", "sum", "create_schedule", "if_then_else"}),
+        ("tvm.te.Stage", {"split", "tile", "reorder", "vectorize", "parallel", "unroll", "compute_at"}),
+        ("tvm.relay", {"nn", "transform", "frontend", "var", "Function", "add", "reshape", "build"}),
+        ("tvm.relay.nn", {"conv2d", "dense", "relu", "softmax"}),
+        ("tvm.relay.transform", {"FuseOps", "FoldConstant", "InferType"}),
+        ("tvm.transform", {"PassContext", "Sequential"}),
+        ("tvm.IRModule", {"astext", "from_expr"}),
+    ],
+)
+def test_the_names_that_programs_use_are_offered(owner: str, expected: set[str]) -> None:
+    assert set(offered(owner)) >= expected
+
+
+def test_a_primitive_shows_its_parameters() -> None:
+    split = offered("tvm.te.Stage")["split"]
+    assert split.type == "function"
+    assert split.detail.startswith("(parent, factor")
+    assert "self" not in split.detail
+
+
+def test_nothing_private_or_foreign_is_offered() -> None:
+    for owner in ("tvm", "tvm.te", "tvm.relay", "tvm.te.Stage"):
+        assert not [name for name in offered(owner) if name.startswith("_") or name in ("np", "annotations")]
+
+
+@pytest.mark.parametrize(
+    "path", ["", "os", "os.system", "tvm.no", "tvm.te.Stage.split.__globals__", "tvm.__dict__", "tvm."]
+)
+def test_only_public_names_can_be_asked_for(path: str) -> None:
+    assert resolve(path) is None
+    assert completions(path) is None

@@ -1,0 +1,207 @@
+"""The documentation of a public name: its signature and its docstring, taken apart for the page."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import ModuleType
+
+from docstring_parser import (
+    DocstringMeta,
+    DocstringParam,
+    DocstringRaises,
+    DocstringReturns,
+    DocstringStyle,
+    parse,
+)
+from docstring_parser.common import DocstringExample
+
+from app.editor.public_api import resolve
+
+MAX_DOCUMENTED = 1_024
+_SECTION_TITLES = {
+    "param": "Parameters",
+    "attribute": "Attributes",
+    "other_param": "Other parameters",
+    "returns": "Returns",
+    "yields": "Yields",
+    "raises": "Raises",
+    "warns": "Warns",
+    "notes": "Notes",
+    "examples": "Examples",
+    "references": "References",
+    "see_also": "See also",
+}
+"""Kind of an entry, as the parser calls it -> title of its section, in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A paragraph, or lines that keep their spacing."""
+
+    text: str
+    verbatim: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A parameter, result or exception, or a piece of text of a section."""
+
+    name: str = ""
+    type: str = ""
+    blocks: Sequence[Block] = ()
+
+
+@dataclass
+class Section:
+    """A titled part of a docstring."""
+
+    title: str
+    entries: list[Entry] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """What the editor shows of a public name."""
+
+    name: str
+    call: str
+    """Its parameters with their defaults, and what it returns; empty where it cannot be called."""
+    blocks: Sequence[Block]
+    """Summary and description."""
+    sections: Sequence[Section]
+
+
+@lru_cache(MAX_DOCUMENTED)
+def documentation(path: str) -> Documentation | None:
+    """Return the documentation of a public name.
+
+    Parameters
+    ----------
+    path : str
+        E.g. ``tvm.te.Stage.split``.
+
+    Returns
+    -------
+    documentation : Documentation or None
+        None where the name does not exist.
+    """
+    value = resolve(path)
+    if value is None:
+        return None
+    parsed = parse(_docstring(value), DocstringStyle.NUMPYDOC)
+    texts = [text for text in (parsed.short_description, parsed.long_description) if text]
+    call = call_text(value, with_result=True) or ""
+    return Documentation(path, call, list(blocks("\n\n".join(texts))), _sections(parsed.meta))
+
+
+def _docstring(value: object) -> str:
+    """Return a value's own docstring; empty for constants, and for dataclasses that have none but a generated one."""
+    if not (isinstance(value, ModuleType | type) or callable(value)):
+        return ""
+    text = inspect.getdoc(value) or ""
+    generated = isinstance(value, type) and text.startswith(f"{value.__name__}(")
+    return "" if generated else text
+
+
+# The signature
+
+
+def call_text(value: object, *, with_result: bool = False) -> str | None:
+    """Return the parameters of a callable as one writes them, or None where it has no signature.
+
+    Parameters
+    ----------
+    value : object
+    with_result : bool
+        Write the annotations and the type of the result, too.
+    """
+    if not callable(value):
+        return None
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # built in
+        return None
+    empty = inspect.Signature.empty
+    parameters = [
+        p.replace(annotation=_unquoted(p.annotation) if with_result else empty)
+        for p in signature.parameters.values()
+        if p.name not in ("self", "cls")
+    ]
+    result = signature.return_annotation if with_result and not isinstance(value, type) else empty
+    try:
+        return str(inspect.Signature(parameters, return_annotation=_unquoted(result)))
+    except ValueError:  # without self, the order of the parameters is no longer one that Python allows
+        return None
+
+
+class _Unquoted(str):
+    """A text that is written without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _unquoted(annotation: object) -> object:
+    """Return an annotation that was kept as text so that a signature shows it as in the source."""
+    return _Unquoted(annotation) if isinstance(annotation, str) else annotation
+
+
+# The docstring
+
+
+def _sections(meta: Sequence[DocstringMeta]) -> list[Section]:
+    sections: dict[str, Section] = {}
+    for item in meta:
+        kind = item.args[0] if item.args else ""
+        title = _SECTION_TITLES.get(kind)
+        if title is not None:
+            sections.setdefault(title, Section(title)).entries.append(_entry(item))
+    order = list(_SECTION_TITLES.values())
+    return sorted(sections.values(), key=lambda section: order.index(section.title))
+
+
+def _entry(item: DocstringMeta) -> Entry:
+    text = list(blocks(item.description or ""))
+    if isinstance(item, DocstringParam):
+        return Entry(item.arg_name, item.type_name or "", text)
+    if isinstance(item, DocstringReturns):
+        return Entry(item.return_name or "", item.type_name or "", text)
+    if isinstance(item, DocstringRaises):
+        return Entry("", item.type_name or "", text)
+    if isinstance(item, DocstringExample):
+        example = "\n".join(part for part in (item.snippet, item.description) if part)
+        return Entry(blocks=[Block(example, verbatim=True)] if item.snippet else text)
+    return Entry(blocks=text)
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the paragraphs of a text in reStructuredText, and what is indented or ends a ``::`` as it stands."""
+    paragraphs = re.split(r"\n[ \t]*\n", text.strip("\n"))
+    verbatim: list[str] = []
+    for paragraph in paragraphs:
+        if paragraph.startswith((" ", "\t")):
+            verbatim.append(paragraph)
+            continue
+        if verbatim:
+            yield _verbatim(verbatim)
+            verbatim = []
+        if paragraph.startswith(">>>"):
+            yield Block(paragraph, verbatim=True)
+            continue
+        sentence = re.sub(r"\s+", " ", paragraph.strip())
+        sentence = re.sub(r"(?<=\w)::$", ":", sentence).removesuffix("::").strip()
+        if sentence:
+            yield Block(sentence)
+    if verbatim:
+        yield _verbatim(verbatim)
+
+
+def _verbatim(paragraphs: Sequence[str]) -> Block:
+    return Block(textwrap.dedent("\n\n".join(paragraphs)), verbatim=True)

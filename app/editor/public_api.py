@@ -1,0 +1,64 @@
+"""The public API by its names: what ``tvm.te.Stage.split`` is, and which names a module or class offers."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+
+import compiler
+
+ROOT = "tvm"
+OURS = frozenset({ROOT, compiler.__name__})
+"""Packages that the public API is defined in; some functions say the name that users know."""
+
+
+def resolve(path: str) -> object | None:
+    """Return what a public name stands for.
+
+    Parameters
+    ----------
+    path : str
+        The name from the root, e.g. ``tvm.relay.nn.conv2d``.
+
+    Returns
+    -------
+    value : object or None
+        None where there is no such name.
+    """
+    root, *names = path.split(".")
+    if root != ROOT:
+        return None
+    value: object = compiler
+    for name in names:
+        if name not in public_names(value):
+            return None
+        value = getattr(value, name)
+    return value
+
+
+def public_names(owner: object) -> list[str]:
+    """Return the names that may follow a module's or class's and a dot, sorted; empty for other values."""
+    if isinstance(owner, ModuleType):
+        return sorted(name for name in _module_names(owner) if not name.startswith("_"))
+    if inspect.isclass(owner) and _package_of(owner) in OURS:
+        return sorted(name for name in dir(owner) if not name.startswith(("_", "visit_")) and _is_own(owner, name))
+    return []
+
+
+def _module_names(module: ModuleType) -> list[str]:
+    """Return the names that a module lists by a ``__dir__`` of its own or by ``__all__``, else those it defines."""
+    if "__dir__" in vars(module):
+        return dir(module)
+    listed: list[str] | None = getattr(module, "__all__", None)
+    return [name for name in vars(module) if _package_of(vars(module)[name]) in OURS] if listed is None else listed
+
+
+def _is_own(cls: type, name: str) -> bool:
+    """Return whether a class has a name from this package, not from a base class of Python's own."""
+    return any(name in vars(base) for base in cls.__mro__ if _package_of(base) in OURS)
+
+
+def _package_of(value: object) -> str:
+    """Return the package that defines a module, class or function; empty for other values."""
+    place = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return place.partition(".")[0] if isinstance(place, str) else ""

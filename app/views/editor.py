@@ -1,0 +1,55 @@
+"""What the editor asks for while one types: names to complete, and their documentation."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from flask import Blueprint, Response, make_response, render_template
+from markupsafe import Markup, escape
+
+from app.editor.completions import Completion, completions
+from app.editor.documentation import documentation
+from app.errors import NotFound
+from app.panes.highlighting import highlight
+from app.web.openapi import json_of, operation
+
+bp = Blueprint("editor", __name__)
+_CODE = re.compile(r"``(?P<literal>[^`]+)``|:\w+:`~?(?P<role>[^`]+)`|`(?P<plain>[^`]+)`")
+
+
+@bp.app_template_filter()
+def inline_markup(text: str) -> Markup:
+    """Return a paragraph of reStructuredText as HTML: literals and references as code, everything escaped."""
+    parts, end = [], 0
+    for match in _CODE.finditer(text):
+        code = match["literal"] or match["role"] or match["plain"]
+        parts += [escape(text[end : match.start()]), Markup("<code>{}</code>").format(code)]
+        end = match.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+@bp.get("/completions/<name>")
+@operation(answers={200: json_of(list[Completion])})
+def complete(name: str) -> Response:
+    """The names that may follow a module or class and a dot, such as ``tvm.relay.nn``."""
+    names = completions(name)
+    if names is None:
+        raise NotFound(f"there is no {name!r}")
+    return _kept(Response(msgspec.json.encode(names), mimetype="application/json"))
+
+
+@bp.get("/documentation/<name>")
+def document(name: str) -> Response:
+    """The signature and documentation of a public name, such as ``tvm.te.Stage.split``."""
+    described = documentation(name)
+    if described is None:
+        raise NotFound(f"there is no {name!r}")
+    signature = highlight([described.name.rpartition(".")[2] + described.call], "python")[0]
+    return _kept(make_response(render_template("_documentation.html", documentation=described, signature=signature)))
+
+
+def _kept(response: Response) -> Response:
+    """Return a response that browsers may keep for a while: names change with the compiler's version only."""
+    response.headers["Cache-Control"] = "private, max-age=600"
+    return response

@@ -1,0 +1,75 @@
+// The public API as the server reads it off the package: names, and what stands behind an expression of the script.
+
+/** @typedef {{label: string, type: "namespace" | "class" | "function" | "constant", detail?: string}} Name */
+
+/** @type {Map<string, Promise<Name[]>>} */
+const lists = new Map();
+/** @type {Map<string, Promise<string>>} */
+const texts = new Map();
+
+/** Variables that programs usually call so. */
+const USUAL = { tvm: "tvm", s: "tvm.te.Schedule", sch: "tvm.te.Schedule", sched: "tvm.te.Schedule", schedule: "tvm.te.Schedule", mod: "tvm.IRModule" };
+const STAGE = "tvm.te.Stage"; // what `s[C]` is
+
+function fetched(cache, key, address, read) {
+  if (!cache.has(key)) {
+    const answer = fetch(address).then((response) => (response.ok ? read(response) : null)).catch(() => null);
+    cache.set(key, answer);
+    answer.then((value) => { if (value === null) cache.delete(key); });
+  }
+  return cache.get(key);
+}
+
+/** The names that a module or class offers.
+ * @param {string} owner public name, e.g. `tvm.relay`
+ * @returns {Promise<Name[]>} */
+export async function namesOf(owner) {
+  return (await fetched(lists, owner, `/completions/${owner}`, (response) => response.json())) ?? [];
+}
+
+/** The documentation of a public name, as an element.
+ * @param {string} name
+ * @returns {Promise<HTMLElement | null>} */
+export async function documentation(name) {
+  const html = await fetched(texts, name, `/documentation/${name}`, (response) => response.text());
+  if (!html) return null;
+  const holder = document.createElement("template");
+  holder.innerHTML = html; // rendered and escaped by our own server
+  return holder.content.firstElementChild;
+}
+
+/** What a script calls the modules, classes and functions that it imports: its name for each -> the public name.
+ * @param {string} script
+ * @returns {Map<string, string>} */
+export function importsOf(script) {
+  const names = new Map();
+  for (const [, module, listed] of script.matchAll(/^[ \t]*from[ \t]+(tvm(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)/gm)) {
+    for (const [, name, alias] of listed.matchAll(/(\w+)(?:[ \t]+as[ \t]+(\w+))?/g)) names.set(alias ?? name, `${module}.${name}`);
+  }
+  for (const [, module, alias] of script.matchAll(/^[ \t]*import[ \t]+(tvm(?:\.\w+)*)(?:[ \t]+as[ \t]+(\w+))?/gm)) {
+    names.set(alias ?? "tvm", alias ? module : "tvm");
+  }
+  return names;
+}
+
+/** The public name of a dotted expression, or null where it is none.
+ * @param {string} expression such as `relay.nn`; one that ends a subscript begins with `]`
+ * @param {string} script
+ * @returns {Promise<string | null>} */
+export async function resolve(expression, script) {
+  const [first, ...rest] = expression.split(".");
+  const root = first === "]" ? STAGE : importsOf(script).get(first) ?? USUAL[first] ?? ((await isNamespace(first)) ? `tvm.${first}` : null);
+  if (!root) return null;
+  const [, ...path] = [...root.split("."), ...rest];
+  let name = "tvm";
+  for (const part of path) {
+    if (!(await namesOf(name)).some(({ label }) => label === part)) return null;
+    name += `.${part}`;
+  }
+  return name;
+}
+
+/** Whether `relay.` and its kin are meant although nothing imports them yet. */
+async function isNamespace(name) {
+  return (await namesOf("tvm")).some(({ label, type }) => label === name && type === "namespace");
+}

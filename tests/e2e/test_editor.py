@@ -1,0 +1,121 @@
+"""What the editor knows of the public API: names to complete, and their documentation, by pointer and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import violations, write
+
+LIST = ".cm-tooltip-autocomplete"
+SCRIPT = """\
+import tvm
+from tvm import relay as r, te
+from tvm.relay import (
+    nn as layers,
+)
+
+x = r.var("x", shape=(1, 8))
+y = layers.relu(x)
+z = r.nn.softmax(y)
+"""
+
+
+def type_at_end(page: Page, text: str) -> None:
+    page.keyboard.press("Control+End")
+    page.keyboard.type(text, delay=20)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("relay.nn.conv2", "conv2d"),
+        ("layers.den", "dense"),
+        ("r.transform.Fus", "FuseOps"),
+        ("topi.transp", "transpose"),
+        ("tvm.transform.Seq", "Sequential"),
+        ("from tvm.relay import buil", "build"),
+        ("mod.ast", "astext"),
+        ("s[C].unr", "unroll"),
+    ],
+)
+def test_names_of_every_public_module_are_completed(
+    fixed: str, open_page: Callable[..., Page], typed: str, offered: str
+) -> None:
+    page = open_page(fixed)
+    write(page, SCRIPT)
+    type_at_end(page, typed)
+    expect(page.locator(f"{LIST} li", has_text=offered).first).to_be_visible()
+
+
+def test_a_completion_shows_its_documentation(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, SCRIPT)
+    type_at_end(page, "layers.softma")
+    info = page.locator(".cm-completionInfo .documentation")
+    expect(info.locator(".signature")).to_contain_text("softmax(data: Expr")
+    expect(info).to_have_attribute("data-name", "tvm.relay.nn.softmax")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator(LIST)).to_have_count(0)
+
+
+def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    write(page, "import numpy as np\n")
+    type_at_end(page, "np.linalg.no")
+    page.wait_for_timeout(400)
+    assert not [url for url in asked if "linalg" in url or "/np" in url]
+    expect(page.locator(LIST)).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "name"), [(9, "softmax", "tvm.relay.nn.softmax"), (8, "layers", "tvm.relay.nn")]
+)
+def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], line: int, word: str, name: str) -> None:
+    page = open_page(fixed)
+    write(page, SCRIPT)
+    box = page.locator(f".cm-line:nth-child({line})").evaluate(
+        """(line, word) => {
+            const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+                const at = walker.currentNode.data.indexOf(word);
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(walker.currentNode, at);
+                range.setEnd(walker.currentNode, at + word.length);
+                const { x, y, width, height } = range.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }
+        }""",
+        word,
+    )
+    page.mouse.move(*box)
+    expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", name)
+
+
+def test_documentation_is_reached_and_left_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, SCRIPT)
+    page.keyboard.press("Control+End")
+    page.keyboard.press("ArrowUp")
+    for _ in range(len("z = r.nn.soft")):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("F1")
+    article = page.locator(".documentation")
+    expect(article).to_have_attribute("data-name", "tvm.relay.nn.softmax")
+    expect(page.locator("#announce")).to_contain_text("softmax")
+    assert violations(page) == []
+    page.keyboard.press("F1")
+    expect(article).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(article).to_have_count(0)
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press("F1")
+    expect(page.locator("#announce")).to_contain_text("No documentation")
+    expect(article).to_have_count(0)
