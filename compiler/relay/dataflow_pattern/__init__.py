@@ -21,8 +21,6 @@ from compiler.relay.dataflow_pattern.builders import (
     is_var,
     wildcard,
 )
-from compiler.relay.dataflow_pattern.groups import Partition, groups
-from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
 from compiler.relay.dataflow_pattern.pattern import (
     AltPattern,
     AttrPattern,
@@ -41,7 +39,6 @@ from compiler.relay.dataflow_pattern.pattern import (
     TypePattern,
     VarPattern,
     WildcardPattern,
-    set_actions,
 )
 from compiler.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
 from compiler.relay.expr import GraphExpr
@@ -98,7 +95,7 @@ def match(pattern: DFPattern, expr: GraphExpr) -> bool:
     -------
     bool
     """
-    return Matcher(Graph(expr)).match(pattern, expr)
+    return pattern.match(expr)
 
 
 def partition(
@@ -122,7 +119,4 @@ def partition(
     -------
     Expr
     """
-    return Partition(groups(pattern, expr), attrs or {}, check).visit(expr)
-
-
-set_actions(match, partition)
+    return pattern.partition(expr, attrs, check)

@@ -10,8 +10,7 @@ from compiler.ir.attrs import DictAttrs
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands
-from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
-from compiler.relay.dataflow_pattern.pattern import DFPattern
+from compiler.relay.dataflow_pattern.matcher import Graph, Matcher, Pattern
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Var
 from compiler.relay.expr_functor import ExprMutator
 
@@ -34,17 +33,17 @@ class Group:
         What it is made of, the root included, in order; constants that the pattern names are inside.
     inputs : list of Expr
         What it is made from, which the pattern leaves whole.
-    found : dict
-        The expressions that each pattern stands for.
+    bindings : dict
+        The expressions that each pattern matched.
     """
 
     root: Any
     inside: list[Any]
     inputs: list[Any] = field(default_factory=list)
-    found: dict[DFPattern, list[Any]] = field(default_factory=dict)
+    bindings: dict[Any, list[Any]] = field(default_factory=dict)
 
 
-def groups(pattern: DFPattern, root: GraphExpr, separate: bool = True) -> Iterator[Group]:
+def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator[Group]:
     """Return where a pattern fits, beginning at the outputs; no expression is in two places.
 
     Parameters
@@ -64,7 +63,7 @@ def groups(pattern: DFPattern, root: GraphExpr, separate: bool = True) -> Iterat
         if any(part in taken for part in inside) or (separate and _leaks(graph, expr, inside)):
             continue
         taken.update(part for part in inside if not isinstance(part, Constant))
-        yield Group(expr, inside, _inputs(inside), dict(matcher.found))
+        yield Group(expr, inside, _inputs(inside), dict(matcher.bindings))
 
 
 def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:

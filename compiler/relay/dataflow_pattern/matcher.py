@@ -1,45 +1,15 @@
-"""Compares parts of a graph with patterns."""
+"""The state of matching: the graph, and what the patterns have matched so far."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from compiler.ir.attrs import DictAttrs
-from compiler.ir.op import Op
-from compiler.ir.structural import structural_equal
-from compiler.ir.types import Type
 from compiler.relay.analysis.post_dominators import PostDominators, Use
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.dataflow_pattern.pattern import (
-    AltPattern,
-    AttrPattern,
-    CallPattern,
-    ConstantPattern,
-    DataTypePattern,
-    DFPattern,
-    DominatorPattern,
-    ExprPattern,
-    FunctionPattern,
-    IfPattern,
-    LetPattern,
-    ShapePattern,
-    TupleGetItemPattern,
-    TuplePattern,
-    TypePattern,
-    VarPattern,
-    WildcardPattern,
-)
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
-from compiler.relay.inference import infer_expr
-from compiler.relay.ty import TensorType, same_dim
+from compiler.relay.expr import GraphExpr
 
-__all__ = [
-    "Graph",
-    "Matcher",
-]
-
-_COMMUTATIVE = ("add", "multiply")
+__all__ = ["Graph", "Matcher", "Pattern"]
 
 
 class Graph:
@@ -82,174 +52,86 @@ class Graph:
         return [self.order[index] for index in sorted(above - {first})]
 
 
+class Pattern(Protocol):
+    """What :class:`Matcher` knows of a pattern: it says itself whether an expression matches."""
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        """Return whether an expression matches, after telling the matcher what it is made of."""
+
+
 class Matcher:
-    """Compares expressions of one graph with patterns.
+    """Compares expressions of one graph with patterns, and takes back what a pattern matched in vain.
+
+    Parameters
+    ----------
+    graph : Graph
 
     Attributes
     ----------
-    found : dict
-        After a match: the expressions that each pattern stands for.
+    bindings : dict
+        After a match: the expressions that each pattern matched.
     inside : list
         The expressions that make up the match, which patterns took apart, without what they left whole.
     """
 
     def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self.found: dict[DFPattern, list[Any]] = {}
+        self.graph = graph
+        self.bindings: dict[Any, list[Any]] = {}
         self.inside: list[Any] = []
 
-    def match(self, pattern: DFPattern, expr: GraphExpr) -> bool:
-        """Return whether an expression fits a pattern."""
-        self.found, self.inside = {}, []
-        return self._fits(pattern, expr)
+    def match(self, pattern: Pattern, expr: GraphExpr) -> bool:
+        """Return whether an expression matches a pattern, beginning anew."""
+        self.bindings, self.inside = {}, []
+        return self.fits(pattern, expr)
 
-    def _fits(self, pattern: DFPattern, expr: GraphExpr) -> bool:
-        if pattern in self.found:
-            return self.found[pattern][0] is expr
-        bindings, inside = dict(self.found), list(self.inside)
-        if _RULES[type(pattern)](self, pattern, expr):
-            self.found.setdefault(pattern, [expr])
+    def fits(self, pattern: Pattern, expr: GraphExpr) -> bool:
+        """Return whether an expression matches a pattern besides those that have matched."""
+        if pattern in self.bindings:
+            return self.bindings[pattern][0] is expr
+        before = self._state()
+        if pattern.matches(self, expr):
+            self.bindings.setdefault(pattern, [expr])
             return True
-        self.found, self.inside = bindings, inside
+        self._restore(before)
         return False
 
-    def _all(self, patterns: Sequence[DFPattern] | None, exprs: Sequence[Any]) -> bool:
+    def all_fit(self, patterns: Sequence[Pattern] | None, exprs: Sequence[GraphExpr]) -> bool:
+        """Return whether each expression matches its pattern; None stands for any number of any expressions."""
         if patterns is None:
             return True
-        return len(patterns) == len(exprs) and all(self._fits(p, e) for p, e in zip(patterns, exprs, strict=True))
+        return len(patterns) == len(exprs) and all(self.fits(p, e) for p, e in zip(patterns, exprs, strict=True))
 
-    def _try(self, patterns: Sequence[DFPattern], exprs: Sequence[Any]) -> bool:
-        """Compare several; where they do not fit it is as if nothing had been compared."""
-        bindings, inside = dict(self.found), list(self.inside)
-        if self._all(patterns, exprs):
+    def try_all(self, patterns: Sequence[Pattern], exprs: Sequence[GraphExpr]) -> bool:
+        """Compare several; where they do not match it is as if nothing had been compared."""
+        before = self._state()
+        if self.all_fit(patterns, exprs):
             return True
-        self.found, self.inside = bindings, inside
+        self._restore(before)
         return False
 
-    def _wildcard(self, pattern: WildcardPattern, expr: GraphExpr) -> bool:
-        return True
-
-    def _constant(self, pattern: ConstantPattern, expr: GraphExpr) -> bool:
-        return isinstance(expr, Constant) and self._take(expr)
-
-    def _var(self, pattern: VarPattern, expr: GraphExpr) -> bool:
-        return isinstance(expr, Var) and pattern.name in ("", expr.name_hint)
-
-    def _expr(self, pattern: ExprPattern, expr: GraphExpr) -> bool:
-        if isinstance(pattern.expr, Op):
-            return expr is pattern.expr
-        same = expr is pattern.expr or structural_equal(expr, pattern.expr)
-        return same and (not isinstance(expr, Constant) or self._take(expr))
-
-    def _take(self, expr: GraphExpr) -> bool:
+    def take(self, expr: GraphExpr) -> bool:
+        """Count an expression as a part of the match; return True."""
         self.inside.append(expr)
         return True
 
-    def _alt(self, pattern: AltPattern, expr: GraphExpr) -> bool:
-        return self._fits(pattern.left, expr) or self._fits(pattern.right, expr)
-
-    def _call(self, pattern: CallPattern, expr: GraphExpr) -> bool:
-        if not isinstance(expr, Call) or not self._fits(pattern.op, expr.op):
-            return False
-        args = pattern.args
-        swapped = isinstance(expr.op, Op) and expr.op.name in _COMMUTATIVE and args is not None and len(args) == 2
-        if args is None or self._try(args, expr.args) or (swapped and self._try(args[::-1], expr.args)):
-            return self._take(expr)
-        return False
-
-    def _function(self, pattern: FunctionPattern, expr: GraphExpr) -> bool:
-        if not isinstance(expr, Function) or not self._all(pattern.params, expr.params):
-            return False
-        return self._fits(pattern.body, expr.body) and self._take(expr)
-
-    def _if(self, pattern: IfPattern, expr: GraphExpr) -> bool:
-        parts = (pattern.cond, pattern.true_branch, pattern.false_branch)
-        return isinstance(expr, If) and self._all(parts, operands(expr)) and self._take(expr)
-
-    def _let(self, pattern: LetPattern, expr: GraphExpr) -> bool:
-        parts = (pattern.var, pattern.value, pattern.body)
-        return isinstance(expr, Let) and self._all(parts, (expr.var, expr.value, expr.body)) and self._take(expr)
-
-    def _tuple(self, pattern: TuplePattern, expr: GraphExpr) -> bool:
-        return isinstance(expr, Tuple) and self._all(pattern.fields, expr.fields) and self._take(expr)
-
-    def _item(self, pattern: TupleGetItemPattern, expr: GraphExpr) -> bool:
-        if not isinstance(expr, TupleGetItem) or pattern.index not in (None, expr.index):
-            return False
-        return self._fits(pattern.tuple, expr.tuple_value) and self._take(expr)
-
-    def _attributes(self, pattern: AttrPattern, expr: GraphExpr) -> bool:
-        if isinstance(expr, Op):
-            get: Callable[[str], Any] = getattr(expr, "get_attr", lambda name: None)
-        else:
-            get = getattr(expr, "attrs", DictAttrs()).get
-        expected = DictAttrs(pattern.attrs)
-        return all(get(name) == expected[name] for name in expected) and self._fits(pattern.pattern, expr)
-
-    def _type(self, pattern: TypePattern, expr: GraphExpr) -> bool:
-        return structural_equal(_type_of(expr), pattern.type) and self._fits(pattern.pattern, expr)
-
-    def _dtype(self, pattern: DataTypePattern, expr: GraphExpr) -> bool:
-        t = _type_of(expr)
-        return isinstance(t, TensorType) and t.dtype == pattern.dtype and self._fits(pattern.pattern, expr)
-
-    def _shape(self, pattern: ShapePattern, expr: GraphExpr) -> bool:
-        t = _type_of(expr)
-        if not isinstance(t, TensorType) or len(t.dims) != len(pattern.shape):
-            return False
-        return all(map(same_dim, t.dims, pattern.shape)) and self._fits(pattern.pattern, expr)
-
-    def _dominator(self, pattern: DominatorPattern, expr: GraphExpr) -> bool:
-        """Look upwards from the child for the nearest parent whose uses all lead to the child through the path."""
-        if not self._fits(pattern.child, expr):
-            return False
-        todo, seen = list(operands(expr)), set()
-        while todo:
-            candidate = todo.pop(0)
-            if candidate in seen:
-                continue
-            seen.add(candidate)
-            if self._is_parent(pattern, candidate, expr):
+    def dominates(self, parent: Pattern, path: Pattern, candidate: GraphExpr, child: GraphExpr) -> bool:
+        """Return whether a candidate matches ``parent``, and all ways from it lead to the child along ``path``."""
+        before = self._state()
+        if self.fits(parent, candidate) and self.graph.dominates(candidate, child):
+            between = self.graph.between(candidate, child)
+            if all(self.alone(path, part) for part in between):
+                self.bindings.setdefault(path, between)
+                self.inside.extend(between)
                 return True
-            if self._on_path(pattern.path, candidate):
-                todo.extend(operands(candidate))
+        self._restore(before)
         return False
 
-    def _is_parent(self, pattern: DominatorPattern, candidate: GraphExpr, child: GraphExpr) -> bool:
-        bindings, inside = dict(self.found), list(self.inside)
-        if self._fits(pattern.parent, candidate) and self._graph.dominates(candidate, child):
-            path = self._graph.between(candidate, child)
-            if all(self._on_path(pattern.path, part) for part in path):
-                self.found.setdefault(pattern.path, path)
-                self.inside.extend(path)
-                return True
-        self.found, self.inside = bindings, inside
-        return False
+    def alone(self, pattern: Pattern, expr: GraphExpr) -> bool:
+        """Return whether an expression matches a pattern by itself, whatever else has matched."""
+        return Matcher(self.graph).match(pattern, expr)
 
-    def _on_path(self, path: DFPattern, expr: GraphExpr) -> bool:
-        """Compare with the path, which every expression on it fits by itself."""
-        return not isinstance(expr, Op) and Matcher(self._graph).match(path, expr)
+    def _state(self) -> tuple[dict[Any, list[Any]], list[Any]]:
+        return dict(self.bindings), list(self.inside)
 
-
-def _type_of(expr: GraphExpr) -> Type | None:
-    return None if isinstance(expr, Op) else infer_expr(expr)
-
-
-_RULES: dict[type, Callable[[Matcher, Any, Any], bool]] = {
-    AltPattern: Matcher._alt,
-    AttrPattern: Matcher._attributes,
-    CallPattern: Matcher._call,
-    ConstantPattern: Matcher._constant,
-    DataTypePattern: Matcher._dtype,
-    DominatorPattern: Matcher._dominator,
-    ExprPattern: Matcher._expr,
-    FunctionPattern: Matcher._function,
-    IfPattern: Matcher._if,
-    LetPattern: Matcher._let,
-    ShapePattern: Matcher._shape,
-    TupleGetItemPattern: Matcher._item,
-    TuplePattern: Matcher._tuple,
-    TypePattern: Matcher._type,
-    VarPattern: Matcher._var,
-    WildcardPattern: Matcher._wildcard,
-}
+    def _restore(self, state: tuple[dict[Any, list[Any]], list[Any]]) -> None:
+        self.bindings, self.inside = state

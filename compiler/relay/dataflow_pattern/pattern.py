@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.op import Op
+from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
-from compiler.relay.expr import GraphExpr
-from compiler.relay.ty import TensorType
+from compiler.relay.analysis.traversal import operands
+from compiler.relay.dataflow_pattern.groups import Partition, groups
+from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.inference import infer_expr
+from compiler.relay.ty import TensorType, same_dim
 
 __all__ = [
     "AltPattern",
@@ -32,14 +39,20 @@ __all__ = [
     "WildcardPattern",
 ]
 
+_COMMUTATIVE = ("add", "multiply")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DFPattern:
+class DFPattern(ABC):
     """Base of all patterns.
 
     Called with patterns it is the pattern of a call; ``+ - * /`` are the patterns of the calls of these operators, and
     ``a | b`` takes either.  A pattern object that occurs twice must match one expression in both places.
     """
+
+    @abstractmethod
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        """Return whether an expression matches; the matcher compares parts, and hears of what was taken apart."""
 
     def __call__(self, *args: Any) -> CallPattern:
         """Return the pattern of this applied to arguments; ``p(None)`` takes any.
@@ -164,8 +177,7 @@ class DFPattern:
         -------
         bool
         """
-        matches: bool = _actions[0](self, expr)
-        return matches
+        return Matcher(Graph(expr)).match(self, expr)
 
     def partition(
         self, expr: GraphExpr, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda match: True
@@ -188,7 +200,7 @@ class DFPattern:
                 nn.relu(nn.conv2d(%x, %w))
                 fn (%a, %b, PartitionedFromPattern="nn.conv2d_nn.relu_") { nn.relu(nn.conv2d(%a, %b)) }(%x, %w)
         """
-        return _actions[1](self, expr, attrs, check)
+        return Partition(groups(self, expr), attrs or {}, check).visit(expr)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(show(value) for value in vars(self).values())})"
@@ -196,22 +208,20 @@ class DFPattern:
     __repr__ = __str__
 
 
-_actions: list[Callable[..., Any]] = []
-
-
-def set_actions(match: Callable[..., Any], partition: Callable[..., Any]) -> None:
-    """Install what the methods of patterns do; it imports this module."""
-    _actions[:] = [match, partition]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class WildcardPattern(DFPattern):
     """Anything."""
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        return True
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstantPattern(DFPattern):
     """A constant."""
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        return isinstance(expr, Constant) and matcher.take(expr)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,6 +236,9 @@ class VarPattern(DFPattern):
 
     name: str = ""
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        return isinstance(expr, Var) and self.name in ("", expr.name_hint)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExprPattern(DFPattern):
@@ -238,6 +251,12 @@ class ExprPattern(DFPattern):
     """
 
     expr: Any
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        if isinstance(self.expr, Op):
+            return expr is self.expr
+        same = expr is self.expr or structural_equal(expr, self.expr)
+        return same and (not isinstance(expr, Constant) or matcher.take(expr))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,6 +271,9 @@ class AltPattern(DFPattern):
 
     left: DFPattern
     right: DFPattern
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        return matcher.fits(self.left, expr) or matcher.fits(self.right, expr)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,6 +291,15 @@ class CallPattern(DFPattern):
     op: DFPattern
     args: tuple[DFPattern, ...] | None
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        if not isinstance(expr, Call) or not matcher.fits(self.op, expr.op):
+            return False
+        args = self.args
+        if args is None or matcher.try_all(args, expr.args):
+            return matcher.take(expr)
+        swapped = isinstance(expr.op, Op) and expr.op.name in _COMMUTATIVE and len(args) == 2
+        return swapped and matcher.try_all(args[::-1], expr.args) and matcher.take(expr)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FunctionPattern(DFPattern):
@@ -284,6 +315,11 @@ class FunctionPattern(DFPattern):
     params: Sequence[DFPattern] | None
     body: DFPattern
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        if not isinstance(expr, Function) or not matcher.all_fit(self.params, expr.params):
+            return False
+        return matcher.fits(self.body, expr.body) and matcher.take(expr)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IfPattern(DFPattern):
@@ -297,6 +333,10 @@ class IfPattern(DFPattern):
     cond: DFPattern
     true_branch: DFPattern
     false_branch: DFPattern
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        parts = (self.cond, self.true_branch, self.false_branch)
+        return isinstance(expr, If) and matcher.all_fit(parts, operands(expr)) and matcher.take(expr)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,6 +352,12 @@ class LetPattern(DFPattern):
     value: DFPattern
     body: DFPattern
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        if not isinstance(expr, Let):
+            return False
+        parts = (expr.var, expr.value, expr.body)
+        return matcher.all_fit((self.var, self.value, self.body), parts) and matcher.take(expr)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TuplePattern(DFPattern):
@@ -324,6 +370,9 @@ class TuplePattern(DFPattern):
     """
 
     fields: Sequence[DFPattern] | None
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        return isinstance(expr, Tuple) and matcher.all_fit(self.fields, expr.fields) and matcher.take(expr)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -340,6 +389,11 @@ class TupleGetItemPattern(DFPattern):
     tuple: DFPattern
     index: int | None = None
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        if not isinstance(expr, TupleGetItem) or self.index not in (None, expr.index):
+            return False
+        return matcher.fits(self.tuple, expr.tuple_value) and matcher.take(expr)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttrPattern(DFPattern):
@@ -353,6 +407,14 @@ class AttrPattern(DFPattern):
 
     pattern: DFPattern
     attrs: Mapping[str, Any]
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        if isinstance(expr, Op):
+            get: Callable[[str], Any] = getattr(expr, "get_attr", lambda name: None)
+        else:
+            get = getattr(expr, "attrs", DictAttrs()).get
+        expected = DictAttrs(self.attrs)
+        return all(get(name) == expected[name] for name in expected) and matcher.fits(self.pattern, expr)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -368,6 +430,9 @@ class TypePattern(DFPattern):
     pattern: DFPattern
     type: Type
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        return structural_equal(_type_of(expr), self.type) and matcher.fits(self.pattern, expr)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DataTypePattern(DFPattern):
@@ -381,6 +446,10 @@ class DataTypePattern(DFPattern):
 
     pattern: DFPattern
     dtype: str
+
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        t = _type_of(expr)
+        return isinstance(t, TensorType) and t.dtype == self.dtype and matcher.fits(self.pattern, expr)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -396,6 +465,12 @@ class ShapePattern(DFPattern):
     pattern: DFPattern
     shape: tuple[Any, ...]
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        t = _type_of(expr)
+        if not isinstance(t, TensorType) or len(t.dims) != len(self.shape):
+            return False
+        return all(map(same_dim, t.dims, self.shape)) and matcher.fits(self.pattern, expr)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DominatorPattern(DFPattern):
@@ -410,6 +485,22 @@ class DominatorPattern(DFPattern):
     path: DFPattern
     child: DFPattern
 
+    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
+        # Upwards from the child, to the nearest parent whose ways all lead to the child through the path.
+        if not matcher.fits(self.child, expr):
+            return False
+        todo, seen = list(operands(expr)), set()
+        while todo:
+            candidate = todo.pop(0)
+            if candidate in seen:
+                continue
+            seen.add(candidate)
+            if matcher.dominates(self.parent, self.path, candidate, expr):
+                return True
+            if not isinstance(candidate, Op) and matcher.alone(self.path, candidate):
+                todo.extend(operands(candidate))
+        return False
+
 
 def checked(what: str, value: Any) -> DFPattern:
     if not isinstance(value, DFPattern):
@@ -419,3 +510,7 @@ def checked(what: str, value: Any) -> DFPattern:
 
 def checked_all(what: str, values: Sequence[Any]) -> tuple[DFPattern, ...]:
     return tuple(checked(what, v) for v in values)
+
+
+def _type_of(expr: GraphExpr) -> Type | None:
+    return None if isinstance(expr, Op) else infer_expr(expr)

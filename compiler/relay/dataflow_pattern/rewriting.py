@@ -141,7 +141,7 @@ class _Rewriter(ExprMutator):
         post = super().visit(expr)
         group = self._groups.get(expr)
         if group is not None:
-            node_map = {p: [self.memo_map.get(e, e) for e in exprs] for p, exprs in group.found.items()}
+            node_map = {p: [self.memo_map.get(e, e) for e in exprs] for p, exprs in group.bindings.items()}
             with derived_from(expr.span):
                 post = self.memo_map[expr] = self._rule.callback(expr, post, node_map)
         return post
