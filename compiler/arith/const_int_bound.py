@@ -97,7 +97,7 @@ class ConstIntBoundAnalyzer(Functor):
             kind = type(n)
             if kind is IntImm:
                 return (n.value, n.value)  # type: ignore[attr-defined]
-            found = (self._table.get(kind) or self._resolve(kind))(self, n)
+            found = Functor.visit(self, n)
             if self.extra:
                 found = self._narrow(n, found)
             self.memo[n] = found

@@ -64,7 +64,7 @@ class ModularSetAnalyzer(Functor):
                 return ModularSet(0, n.value)  # type: ignore[attr-defined]
             if not is_index_type(n.dtype):
                 return ANY  # wrapping around changes remainders
-            found = (self._table.get(kind) or self._resolve(kind))(self, n)
+            found = Functor.visit(self, n)
             for e, known in self.extra:
                 if deep_equal(e, n) and found.coeff and (known.coeff == 0 or known.coeff > found.coeff):
                     found = known

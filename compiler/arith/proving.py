@@ -11,8 +11,6 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.arith.knowledge import NEGATION, Knowledge
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
-from compiler.ir.instrument import report_rewrite
-from compiler.ir.origin import ambient
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -45,7 +43,7 @@ class Prover(Mutator):
 
     def __init__(self, known: Knowledge) -> None:
         self.known = known
-        self._depth = 0
+        self._rewrites = 0
         self._assuming = False
 
     def __call__(self, e: PrimExpr) -> PrimExpr:
@@ -61,31 +59,24 @@ class Prover(Mutator):
         found = memo.get(n)
         if found is not None:
             return found
-        outer = ambient.span
-        ambient.span = n.span
-        try:
-            rule = self._table.get(kind) or self._resolve(kind)
-            result = rule(self, n)
-        finally:
-            ambient.span = outer
+        result = Mutator.visit(self, n)
         if result is not n:
             memo[result] = result
-            report_rewrite(n, result)
         memo[n] = result
         return result
 
     @property
     def is_too_deep(self) -> bool:
         """Whether no more results should be rewritten again."""
-        return self._depth > _MOST_REWRITES
+        return self._rewrites > _MOST_REWRITES
 
     def again(self, e: PrimExpr) -> PrimExpr:
         """Simplify a result of simplification."""
-        self._depth += 1
+        self._rewrites += 1
         try:
             return self.visit(e)  # type: ignore[no-any-return]
         finally:
-            self._depth -= 1
+            self._rewrites -= 1
 
     def low(self, e: PrimExpr) -> int:
         """Return the smallest value of ``e``."""

@@ -6,7 +6,7 @@ import math
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
 from compiler.arith.deep_equal import deep_equal
-from compiler.ir.origin import NO_SPAN, Span, ambient
+from compiler.ir.origin import NO_SPAN, Span, derived_from
 from compiler.ir.primexpr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub
 
 NO_UPPER = 0
@@ -152,14 +152,13 @@ class Sum:
 
     def _written(self, term: Split, scale: int, bounds: ConstIntBoundAnalyzer) -> PrimExpr:
         """Write a term out; what is built for it has its origins."""
-        outer = ambient.span
         if term.span:
-            ambient.span = term.span
-        e = term.expression(bounds)
-        if scale != 1:
-            e = Mul(e, IntImm(self.dtype, scale))
-        ambient.span = outer
-        return e
+            with derived_from(term.span):
+                return self._scaled(term.expression(bounds), scale)
+        return self._scaled(term.expression(bounds), scale)
+
+    def _scaled(self, e: PrimExpr, scale: int) -> PrimExpr:
+        return e if scale == 1 else Mul(e, IntImm(self.dtype, scale))
 
 
 def _written_order(term: Split) -> tuple[int, int, float]:

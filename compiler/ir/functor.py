@@ -1,40 +1,74 @@
-"""Visitors and mutators over nodes.
+"""Visitors and mutators over nodes of all levels.
 
 A rule is a method named after the class that it handles: ``visit_Add(self, n)``.  Each visitor class keeps a table
 from node type to rule, resolved along the node's MRO once, so that a visit costs one dictionary lookup.
+
+Rules are ordinary recursive methods, and programs may nest as deeply as they like: every few levels a traversal looks
+whether its thread has frames left, see :mod:`compiler.ir.recursion`.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import Node, duplicate, same_items
-from compiler.ir.origin import ambient
+from compiler.ir.origin import current_ambient, own_ambient
+from compiler.ir.recursion import call_deeper
 
-# A sum that a script spells out nests as deeply as it has terms, and a rule takes several frames for each.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 8_000))
+__all__ = ["Functor", "Mutator", "RewriteFunctor", "Visitor"]
 
 
 class Functor:
     """Dispatches ``visit(n, *args)`` to the most specific ``visit_<Class>`` rule."""
 
     _table: ClassVar[dict[type, Callable[..., Any]]] = {}
+    _visits_open = 0
 
     def __init_subclass__(cls) -> None:
         cls._table = {}
 
     def visit(self, n: Any, *args: Any) -> Any:
-        """Apply the rule for ``n``'s class."""
-        rule = self._table.get(type(n)) or self._resolve(type(n))
-        return rule(self, n, *args)
+        """Apply the rule for ``n``'s class.
+
+        Parameters
+        ----------
+        n : Node
+        *args
+            Passed on to the rule.
+
+        Returns
+        -------
+        object
+            What the rule returns.
+
+        Raises
+        ------
+        TypeError
+            If there is no rule for the class of ``n`` nor for a base of it.
+        """
+        try:
+            rule = self._table[type(n)]
+        except KeyError:
+            rule = self._resolve(type(n))
+        self._visits_open = depth = self._visits_open + 1
+        try:
+            if not depth & 15:  # every CHECK_INTERVAL levels
+                return call_deeper(rule, self, n, *args)
+            return rule(self, n, *args) if args else rule(self, n)
+        finally:
+            self._visits_open = depth - 1
+
+    @classmethod
+    def rule_name(cls, kind: type) -> str:
+        """Return the name of the rule for a class of nodes."""
+        return "visit_" + kind.__name__
 
     @classmethod
     def _resolve(cls, kind: type) -> Callable[..., Any]:
         for base in kind.__mro__:
-            rule = getattr(cls, "visit_" + base.__name__, None)
+            rule = getattr(cls, cls.rule_name(base), None)
             if rule is not None:
                 cls._table[kind] = rule
                 return rule  # type: ignore[no-any-return]
@@ -45,6 +79,7 @@ class Visitor(Functor):
     """Walks every child; override ``visit_<Class>`` and call ``self.visit_Node(n)`` to go on below."""
 
     def visit_Node(self, n: Node) -> None:
+        """Visit the children of ``n``, in order."""
         for name in n.children:
             child = getattr(n, name)
             if isinstance(child, Node):
@@ -54,26 +89,56 @@ class Visitor(Functor):
                     self.visit(item)
 
 
-class Mutator(Functor):
-    """Rebuilds a tree; returns the very same object where nothing changed.
+class RewriteFunctor(Functor):
+    """A functor whose rules make what replaces a node: the one place where rewrites get and report their origins.
 
     The visited node's span is ambient during its rule, so that what the rule builds inherits it; each replacement is
     reported to the instruments that hear of rewrites.
+
+    Attributes
+    ----------
+    memo_map : dict or None
+        What each node was replaced by, where nodes are shared and every one is visited once, however many users it has.
     """
 
+    memo_map: dict[Any, Any] | None = None
+
     def visit(self, n: Any, *args: Any) -> Any:
+        """Apply the rule for ``n``'s class, or return what it returned before; see :meth:`Functor.visit`."""
+        memo = self.memo_map
+        if memo is not None and n in memo:
+            return memo[n]
+        ambient = current_ambient()
+        depth = ambient.depth
+        if not depth:
+            ambient = own_ambient()
         outer = ambient.span
         ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
+        ambient.depth = depth + 1
         try:
-            rule = self._table.get(type(n)) or self._resolve(type(n))
-            result = rule(self, n, *args)
+            try:
+                rule = self._table[type(n)]
+            except KeyError:
+                rule = self._resolve(type(n))
+            if depth & 15 == 15:  # every CHECK_INTERVAL levels
+                result = call_deeper(rule, self, n, *args)
+            else:
+                result = rule(self, n, *args) if args else rule(self, n)
         finally:
             ambient.span = outer
-        if result is not n:
+            ambient.depth = depth
+        if memo is not None:
+            memo[n] = result
+        if result is not n and result is not None:
             report_rewrite(n, result)
         return result
 
+
+class Mutator(RewriteFunctor):
+    """Rebuilds a tree; returns the very same object where nothing changed."""
+
     def visit_Node(self, n: Node) -> Any:
+        """Return ``n`` with its children visited; ``n`` itself where all of them stayed."""
         changes: dict[str, Any] | None = None
         for name in n.children:
             old = getattr(n, name)

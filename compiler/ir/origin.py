@@ -9,10 +9,14 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from threading import get_ident
 from types import FrameType
+
+from compiler.ir.recursion import calling_frames
 
 OriginId = int
 Span = frozenset[OriginId]
@@ -77,31 +81,84 @@ class OriginTable:
         return frozenset(seen)
 
 
-@dataclass(slots=True)
-class _Ambient:
-    span: Span = NO_SPAN
-    inherited: Span = NO_SPAN
-    table: OriginTable | None = None
-    level: str | None = None
+class Ambient:
+    """What nodes and origins inherit from where they are made.
+
+    Threads and tasks never share one that changes: a ``with`` block of the functions below puts a new one into the
+    context, and the outermost visit of a traversal makes sure that its thread owns it.  Only the visits inside, which
+    never wait for anything, change ``span`` and ``depth``, and put them back.
+
+    Attributes
+    ----------
+    span : Span
+        The span of a node built now.
+    inherited : Span
+        What mutators add to the spans of the nodes that they visit.
+    table : OriginTable or None
+        Where origins are minted.
+    level : str or None
+        The level that lowering speaks in the place of the user.
+    depth : int
+        How many visits of mutators are inside of each other; 0 outside of traversals.
+    thread : int
+        The thread whose traversals may change it; 0 for none yet.
+    """
+
+    __slots__ = ("depth", "inherited", "level", "span", "table", "thread")
+
+    def __init__(
+        self,
+        span: Span = NO_SPAN,
+        inherited: Span = NO_SPAN,
+        table: OriginTable | None = None,
+        level: str | None = None,
+        depth: int = 0,
+        thread: int = 0,
+    ) -> None:
+        self.span = span
+        self.inherited = inherited
+        self.table = table
+        self.level = level
+        self.depth = depth
+        self.thread = thread
 
 
-ambient = _Ambient()
-"""The span that new nodes inherit, and the active table.  Read by ``ir.functor`` as well."""
+_NOWHERE = Ambient()
+_ambient: ContextVar[Ambient] = ContextVar("ambient", default=_NOWHERE)
+current_ambient: Callable[[], Ambient] = _ambient.get
+"""Return the ambient of this thread or task."""
 
 
 def current_span() -> Span:
     """Return the span that a node built now inherits."""
-    return ambient.span
+    return current_ambient().span
 
 
-@contextmanager
-def derived_from(span: Span) -> Iterator[None]:
-    """Let the nodes built inside inherit ``span``."""
-    outer, ambient.span = ambient.span, span
-    try:
-        yield
-    finally:
-        ambient.span = outer
+def active_table() -> OriginTable | None:
+    """Return the table that origins are minted into, None where nothing records."""
+    return current_ambient().table
+
+
+class derived_from:
+    """Lets the nodes built inside of a ``with`` block inherit a span.
+
+    Parameters
+    ----------
+    span : Span
+        What they come from; mutators that visit inside set their own.
+    """
+
+    __slots__ = ("_outer", "_span")
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def __enter__(self) -> None:
+        outer = self._outer = _ambient.get()
+        _ambient.set(Ambient(self._span, outer.inherited, outer.table, outer.level, outer.depth))
+
+    def __exit__(self, *exc: object) -> None:
+        _ambient.set(self._outer)
 
 
 @contextmanager
@@ -110,11 +167,12 @@ def inheriting(span: Span) -> Iterator[None]:
 
     For a node that disappears into what it governed: the statements of an unrolled loop come from the loop as well.
     """
-    outer, ambient.inherited = ambient.inherited, ambient.inherited | span
+    outer = _ambient.get()
+    _ambient.set(Ambient(outer.span, outer.inherited | span, outer.table, outer.level, outer.depth))
     try:
         yield
     finally:
-        ambient.inherited = outer
+        _ambient.set(outer)
 
 
 @contextmanager
@@ -123,32 +181,41 @@ def lowering_to(level: str, span: Span) -> Iterator[None]:
 
     For lowering that speaks that language itself: a graph's operator becomes tensor expressions and their schedule.
     """
-    outer = ambient.level, ambient.span
-    ambient.level, ambient.span = level, span
+    outer = _ambient.get()
+    _ambient.set(Ambient(span, outer.inherited, outer.table, level, outer.depth))
     try:
         yield
     finally:
-        ambient.level, ambient.span = outer
+        _ambient.set(outer)
 
 
 @contextmanager
 def recording(table: OriginTable) -> Iterator[OriginTable]:
-    """Mint origins into ``table`` inside the block."""
-    outer, ambient.table = ambient.table, table
+    """Mint origins into ``table`` inside the block, in this thread or asynchronous task."""
+    outer = _ambient.get()
+    _ambient.set(Ambient(outer.span, outer.inherited, table, outer.level, outer.depth))
     try:
         yield table
     finally:
-        ambient.table = outer
+        _ambient.set(outer)
+
+
+def own_ambient() -> Ambient:
+    """Return an ambient that a traversal of this thread may change: the current one, or a copy that takes its place.
+
+    A context that was copied into another thread still holds the ambient of the first.
+    """
+    outer, thread = _ambient.get(), get_ident()
+    if outer.thread == thread:
+        return outer
+    own = Ambient(outer.span, outer.inherited, outer.table, outer.level, 0, thread)
+    _ambient.set(own)
+    return own
 
 
 def user_frame() -> FrameType | None:
     """Return the innermost frame outside of this package, or None."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return frame
-        frame = frame.f_back
-    return None
+    return next((f for f in calling_frames(sys._getframe(1)) if not f.f_code.co_filename.startswith(_PACKAGE)), None)
 
 
 def locate(frame: FrameType) -> Location:
@@ -165,6 +232,7 @@ def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
 
     Inside of :func:`lowering_to` it is no root: the user did not write it, it comes from the ambient span.
     """
+    ambient = current_ambient()
     table = ambient.table
     if table is None:
         return NO_SPAN
@@ -189,12 +257,11 @@ def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
         Where a user's line wrote the word, a row for that line, whose parents are the ambient span: a user's pass makes
         something new of something.  Where a pass of this package wrote it, the ambient span.
     """
+    ambient = current_ambient()
     table = ambient.table
     if table is None:
         return ambient.span
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(vocabulary):
-        frame = frame.f_back
+    frame = next((f for f in calling_frames(sys._getframe(1)) if not f.f_code.co_filename.startswith(vocabulary)), None)
     if frame is None or frame.f_code.co_filename.startswith(_PACKAGE):
         return ambient.span
     return table.mint("source", label, locate(frame), ambient.span)
@@ -202,5 +269,5 @@ def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
 
 def mint(level: str, label: str, parents: Span) -> Span:
     """Mint a row for something made from ``parents``; returns ``parents`` when nothing records."""
-    table = ambient.table
+    table = current_ambient().table
     return parents if table is None else table.mint(level, label, None, parents)

@@ -6,15 +6,12 @@ that it is a rule for.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
-from compiler.ir.instrument import report_rewrite
+from compiler.ir.functor import RewriteFunctor
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
-from compiler.ir.origin import ambient
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.expr import (
     Call,
@@ -29,9 +26,6 @@ from compiler.relay.expr import (
     TupleGetItem,
     Var,
 )
-
-# A graph nests as deeply as its longest chain of operators, and a rule takes several frames for each.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))
 
 _RULES: dict[type, str] = {
     Call: "visit_call",
@@ -52,42 +46,24 @@ _RULES: dict[type, str] = {
 }
 
 
-class ExprFunctor:
-    """Dispatches ``visit(expr)`` to the rule for its class, once for each expression."""
+class ExprFunctor(RewriteFunctor):
+    """Dispatches ``visit(expr)`` to the rule for its class, once for each expression.
 
-    _table: ClassVar[dict[type, Callable[..., Any]]] = {}
+    Attributes
+    ----------
+    memo_map : dict
+        What the rule returned for each expression that was visited.
+    """
 
-    def __init_subclass__(cls) -> None:
-        cls._table = {}
+    memo_map: dict[Any, Any]
 
     def __init__(self) -> None:
-        self.memo_map: dict[Any, Any] = {}
-
-    def visit(self, expr: Any) -> Any:
-        """Apply the rule for ``expr``'s class, or return what it returned before."""
-        memo = self.memo_map
-        if expr in memo:
-            return memo[expr]
-        rule = self._table.get(type(expr)) or self._resolve(type(expr))
-        outer, ambient.span = ambient.span, expr.span
-        try:
-            result = rule(self, expr)
-        finally:
-            ambient.span = outer
-        memo[expr] = result
-        if result is not expr and result is not None:
-            report_rewrite(expr, result)
-        return result
+        self.memo_map = {}
 
     @classmethod
-    def _resolve(cls, kind: type) -> Callable[..., Any]:
-        for base in kind.__mro__:
-            name = _RULES.get(base)
-            rule = getattr(cls, name, None) if name else None
-            if rule is not None:
-                cls._table[kind] = rule
-                return rule  # type: ignore[no-any-return]
-        raise TypeError(f"{cls.__name__} has no rule for {kind.__name__}")
+    def rule_name(cls, kind: type) -> str:
+        """Return the name of the rule for a class of expressions, as TVM calls it."""
+        return _RULES.get(kind, "")
 
 
 class ExprVisitor(ExprFunctor):

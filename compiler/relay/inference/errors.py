@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.ir.error import TVMError
-from compiler.ir.origin import Location, Span, ambient
+from compiler.ir.origin import Location, Span, active_table
 
 __all__ = [
     "Diagnostic",
@@ -67,7 +67,7 @@ def diagnose(message: str, span: Span) -> Diagnostic:
 
 def user_location(span: Span) -> Location | None:
     """Return the user's line that a span comes from, the most specific one that the recording knows."""
-    table = ambient.table
+    table = active_table()
     if table is None:
         return None
     seen: set[int] = set()

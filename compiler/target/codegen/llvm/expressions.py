@@ -70,9 +70,8 @@ class Expressions(Functor):
 
     def visit(self, n: PrimExpr, *args: Any) -> ir.Value:
         """Return the value of an expression."""
-        rule = self._table.get(type(n)) or self._resolve(type(n))
         before = self.locator.enter(n)
-        value = rule(self, n)
+        value: ir.Value = Functor.visit(self, n)
         self.locator.leave(before)
         return value
 

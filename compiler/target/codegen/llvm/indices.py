@@ -52,9 +52,8 @@ class Indices(Functor):
         """Return the value of an index; a vector of indices keeps its type."""
         if n.dtype not in ("int32", "int64"):
             return self._widened(n)
-        rule = self._table.get(type(n)) or self._resolve(type(n))
         before = self._locator.enter(n)
-        value = rule(self, n)
+        value: ir.Value = Functor.visit(self, n)
         self._locator.leave(before)
         return value
 

@@ -45,8 +45,7 @@ class Statements(Functor):
     def visit(self, n: Stmt, *args: object) -> None:
         """Write a statement."""
         self.expressions.locator.statement(n)
-        rule = self._table.get(type(n)) or self._resolve(type(n))
-        rule(self, n)
+        Functor.visit(self, n)
 
     def visit_Node(self, n: Stmt) -> None:
         raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code is made")

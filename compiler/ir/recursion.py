@@ -1,0 +1,112 @@
+"""Recursion over programs of any depth.
+
+A sum of three thousand terms nests three thousand deep, and a rule that is an ordinary recursive method needs a few
+Python frames for each level.  The interpreter allows a thread about a thousand frames, a limit that belongs to the
+user's program and that a library leaves alone.  So where the frames of a thread are nearly used up, recursion goes on
+in a new thread, with a stack of its own, while the old one waits: a deep traversal becomes a chain of segments.
+
+Each segment runs in a copy of the context of the one below it, so that context variables say the same everywhere; it
+costs about as much as a hundred levels of recursion within it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from types import FrameType
+from typing import Any, TypeVar
+
+__all__ = ["MAX_SEGMENTS", "call_deeper", "calling_frames"]
+
+T = TypeVar("T")
+
+CHECK_INTERVAL = 16
+"""Levels of a traversal between two calls of :func:`call_deeper`."""
+
+MAX_SEGMENTS = 128
+"""Threads of one recursion; one that needs more does not end."""
+
+_RESERVED_FRAMES = 320
+"""What rules may use between two checks, and what they call without visiting."""
+
+_MAX_FRAMES = 4_000
+"""Frames of one segment where the user raised the interpreter's limit: its native stack has to hold them as well."""
+
+
+class _Segment(threading.local):
+    """What a thread knows about the recursion that it is a part of."""
+
+    waiting: tuple[FrameType, ...] = ()
+    """The frames that wait for this thread, the outermost first; one for each segment below."""
+
+
+_segment = _Segment()
+
+
+def call_deeper(function: Callable[..., T], *args: Any) -> T:
+    """Return ``function(*args)``, computed in a new thread if this one has few frames left.
+
+    Parameters
+    ----------
+    function : callable
+        What recursion goes on with.
+    *args
+        Its arguments.
+
+    Returns
+    -------
+    object
+        What the function returns; what it raises is raised here.
+
+    Raises
+    ------
+    RecursionError
+        If the recursion needs more than ``MAX_SEGMENTS`` threads, or the system refuses one.
+    """
+    limit = min(sys.getrecursionlimit(), _MAX_FRAMES)
+    try:
+        sys._getframe(max(limit - _RESERVED_FRAMES, limit // 4))
+    except ValueError:  # the stack is not that deep
+        return function(*args)
+    return _in_new_thread(function, args)
+
+
+def _in_new_thread(function: Callable[..., T], args: tuple[Any, ...]) -> T:
+    if len(_segment.waiting) == MAX_SEGMENTS:
+        raise RecursionError(f"a program is nested too deeply: its traversal needs more than {MAX_SEGMENTS} threads")
+    waiting = (*_segment.waiting, sys._getframe(1))
+    context = copy_context()
+    results: list[T] = []
+    failures: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        _segment.waiting = waiting
+        try:
+            results.append(context.run(function, *args))
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            _segment.waiting = ()
+            done.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError as refusal:
+        raise RecursionError(f"a program is nested too deeply: no thread for its traversal ({refusal})") from None
+    done.acquire()
+    if failures:
+        raise failures.pop()
+    return results[0]
+
+
+def calling_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame of this thread and those that called it, innermost first, through all segments of a recursion."""
+    waiting = list(_segment.waiting)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back or (waiting.pop() if waiting else None)
