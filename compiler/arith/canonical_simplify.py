@@ -38,22 +38,31 @@ from compiler.ir.primexpr import (
 
 def is_plain(e: PrimExpr) -> bool:
     """Return whether the normal form says all about ``e``, so that the rules for sums and quotients add nothing."""
+    todo: list[Any] = [e]
+    while todo:
+        part = todo.pop()
+        kind = type(part)
+        if kind is IntImm or isinstance(part, Var):
+            continue
+        if isinstance(part, BinaryOp):
+            if not _is_plain_operation(part):
+                return False
+            todo += (part.a, part.b)
+        elif isinstance(part, tuple):
+            todo.extend(part)
+        else:
+            todo.extend([getattr(part, name) for name in part.children])
+    return True
+
+
+def _is_plain_operation(e: BinaryOp) -> bool:
+    """Return whether the normal form knows an operation, whatever its operands are."""
     kind = type(e)
-    if kind is IntImm or isinstance(e, Var):
-        return True
-    if isinstance(e, BinaryOp):
-        if kind in (FloorDiv, FloorMod):
-            return isinstance(e.b, IntImm) and not isinstance(e.a, (Add, Sub, Mul)) and is_plain(e.a)
-        if kind in (Div, Mod, Min, Max) and dt.is_integral(e.dtype):
-            return False
-        if kind is Mul and not isinstance(e.b, IntImm) and dt.is_integral(e.dtype):
-            return False
-        return is_plain(e.a) and is_plain(e.b)
-    return all(is_plain(part) for name in e.children for part in _parts(getattr(e, name)))
-
-
-def _parts(child: Any) -> tuple[Any, ...]:
-    return child if isinstance(child, tuple) else (child,)
+    if kind in (FloorDiv, FloorMod):
+        return isinstance(e.b, IntImm) and not isinstance(e.a, (Add, Sub, Mul))
+    if kind in (Div, Mod, Min, Max):
+        return not dt.is_integral(e.dtype)
+    return kind is not Mul or isinstance(e.b, IntImm) or not dt.is_integral(e.dtype)
 
 
 class CanonicalSimplifier(RewriteSimplifier):
@@ -92,18 +101,29 @@ class CanonicalSimplifier(RewriteSimplifier):
         return result
 
     def _collect(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
-        """Add ``n * factor`` to a sum; ``span`` is where what surrounds ``n`` comes from."""
-        kind = type(n)
-        if n.span:
-            span |= n.span
-        if kind is IntImm:
-            into.base += n.value * factor  # type: ignore[attr-defined]
-        elif isinstance(n, Add):
-            self._collect(n.a, factor, into, span)
-            self._collect(n.b, factor, into, span)
-        elif isinstance(n, Sub):
-            self._collect(n.a, factor, into, span)
-            self._collect(n.b, -factor, into, span)
+        """Add ``n * factor`` to a sum, term by term; ``span`` is where what surrounds ``n`` comes from."""
+        todo: list[tuple[PrimExpr, int, Span]] = []
+        while True:
+            if n.span:
+                span |= n.span
+            if isinstance(n, Add):
+                todo.append((n.b, factor, span))
+                n = n.a
+            elif isinstance(n, Sub):
+                todo.append((n.b, -factor, span))
+                n = n.a
+            elif isinstance(n, Mul) and isinstance(scale := n.b, IntImm) and scale.value:
+                n, factor = n.a, factor * scale.value
+            else:
+                self._collect_term(n, factor, into, span)
+                if not todo:
+                    return
+                n, factor, span = todo.pop()
+
+    def _collect_term(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
+        """Add ``n * factor`` to a sum, where ``n`` is neither a sum nor a multiple of something."""
+        if isinstance(n, IntImm):
+            into.base += n.value * factor
         elif isinstance(n, Mul):
             self._collect_product(n, factor, into, span)
         elif isinstance(n, (FloorDiv, FloorMod)):
@@ -116,9 +136,7 @@ class CanonicalSimplifier(RewriteSimplifier):
                 into.add_term(Split(e, factor, 1, NO_UPPER, span))
 
     def _collect_product(self, n: Mul, factor: int, into: Sum, span: Span) -> None:
-        if isinstance(n.b, IntImm):
-            if n.b.value:
-                self._collect(n.a, factor * n.b.value, into, span)
+        if isinstance(n.b, IntImm):  # zero: other multiples are not terms
             return
         a, b = self._sum(n.a), self._sum(n.b)
         if not b.terms:

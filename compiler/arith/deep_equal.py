@@ -12,29 +12,41 @@ def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
     """Return whether two expressions are written the same; variables, buffers and tensors match by identity."""
     if a is b:
         return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, IntImm):
+        return a.value == b.value and a.dtype == b.dtype  # type: ignore[attr-defined]
+    todo: list[tuple[Any, Any]] = []
+    while True:
+        if isinstance(a, BinaryOp) and type(a) is type(b):  # the operand on the left may be a long sum
+            todo.append((a.a, b.a))
+            a, b = a.b, b.b
+            continue
+        if a is not b and not _alike(a, b, todo):
+            return False
+        if not todo:
+            return True
+        a, b = todo.pop()
+
+
+def _alike(a: Any, b: Any, todo: list[tuple[Any, Any]]) -> bool:
+    """Return False if two different values differ; what they are made of is added to ``todo``."""
     kind = type(a)
     if kind is not type(b):
         return False
     if kind is IntImm:
-        return a.value == b.value and a.dtype == b.dtype  # type: ignore[attr-defined]
-    if isinstance(a, BinaryOp):
-        return deep_equal(a.b, b.b) and deep_equal(a.a, b.a)  # type: ignore[attr-defined]
+        return bool(a.value == b.value and a.dtype == b.dtype)
     if isinstance(a, Var):
         return False
     if isinstance(a, Call):
-        return a.op is b.op and a.dtype == b.dtype and _all_equal(a.args, b.args)  # type: ignore[attr-defined]
-    return all(_field_equal(getattr(a, name), getattr(b, name)) for name in structure(kind)[0])
-
-
-def _all_equal(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return len(a) == len(b) and all(_field_equal(x, y) for x, y in zip(a, b, strict=True))
-
-
-def _field_equal(a: Any, b: Any) -> bool:
+        todo.append((a.args, b.args))
+        return a.op is b.op and a.dtype == b.dtype
     if isinstance(a, PrimExpr):
-        return isinstance(b, PrimExpr) and deep_equal(a, b)
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and _all_equal(a, b)
-    if isinstance(a, float):
+        todo.extend([(getattr(a, name), getattr(b, name)) for name in structure(kind)[0]])
+        return True
+    if kind is tuple:
+        todo.extend(zip(a, b, strict=False))
+        return len(a) == len(b)
+    if kind is float:
         return repr(a) == repr(b)  # zero keeps its sign, and not-a-number is itself
-    return a is b or (isinstance(a, (int, str)) and type(a) is type(b) and a == b)
+    return isinstance(a, (int, str)) and a == b

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import Node, duplicate, same_items
-from compiler.ir.origin import current_ambient, own_ambient
+from compiler.ir.origin import current_ambient, traversing
 from compiler.ir.recursion import call_deeper
 
 __all__ = ["Functor", "Mutator", "RewriteFunctor", "Visitor"]
@@ -111,7 +111,8 @@ class RewriteFunctor(Functor):
         ambient = current_ambient()
         depth = ambient.depth
         if not depth:
-            ambient = own_ambient()
+            with traversing():
+                return self.visit(n, *args)
         outer = ambient.span
         ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
         ambient.depth = depth + 1

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import get_ident
 from types import FrameType
 
 from compiler.ir.recursion import calling_frames
@@ -84,9 +83,9 @@ class OriginTable:
 class Ambient:
     """What nodes and origins inherit from where they are made.
 
-    Threads and tasks never share one that changes: a ``with`` block of the functions below puts a new one into the
-    context, and the outermost visit of a traversal makes sure that its thread owns it.  Only the visits inside, which
-    never wait for anything, change ``span`` and ``depth``, and put them back.
+    Threads and tasks never share one that changes: the ``with`` blocks below and the outermost visit of a traversal put
+    a new one into the context.  Only the visits inside, which never wait for anything, change its ``span`` and
+    ``depth``, and put them back.
 
     Attributes
     ----------
@@ -100,11 +99,9 @@ class Ambient:
         The level that lowering speaks in the place of the user.
     depth : int
         How many visits of mutators are inside of each other; 0 outside of traversals.
-    thread : int
-        The thread whose traversals may change it; 0 for none yet.
     """
 
-    __slots__ = ("depth", "inherited", "level", "span", "table", "thread")
+    __slots__ = ("depth", "inherited", "level", "span", "table")
 
     def __init__(
         self,
@@ -113,14 +110,12 @@ class Ambient:
         table: OriginTable | None = None,
         level: str | None = None,
         depth: int = 0,
-        thread: int = 0,
     ) -> None:
         self.span = span
         self.inherited = inherited
         self.table = table
         self.level = level
         self.depth = depth
-        self.thread = thread
 
 
 _NOWHERE = Ambient()
@@ -200,17 +195,17 @@ def recording(table: OriginTable) -> Iterator[OriginTable]:
         _ambient.set(outer)
 
 
-def own_ambient() -> Ambient:
-    """Return an ambient that a traversal of this thread may change: the current one, or a copy that takes its place.
+class traversing:
+    """Gives a traversal an ambient of its own, which its visits may change."""
 
-    A context that was copied into another thread still holds the ambient of the first.
-    """
-    outer, thread = _ambient.get(), get_ident()
-    if outer.thread == thread:
-        return outer
-    own = Ambient(outer.span, outer.inherited, outer.table, outer.level, 0, thread)
-    _ambient.set(own)
-    return own
+    __slots__ = ("_outer",)
+
+    def __enter__(self) -> None:
+        outer = self._outer = _ambient.get()
+        _ambient.set(Ambient(outer.span, outer.inherited, outer.table, outer.level, 1))
+
+    def __exit__(self, *exc: object) -> None:
+        _ambient.set(self._outer)
 
 
 def user_frame() -> FrameType | None:

@@ -12,15 +12,17 @@ costs about as much as a hundred levels of recursion within it.
 from __future__ import annotations
 
 import _thread
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["MAX_SEGMENTS", "call_deeper", "calling_frames"]
+__all__ = ["MAX_SEGMENTS", "call_deeper", "calling_frames", "deep"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 CHECK_INTERVAL = 16
@@ -72,6 +74,33 @@ def call_deeper(function: Callable[..., T], *args: Any) -> T:
     except ValueError:  # the stack is not that deep
         return function(*args)
     return _in_new_thread(function, args)
+
+
+def deep(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a recursive function call itself as often as its arguments nest.
+
+    A decorator for recursion outside of visitors, which do this themselves.
+
+    Examples
+    --------
+    >>> @deep
+    ... def height(e):
+    ...     return 1 + max(map(height, operands(e)), default=0)
+    """
+    depth = 0
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        nonlocal depth
+        depth = level = depth + 1  # of all threads together: it only says when to look at the stack
+        try:
+            if level % CHECK_INTERVAL:
+                return function(*args, **kwargs)
+            return call_deeper(functools.partial(function, *args, **kwargs))
+        finally:
+            depth = level - 1
+
+    return call
 
 
 def _in_new_thread(function: Callable[..., T], args: tuple[Any, ...]) -> T:

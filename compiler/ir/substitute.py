@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from compiler.ir.functor import Mutator
@@ -124,20 +125,17 @@ def _defined_vars(n: Node) -> list[Node]:
 def post_order_visit(n: Node, f: Callable[[Any], None]) -> None:
     """Call ``f`` on every node below ``n`` and on ``n`` itself, operands first, each object once."""
     seen: set[Node] = set()
-
-    def walk(item: Any) -> None:
-        if isinstance(item, Node):
-            if item in seen:
-                return
-            seen.add(item)
-            for name in item.children:
-                walk(getattr(item, name))
+    todo: list[tuple[Any, bool]] = [(n, False)]
+    while todo:
+        item, operands_done = todo.pop()
+        if operands_done:
             f(item)
         elif isinstance(item, tuple):
-            for part in item:
-                walk(part)
-
-    walk(n)
+            todo.extend([(part, False) for part in reversed(item)])
+        elif isinstance(item, Node) and item not in seen:
+            seen.add(item)
+            todo.append((item, True))
+            todo.extend([(getattr(item, name), False) for name in reversed(item.children)])
 
 
 def free_vars(n: Any) -> list[Var]:
@@ -145,28 +143,35 @@ def free_vars(n: Any) -> list[Var]:
 
     The pointer of a buffer counts as used where the buffer is.
     """
-    found: dict[Var, None] = {}
-    _collect(n, [], found)
-    return list(found)
+    free: dict[Var, None] = {}
+    bound: list[Node] = []
+    todo: list[Any] = [n]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Var):
+            if not (bound and any(item is b for b in bound)):
+                free[item] = None
+        elif isinstance(item, Node):
+            if item.nominal:
+                todo.append(getattr(item, "data", None))
+                continue
+            if item.defines:
+                defined = _defined_vars(item)
+                bound.extend(defined)
+                todo.append(_EndOfScope(len(defined)))
+            todo.extend([getattr(item, name) for name in reversed(_fields_to_visit(type(item)))])
+        elif isinstance(item, tuple):
+            todo.extend(reversed(item))
+        elif isinstance(item, _EndOfScope):
+            del bound[len(bound) - item.variables :]
+    return list(free)
 
 
-def _collect(n: Any, bound: list[Node], found: dict[Var, None]) -> None:
-    if isinstance(n, Var):
-        if not any(n is b for b in bound):
-            found[n] = None
-    elif isinstance(n, Node):
-        if n.nominal:
-            _collect(getattr(n, "data", None), bound, found)
-            return
-        defined = _defined_vars(n) if n.defines else ()
-        bound.extend(defined)
-        for name in _fields_to_visit(type(n)):
-            _collect(getattr(n, name), bound, found)
-        if defined:
-            del bound[-len(defined) :]
-    elif isinstance(n, tuple):
-        for item in n:
-            _collect(item, bound, found)
+@dataclass(slots=True)
+class _EndOfScope:
+    """Stands on the list of what is to be visited behind the last part of a node that defines variables."""
+
+    variables: int
 
 
 def uses_var(n: Any, var: Var | Callable[[Var], bool]) -> bool:

@@ -76,18 +76,15 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
     """
     _check_ir("pre_order_visit", stmt)
     seen: set[Node] = set()
-
-    def walk(item: Any) -> None:
+    todo: list[Any] = [stmt]
+    while todo:
+        item = todo.pop()
         if isinstance(item, tuple):
-            for part in item:
-                walk(part)
+            todo.extend(reversed(item))
         elif isinstance(item, Node) and item not in seen:
             seen.add(item)
             if fvisit(item):
-                for name in item.children:
-                    walk(getattr(item, name))
-
-    walk(stmt)
+                todo.extend([getattr(item, name) for name in reversed(item.children)])
 
 
 def ir_transform(

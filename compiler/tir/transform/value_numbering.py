@@ -26,6 +26,7 @@ from compiler.ir.primexpr import (
     StringImm,
     Var,
 )
+from compiler.ir.recursion import deep
 from compiler.tir.buffer import BufferLoad
 
 
@@ -53,10 +54,17 @@ class Numbering:
 
     def facts(self, e: PrimExpr) -> Facts:
         """Return what is known about an expression."""
-        found = self._facts.get(e)
-        if found is None:
-            found = self._facts[e] = self._look(e)
-        return found
+        known = self._facts
+        if e not in known:
+            todo = [e]  # with a list of its own, as sums nest deeply
+            while todo:
+                part = todo[-1]
+                missing = [x for x in operands(part) if x not in known]
+                if missing:
+                    todo += missing
+                else:
+                    known[todo.pop()] = self._look(part)
+        return known[e]
 
     def bit(self, var: Var) -> int:
         """Return the set that holds just this variable."""
@@ -91,6 +99,7 @@ class Numbering:
         facts = self.facts(e)
         return facts.computes and facts.size > 1 and not isinstance(e, (Ramp, Broadcast))
 
+    @deep
     def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within ``e``."""
         if self.eligible(e):
@@ -146,6 +155,7 @@ def _normal_key(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ..
     return (kind, e.dtype, *sorted(terms))
 
 
+@deep
 def prefix_text(e: PrimExpr) -> str:
     """Return a plain text of an expression, by which variables of equal size are put in order."""
     if isinstance(e, Var):

@@ -1,0 +1,110 @@
+"""Graphs of ten thousand operators go through visitors, mutators, passes and the printer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.relay.analysis import free_vars, post_order_visit
+
+OPERATORS = 10_000
+
+
+def chain() -> relay.Function:
+    x = relay.var("x", shape=(4,))
+    y: Any = x
+    for k in range(OPERATORS):
+        y = relay.nn.relu(y) if k % 2 else relay.add(y, x)
+    return relay.Function([x], y)
+
+
+def lets() -> relay.Function:
+    x = relay.var("x", shape=(4,))
+    names = [relay.var(f"v{k}", shape=(4,)) for k in range(OPERATORS)]
+    body: Any = names[-1]
+    for k in reversed(range(OPERATORS)):
+        body = relay.Let(names[k], relay.add(names[k - 1] if k else x, x), body)
+    return relay.Function([x], body)
+
+
+@pytest.fixture(params=[chain, lets])
+def make(request: pytest.FixtureRequest) -> Callable[[], relay.Function]:
+    assert sys.getrecursionlimit() < OPERATORS
+    return request.param  # type: ignore[no-any-return]
+
+
+class PreOrder(relay.ExprVisitor):
+    """Counts calls, and goes on by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def visit_call(self, call: relay.Call) -> None:
+        self.calls += 1
+        for arg in call.args:
+            self.visit(arg)
+
+
+class PostOrder(relay.ExprVisitor):
+    """Counts calls, and lets the base class go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def visit_call(self, call: relay.Call) -> None:
+        super().visit_call(call)
+        self.calls += 1
+
+
+class NoSums(relay.ExprMutator):
+    def visit_call(self, call: relay.Call) -> Any:
+        new = super().visit_call(call)
+        return relay.multiply(*new.args) if new.op.name == "add" else new
+
+
+@pytest.mark.parametrize("visitor", [PreOrder, PostOrder])
+def test_users_visitors(make: Callable[[], relay.Function], visitor: type) -> None:
+    counter = visitor()
+    counter.visit(make())
+    assert counter.calls == OPERATORS
+
+
+def test_users_mutators(make: Callable[[], relay.Function]) -> None:
+    function = make()
+    sums = function.astext().count("add(")
+    assert sums >= OPERATORS // 2
+    text = NoSums().visit(function).astext()
+    assert text.count("multiply(") == sums
+    assert "add(" not in text
+    assert relay.ExprMutator().visit(function) is function
+
+
+def test_analyses(make: Callable[[], relay.Function]) -> None:
+    function, twin = make(), make()
+    assert tvm.ir.structural_equal(function, twin)
+    assert tvm.ir.structural_hash(function) == tvm.ir.structural_hash(twin)
+    assert free_vars(function) == []
+    seen: list[Any] = []
+    post_order_visit(function, seen.append)
+    assert seen[-1] is function
+    assert relay.bind(function, {function.params[0]: relay.const(np.zeros(4, "float32"))}).params == ()
+
+
+@pytest.fixture(scope="module", params=[chain, lets])
+def module(request: pytest.FixtureRequest) -> tvm.IRModule:
+    return relay.transform.InferType()(tvm.IRModule.from_expr(request.param()))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", ["FuseOps", "LambdaLift", "PartialEvaluate", "SimplifyExpr", "ToGraphNormalForm"])
+def test_passes(module: tvm.IRModule, name: str) -> None:
+    with tvm.transform.PassContext(opt_level=4):
+        after = getattr(relay.transform, name)()(module)
+    assert len(after["main"].params) == 1
