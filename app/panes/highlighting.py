@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from markupsafe import Markup, escape
@@ -11,26 +12,37 @@ from pygments.lexers.asm import GasLexer, LlvmLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType, is_token_subtype
 
+from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
+
 MAX_LINE = 4_000
 """Letters of a line; texts with longer ones stay plain, as lexers may take their time over them."""
 
 
-class RelayLexer(RegexLexer):
-    """Relay's text format: names of operators, ``%locals``, ``@globals``, types in comments."""
+def _relay_name(_lexer: Lexer, match: re.Match[str], _context: object = None) -> Iterator[tuple[int, _TokenType, str]]:
+    """Yield a name of Relay's text format as the kind of token that it is."""
+    word = match[0]
+    kind = Keyword if word in KEYWORDS else Keyword.Type if DTYPE.fullmatch(word) else Name
+    yield match.start(), kind, word
 
-    tokens = {
-        "root": [
-            (r"/\*.*?\*/|//.*|#\[.*", Comment),
-            (r'"(?:\\.|[^"\\])*"', String),
-            (r"[%@][\w.]+", Name.Variable),
-            (r"\b(?:def|let|fn|if|else|match|type|extern|ref|in|True|False|None)\b", Keyword),
-            (r"\b(?:Tensor|meta|bool|u?int\d+|b?float\d+)\b", Keyword.Type),
-            (r"-?\b\d+(?:\.\d*)?(?:e[-+]?\d+)?\w*", Number),
-            (r"[A-Za-z_][\w.]*(?=\()", Name.Function),
-            (r"[A-Za-z_][\w.]*", Name),
-            (r"\s+|.", Text),
-        ]
-    }
+
+_RELAY_STYLES = {
+    "space": Text,
+    "comment": Comment,
+    "string": String,
+    "local": Name.Variable,
+    "global": Name.Variable,
+    "number": Number,
+    "name": _relay_name,
+    "sign": Text,
+}
+"""By the kinds of tokens that the parser reads."""
+
+
+class RelayLexer(RegexLexer):
+    """Relay's text format, by the table of tokens that the parser reads it with."""
+
+    flags = TOKEN_FLAGS
+    tokens = {"root": [*((pattern, _RELAY_STYLES[kind]) for kind, pattern in TOKENS), (r".", Text)]}
 
 
 LEXERS: Mapping[str, type[Lexer]] = {

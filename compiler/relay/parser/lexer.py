@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple, NoReturn
 
 from compiler.ir.error import TVMError
+from compiler.relay.parser.token_table import SKIPPED, TOKEN_FLAGS, TOKENS
 from compiler.relay.text_metadata import MARK
 
 __all__ = [
@@ -16,18 +17,7 @@ __all__ = [
     "tokens",
 ]
 
-_TOKEN = re.compile(
-    r"""
-    (?P<skip>      \s+ | /\*.*?\*/ | //[^\n]* | \#\[version\s*=\s*"[^"\n]*"\] )
-  | (?P<string>    "(?:\\.|[^"\\])*" )
-  | (?P<local>     %[A-Za-z_]\w*(?:\.\w+)* | %\d+(?:\.\d+)* )
-  | (?P<global>    @[^\s()\[\]{},;=]+ )
-  | (?P<number>    \d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:[fiu]\d*)? )
-  | (?P<name>      [A-Za-z_]\w*(?:\.\w+)* )
-  | (?P<sign>      -> | => | == | != | <= | >= | [()\[\]{},;:=.?<>+*/\-] )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TOKENS), TOKEN_FLAGS)
 
 
 class ParseError(TVMError):
@@ -81,7 +71,7 @@ def tokens(source: str) -> list[Token]:
         if match is None:
             raise ParseError(f"unexpected character {source[position]!r}", source, position)
         kind = str(match.lastgroup)
-        if kind != "skip":
+        if kind not in SKIPPED:
             result.append(Token(kind, match[0], position))
         position = match.end()
     result.append(Token("end", "", len(source)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from compiler.ir import dtype as dt
@@ -10,6 +9,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.primexpr import Cast, FloorDiv, FloorMod, IntImm, Max, Min, Var, match_types
 from compiler.ir.types import FuncType, Type, TypeVar
 from compiler.relay.parser.lexer import Cursor
+from compiler.relay.parser.token_table import DTYPE
 from compiler.relay.ty import (
     AnyDim,
     GlobalTypeVar,
@@ -25,7 +25,6 @@ __all__ = [
     "TypeParser",
 ]
 
-_DTYPE = re.compile(r"^(bool|u?int\d+|b?float\d+)$")
 _CALLS: dict[str, type] = {"min": Min, "max": Max, "floordiv": FloorDiv, "floormod": FloorMod}
 
 
@@ -82,7 +81,7 @@ class TypeParser:
                 return RefType(value)
             case "_":
                 return IncompleteType()
-            case name if _DTYPE.match(name):
+            case name if DTYPE.fullmatch(name):
                 return scalar_type(self._dtype(name))
             case name:
                 func = self._named(name)
@@ -174,7 +173,7 @@ class TypeParser:
         if name in _CALLS:
             a, b = self._pair()
             return _CALLS[name](*match_types(a, b, name))
-        if _DTYPE.match(name):
+        if DTYPE.fullmatch(name):
             cursor.expect("(")
             value = self.dimension()
             cursor.expect(")")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.panes.highlighting import LEXERS, MAX_LINE, highlight
+from compiler.relay import parser
+from compiler.relay.parser.token_table import KEYWORDS
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=40)
 
@@ -40,11 +43,24 @@ def test_markup_is_escaped() -> None:
         ("gas", "    vmovaps %zmm0, (%rsi)", "vmovaps", "k"),
         ("gas", "    vmovaps %zmm0, (%rsi)", "%zmm0", "r"),
         ("llvm", "  %1 = load float, ptr %0", "load", "k"),
+        ("relay", "  let %x: Tensor[(1, 8), float32] = nn.relu(%y) /* from */;", "let", "k"),
+        ("relay", "  let %x: Tensor[(1, 8), float32] = nn.relu(%y) /* from */;", "float32", "k"),
+        ("relay", "  let %x: Tensor[(1, 8), float32] = nn.relu(%y) /* from */;", "nn.relu", "f"),
+        ("relay", "  let %x: Tensor[(1, 8), float32] = nn.relu(%y) /* from */;", "%x", "r"),
+        ("relay", "  let %x: Tensor[(1, 8), float32] = nn.relu(%y) /* from */;", "/* from */", "c"),
+        ("relay", "def @main(%x) { add(%x, 1f) }", "@main", "r"),
+        ("relay", "def @main(%x) { add(%x, 1f) }", "1f", "n"),
     ],
 )
 def test_words_have_their_colour(language: str, line: str, word: str, style: str) -> None:
     [html] = highlight([line], language)
     assert f'<i class="{style}">{word}</i>' in html
+
+
+def test_every_keyword_of_relay_is_one_that_the_parser_reads() -> None:
+    folder = Path(parser.__file__).parent
+    read = "".join(path.read_text() for path in folder.glob("*.py") if path.stem != "token_table")
+    assert [word for word in KEYWORDS if f'"{word}"' not in read] == []
 
 
 def test_a_string_over_several_lines_is_closed_on_each() -> None:
