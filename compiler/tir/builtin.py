@@ -1,4 +1,4 @@
-"""Operators that are not arithmetic: control, calls, memory, and what backends and passes say to each other."""
+"""Operators that are not arithmetic: control, calls, memory, and what passes and back ends need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ACCESS_PTR = register_op("tir.tvm_access_ptr", effect=CallEffect.READ_STATE, doc
 ADDRESS_OF = register_op("tir.address_of", doc="Pointer to an element.")
 ISNULLPTR = register_op("tir.isnullptr", doc="Whether a pointer is null.")
 TUPLE = register_op("tir.tvm_tuple", doc="Several values as one.")
-UNDEF = register_op("tir.undef", effect=CallEffect.READ_STATE, doc="A value that nobody may depend on.")
+UNDEF = register_op("tir.undef", effect=CallEffect.READ_STATE, doc="An undefined value.")
 PREFETCH = register_op("tir.prefetch", effect=CallEffect.UPDATE_STATE, doc="Hint that an address is read soon.")
 ASSUME = register_op("tir.assume", effect=CallEffect.EXPR_ANNOTATION, doc="A condition that holds here.")
 STORAGE_SYNC = register_op("tir.tvm_storage_sync", effect=CallEffect.UPDATE_STATE, doc="Waits for all threads.")
@@ -54,9 +54,19 @@ def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
     Parameters
     ----------
     cond : PrimExpr
-        One truth value.
+        One condition, of type ``bool``.
     t, f : PrimExpr
-        Brought to one data type.
+        The two values, brought to one data type.
+
+    Returns
+    -------
+    PrimExpr
+        Of the type of the values.
+
+    Raises
+    ------
+    DTypeError
+        If ``cond`` is not of type ``bool``.
     """
     condition = convert(cond)
     if condition.dtype != "bool":
@@ -68,19 +78,61 @@ def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
 
 
 def likely(cond: ExprLike, span: object = None) -> PrimExpr:
-    """Mark a condition that nearly always holds: loops are split so that it need not be asked."""
+    """Mark a condition that nearly always holds; loops are split so that it need not be evaluated.
+
+    Parameters
+    ----------
+    cond : PrimExpr
+        A condition of type ``bool``.
+    span : object
+        Ignored; the origin is the user's line.
+
+    Returns
+    -------
+    PrimExpr
+        The condition, of the same value.
+    """
     condition = convert(cond)
     return condition if isinstance(condition, IntImm) else Call(condition.dtype, LIKELY, (condition,))
 
 
 def ret(val: ExprLike) -> PrimExpr:
-    """Return from the function with ``val``."""
+    """Return from the function with a value.
+
+    Parameters
+    ----------
+    val : PrimExpr
+        The result of the function.
+
+    Returns
+    -------
+    PrimExpr
+        A call, to be evaluated as a statement.
+    """
     value = convert(val)
     return Call(value.dtype, RET, (value,))
 
 
 def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
-    """Return the bits of ``value`` read as another data type of the same size."""
+    """Return the bits of a value read as another data type.
+
+    Parameters
+    ----------
+    dtype : str
+        A data type of the same size in bits.
+    value : PrimExpr
+        What is read.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+
+    Raises
+    ------
+    DTypeError
+        If the two types differ in size.
+    """
     e = convert(value)
     if e.dtype == dtype:
         return e
@@ -91,48 +143,160 @@ def reinterpret(dtype: str, value: ExprLike) -> PrimExpr:
 
 
 def popcount(x: ExprLike) -> PrimExpr:
-    """Return the number of bits set in an integer."""
+    """Return the number of bits set in an integer.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        An integer.
+
+    Returns
+    -------
+    PrimExpr
+        Of the type of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``x`` is no integer.
+    """
     e = _integer("popcount", x)
     return Call(e.dtype, POPCOUNT, (e,))
 
 
 def clz(x: ExprLike) -> PrimExpr:
-    """Return, as int32, the number of zero bits above the highest bit set in an integer."""
+    """Return the number of zero bits above the highest bit set in an integer.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        An integer.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``int32``.
+
+    Raises
+    ------
+    DTypeError
+        If ``x`` is no integer.
+    """
     e = _integer("clz", x)
     return Call("int32", CLZ, (e,))
 
 
 def vectorlow(dtype: str, vec: ExprLike) -> PrimExpr:
-    """Return the lower half of ``vec``, of type ``dtype``."""
+    """Return the lower half of a vector.
+
+    Parameters
+    ----------
+    dtype : str
+        The type of the half.
+    vec : PrimExpr
+        A vector.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return Call(dtype, VECTOR_LOW, (convert(vec),))
 
 
 def vectorhigh(dtype: str, vec: ExprLike) -> PrimExpr:
-    """Return the upper half of ``vec``, of type ``dtype``."""
+    """Return the upper half of a vector.
+
+    Parameters
+    ----------
+    dtype : str
+        The type of the half.
+    vec : PrimExpr
+        A vector.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return Call(dtype, VECTOR_HIGH, (convert(vec),))
 
 
 def vectorcombine(dtype: str, low: ExprLike, high: ExprLike) -> PrimExpr:
-    """Return ``low`` followed by ``high`` as one vector of type ``dtype``."""
+    """Return two vectors as one.
+
+    Parameters
+    ----------
+    dtype : str
+        The type of both together.
+    low, high : PrimExpr
+        The lower and the upper half.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return Call(dtype, VECTOR_COMBINE, (convert(low), convert(high)))
 
 
 def type_annotation(dtype: str) -> PrimExpr:
-    """Return an expression that stands for a data type among the arguments of a call."""
+    """Return an expression that stands for a data type among the arguments of a call.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type.
+
+    Returns
+    -------
+    PrimExpr
+        Of that type; it has no value.
+    """
     return Call(dtype, TYPE_ANNOTATION, ())
 
 
 def tvm_access_ptr(ptype: str, data: ExprLike, offset: ExprLike, extent: ExprLike, rw_mask: ExprLike) -> PrimExpr:
-    """Return a pointer to ``extent`` elements of type ``ptype`` behind ``data``, from ``offset`` on.
+    """Return a pointer to some elements of a buffer.
 
-    ``rw_mask`` says what happens through it: 1 reads, 2 writes, 3 both.
+    Parameters
+    ----------
+    ptype : str
+        The data type of the elements.
+    data : Var
+        The buffer's data.
+    offset, extent : PrimExpr
+        The first element, and how many there are.
+    rw_mask : int
+        Whether they are read (1), written (2) or both (3) through the pointer.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``handle``.
     """
     args = (type_annotation(ptype), *(convert(a) for a in (data, offset, extent, rw_mask)))
     return Call("handle", ACCESS_PTR, args)
 
 
 def address_of(obj: Buffer | BufferLoad) -> PrimExpr:
-    """Return a pointer to an element, the first one of a buffer."""
+    """Return a pointer to an element.
+
+    Parameters
+    ----------
+    obj : Buffer or BufferLoad
+        The element, or a buffer for its first one.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``handle``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``obj`` is neither.
+    """
     if isinstance(obj, Buffer):
         return address_of(BufferLoad(obj, tuple(cast(d.dtype, 0) for d in obj.shape)))
     if isinstance(obj, BufferLoad):
@@ -141,53 +305,180 @@ def address_of(obj: Buffer | BufferLoad) -> PrimExpr:
 
 
 def isnullptr(var: ExprLike) -> PrimExpr:
-    """Return whether a pointer is null."""
+    """Return whether a pointer is null.
+
+    Parameters
+    ----------
+    var : PrimExpr
+        The pointer.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``bool``.
+    """
     return Call("bool", ISNULLPTR, (convert(var),))
 
 
 def tvm_tuple(*value: ExprLike) -> PrimExpr:
-    """Return several values as one."""
+    """Return several values as one, as an attribute of a statement takes them.
+
+    Parameters
+    ----------
+    *value : PrimExpr
+        The values.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``handle``.
+    """
     return Call("handle", TUPLE, tuple(convert(v) for v in value))
 
 
 def undef() -> PrimExpr:
-    """Return a value that nobody may depend on."""
+    """Return an undefined value.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``int32``.
+    """
     return Call("int32", UNDEF, ())
 
 
 def assume(cond: ExprLike) -> PrimExpr:
-    """State that a condition holds here."""
+    """State that a condition holds here.
+
+    Parameters
+    ----------
+    cond : PrimExpr
+        A condition of type ``bool``.
+
+    Returns
+    -------
+    PrimExpr
+        A call, to be evaluated as a statement.
+    """
     return Call("bool", ASSUME, (convert(cond),))
 
 
 def call_intrin(dtype: str, func_name: str | Op, *args: ExprLike) -> PrimExpr:
-    """Call a registered operator by name, e.g. ``call_intrin("float32", "tir.exp", x)``."""
+    """Call a registered operator by name, e.g. ``call_intrin("float32", "tir.exp", x)``.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result.
+    func_name : str or Op
+        The operator.
+    *args : PrimExpr
+        The arguments.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     op = Op.get(func_name) if isinstance(func_name, str) else func_name
     return Call(_dtype("call_intrin", dtype), op, tuple(convert(a) for a in args))
 
 
 def call_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a C function by name."""
+    """Call a C function by name.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result.
+    func_name : str
+        The symbol.
+    *args : PrimExpr
+        The arguments.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return _named_call(CALL_EXTERN, dtype, func_name, args)
 
 
 def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a C function whose result depends on its arguments alone."""
+    """Call a C function whose result depends on its arguments alone.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result.
+    func_name : str
+        The symbol.
+    *args : PrimExpr
+        The arguments.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return _named_call(CALL_PURE_EXTERN, dtype, func_name, args)
 
 
 def call_packed(func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a Python function that was registered with the runtime."""
+    """Call a Python function that was registered with the runtime.
+
+    Parameters
+    ----------
+    func_name : str
+        The name that it was registered under.
+    *args : PrimExpr
+        The arguments.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``int32``.
+    """
     return _named_call(CALL_PACKED, "int32", func_name, args)
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
-    """Call an intrinsic of LLVM; the first of ``args`` is the number of arguments of its signature, as in TVM."""
+    """Call an intrinsic of LLVM.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result.
+    name : str
+        The intrinsic, e.g. ``llvm.prefetch``.
+    *args : PrimExpr
+        First, as in TVM, the number of arguments of its signature; then the arguments.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return _named_call(CALL_LLVM_INTRIN, dtype, name, args)
 
 
 def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
-    """Call an intrinsic of LLVM that has no effect; arguments as for :func:`call_llvm_intrin`."""
+    """Call an intrinsic of LLVM that has no effect.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result.
+    name : str
+        The intrinsic, e.g. ``llvm.fabs``.
+    *args : PrimExpr
+        First, as in TVM, the number of arguments of its signature; then the arguments.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``dtype``.
+    """
     return _named_call(CALL_LLVM_PURE_INTRIN, dtype, name, args)
 
 

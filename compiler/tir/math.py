@@ -53,7 +53,7 @@ def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Expr
         e = _float_operand(name, x)
         return Call(e.dtype, op, (e,))
 
-    _name(build, name, doc)
+    _document(build, name, doc, {"x": "A floating-point number, or a vector of them."}, _FLOAT_RESULT)
     return build
 
 
@@ -68,7 +68,7 @@ def _rounding(name: str, reference: Callable[..., Any], doc: str) -> Callable[[E
         e = _float_operand(name, e)
         return _fold(op, e) or Call(e.dtype, op, (e,))
 
-    _name(build, name, doc)
+    _document(build, name, doc, {"x": "A number; an integer is returned as it is."}, _FLOAT_RESULT)
     return build
 
 
@@ -80,18 +80,26 @@ def _binary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Exp
         _float_operand(name, a)
         return Call(a.dtype, op, (a, b))
 
-    _name(build, name, doc)
+    _document(build, name, doc, {"x, y": "Floating-point numbers, brought to one type."}, "Of their common type.")
     return build
 
 
-def _name(build: Callable[..., PrimExpr], name: str, doc: str) -> None:
+_FLOAT_RESULT = "Of the type of ``x``."
+
+
+def _document(build: Callable[..., PrimExpr], name: str, doc: str, parameters: dict[str, str], result: str) -> None:
+    """Give a builder its name, and the documentation that its row of the registry makes."""
+    described = "".join(f"{names} : PrimExpr\n    {text}\n" for names, text in parameters.items())
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = doc
+    build.__doc__ = (
+        f"{doc}\n\nParameters\n----------\n{described}\nReturns\n-------\nPrimExpr\n    {result}\n\n"
+        f"Raises\n------\nDTypeError\n    If an operand is no floating-point number.\n"
+    )
 
 
 def _round_half_away(x: Any) -> Any:
-    whole = np.trunc(x)
-    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
+    truncated = np.trunc(x)
+    return truncated + np.copysign(np.abs(x - truncated) >= 0.5, x)
 
 
 exp = _unary("exp", np.exp, "e to the power of x.")
@@ -138,7 +146,18 @@ _FMA = register_op("tir.fma", reference=lambda x, y, z: x * y + z, doc="x * y + 
 
 
 def abs(x: ExprLike) -> PrimExpr:
-    """Return the absolute value of ``x``, an integer or a floating-point number."""
+    """Return the absolute value of a number.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        An integer or a floating-point number.
+
+    Returns
+    -------
+    PrimExpr
+        Of the type of ``x``; the smallest integer of a type has no absolute value there and stays.
+    """
     e = convert(x)
     if dt.is_uint(e.dtype) or dt.is_bool(e.dtype):
         return e
@@ -155,7 +174,18 @@ fabs = abs
 
 
 def isnan(x: ExprLike) -> PrimExpr:
-    """Return whether ``x`` is not a number; integers never are."""
+    """Return whether a value is not a number.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        A floating-point number; an integer is always a number.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``bool``.
+    """
     e = convert(x)
     truth = dt.with_lanes("bool", dt.lanes(e.dtype))
     if dt.is_integral(e.dtype):
@@ -169,7 +199,18 @@ def isnan(x: ExprLike) -> PrimExpr:
 
 
 def isinf(x: ExprLike) -> PrimExpr:
-    """Return whether ``x`` is infinite; integers never are."""
+    """Return whether a value is infinite.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        A floating-point number; an integer is never infinite.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``bool``.
+    """
     e = convert(x)
     if dt.is_integral(e.dtype):
         return const(False, dt.with_lanes("bool", dt.lanes(e.dtype)))
@@ -177,7 +218,18 @@ def isinf(x: ExprLike) -> PrimExpr:
 
 
 def isfinite(x: ExprLike) -> PrimExpr:
-    """Return whether ``x`` is neither infinite nor not a number."""
+    """Return whether a value is neither infinite nor not a number.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        A floating-point number; an integer is always finite.
+
+    Returns
+    -------
+    PrimExpr
+        Of type ``bool``.
+    """
     e = convert(x)
     if dt.is_integral(e.dtype):
         return const(True, dt.with_lanes("bool", dt.lanes(e.dtype)))
@@ -185,7 +237,25 @@ def isfinite(x: ExprLike) -> PrimExpr:
 
 
 def ldexp(x: ExprLike, exponent: ExprLike) -> PrimExpr:
-    """Return ``x * 2 ** exponent`` for a floating-point ``x`` and an integer ``exponent``."""
+    """Return ``x * 2 ** exponent``.
+
+    Parameters
+    ----------
+    x : PrimExpr
+        A floating-point number.
+    exponent : PrimExpr
+        An integer.
+
+    Returns
+    -------
+    PrimExpr
+        Of the type of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``x`` is no floating-point number, or ``exponent`` no integer.
+    """
     value, power_of_two = _float_operand("ldexp", x), convert(exponent)
     if not dt.is_integral(power_of_two.dtype):
         raise DTypeError(f"ldexp: exponent must be an integer, got {power_of_two.dtype} in {show(power_of_two)}")
@@ -193,7 +263,18 @@ def ldexp(x: ExprLike, exponent: ExprLike) -> PrimExpr:
 
 
 def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> PrimExpr:
-    """Return ``x * y + z``, rounded once."""
+    """Return ``x * y + z``, rounded once.
+
+    Parameters
+    ----------
+    x, y, z : PrimExpr
+        Floating-point numbers, brought to one type.
+
+    Returns
+    -------
+    PrimExpr
+        Of their common type.
+    """
     a, b = match_types(x, y, "fma")
     a, c = match_types(a, z, "fma")
     _float_operand("fma", a)

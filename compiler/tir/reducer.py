@@ -1,4 +1,4 @@
-"""Commutative reductions: how values along reduction axes become one."""
+"""Commutative reductions, which combine the values along reduction axes."""
 
 from __future__ import annotations
 
@@ -29,17 +29,55 @@ from compiler.ir.primexpr import (
 
 
 def min_value(dtype: str) -> PrimExpr:
-    """Return the smallest finite value of a data type."""
+    """Return the smallest finite value of a data type.
+
+    Parameters
+    ----------
+    dtype : str
+        A type of numbers.
+
+    Returns
+    -------
+    PrimExpr
+        A constant of that type.
+    """
     return _limit("min_value", dtype, 0)
 
 
 def max_value(dtype: str) -> PrimExpr:
-    """Return the largest finite value of a data type."""
+    """Return the largest finite value of a data type.
+
+    Parameters
+    ----------
+    dtype : str
+        A type of numbers.
+
+    Returns
+    -------
+    PrimExpr
+        A constant of that type.
+    """
     return _limit("max_value", dtype, 1)
 
 
 def infinity(dtype: str) -> PrimExpr:
-    """Return infinity as a floating-point data type."""
+    """Return infinity as a floating-point data type.
+
+    Parameters
+    ----------
+    dtype : str
+        A floating-point type.
+
+    Returns
+    -------
+    PrimExpr
+        A constant of that type.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is no floating-point type.
+    """
     if not dt.is_float(dtype):
         raise DTypeError(f"infinity: expected a floating-point data type, got {show(dtype)}")
     return const(math.inf, dtype)
@@ -79,6 +117,11 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
         ``reducer(expr, axis, where=None, init=None)`` reduces over axes; ``reducer(a, b, …)`` combines values.
         The result of a reduction of a tuple is a tuple.
 
+    Raises
+    ------
+    ArgumentError
+        By the reducer, if ``axis`` was not made by ``te.reduce_axis``, or the numbers of values differ.
+
     Examples
     --------
     >>> multiply = comm_reducer(lambda x, y: x * y, lambda dtype: const(1, dtype), name="multiply")
@@ -101,12 +144,25 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
     Parameters
     ----------
     expr : PrimExpr or tuple of PrimExpr
+        The value at one point of the axes.
     axis : IterVar or sequence of IterVar
         Reduction axes; anything else is a value to combine with.
     where : PrimExpr, optional
-        Only where this holds.
+        A condition of type ``bool``; only values where it holds are combined.
     init : PrimExpr, optional
-        What to start from, the identity when left out.
+        The value to start from; the identity when left out.
+    *more : PrimExpr
+        Further values to combine with.
+
+    Returns
+    -------
+    PrimExpr or tuple of PrimExpr
+        Of the type of ``expr``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``axis`` was not made by ``te.reduce_axis``, or axes are followed by more than ``where`` and ``init``.
     """
     return reducer
 

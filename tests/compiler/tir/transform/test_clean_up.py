@@ -7,7 +7,7 @@ import pytest
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Broadcast, Call, Ramp, Select, Var, const
+from compiler.ir.primexpr import Broadcast, Call, Ramp, Select, Var, const, convert
 from compiler.tir import op as tir
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.function import PrimFunc
@@ -248,7 +248,7 @@ def test_what_is_not_read_is_not_checked() -> None:
 
 
 def test_assertions_are_left_out() -> None:
-    func = function(AssertStmt(n < 4, tir.convert("n"), BufferStore(C, n, (n,))), C, scalars=(n,))
+    func = function(AssertStmt(n < 4, convert("n"), BufferStore(C, n, (n,))), C, scalars=(n,))
     after = apply(func, SkipAssert())
     assert isinstance(after.body, BufferStore)
     assert apply(after, SkipAssert()) is after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.primexpr import And, IterVar, Range, Var, const
+from compiler.ir.primexpr import And, IterVar, Range, Var, const, convert
 from compiler.tir import op as tir
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, is_no_op
@@ -74,11 +74,11 @@ def test_a_store_of_an_element_to_itself_disappears() -> None:
 
 def test_an_assertion_that_holds_disappears_and_others_help() -> None:
     n = Var("n")
-    body = AssertStmt(n < 8, tir.convert("n"), IfThenElse(n < 9, BufferStore(C, const(1), (n,))))
+    body = AssertStmt(n < 8, convert("n"), IfThenElse(n < 9, BufferStore(C, const(1), (n,))))
     after = apply(function(body, C, scalars=(n,)), Simplify())
     assert len(nodes(after, AssertStmt)) == 1
     assert not nodes(after, IfThenElse)
-    always = AssertStmt(i < 8, tir.convert("i"), BufferStore(C, i, (i,)))
+    always = AssertStmt(i < 8, convert("i"), BufferStore(C, i, (i,)))
     assert not nodes(apply(function(loop(i, 8, always), C), Simplify()), AssertStmt)
 
 

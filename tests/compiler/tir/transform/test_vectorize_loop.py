@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Broadcast, Let, PrimExpr, Ramp, Select, Var, cast, const
+from compiler.ir.primexpr import Broadcast, Let, PrimExpr, Ramp, Select, Var, cast, const, convert
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.function import PrimFunc
@@ -192,7 +192,7 @@ def test_calls_of_c_functions_stay_scalar() -> None:
 
 
 def test_an_assertion_that_differs_between_lanes_stays_scalar() -> None:
-    after = vectorized(lambda j, a, c: AssertStmt(j < 8, tir.convert("no"), BufferStore(c, a[j], (j,))))
+    after = vectorized(lambda j, a, c: AssertStmt(j < 8, convert("no"), BufferStore(c, a[j], (j,))))
     assert len(nodes(after, For)) == 1
 
 
