@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
@@ -17,18 +18,32 @@ from compiler.relay.adt import (
     TypeData,
 )
 from compiler.relay.analysis import unmatched_cases
+from compiler.relay.expr import GraphExpr
 from compiler.relay.inference.solver import instantiate
 from compiler.relay.ty import IncompleteType, TupleType, TypeCall
 
 __all__ = [
+    "InferenceRun",
     "constructor_type",
     "definition_of",
     "infer_pattern",
     "missing_cases",
 ]
 
-if TYPE_CHECKING:
-    from compiler.relay.inference.engine import Inference
+
+class InferenceRun(Protocol):
+    """What patterns need of the inference that they are a part of."""
+
+    types: dict[Any, Type]
+
+    def visit(self, expr: GraphExpr) -> Type:
+        """Return the type of an expression, as far as it is known now."""
+
+    def unify(self, expected: Type, got: Type, expr: GraphExpr, what: Callable[[], str]) -> Type:
+        """Make two types the same, or report that they cannot be."""
+
+    def error(self, message: str, expr: GraphExpr) -> Type:
+        """Report an error; return a type that goes with everything."""
 
 
 def definition_of(con: Constructor, mod: IRModule | None) -> TypeData:
@@ -51,7 +66,7 @@ def constructor_type(con: Constructor, mod: IRModule | None) -> FuncType:
     return FuncType(con.inputs, TypeCall(con.belong_to, variables), variables)
 
 
-def infer_pattern(run: Inference, pattern: Pattern, data: Type, m: Match) -> None:
+def infer_pattern(run: InferenceRun, pattern: Pattern, data: Type, m: Match) -> None:
     """Give the variables of a pattern their types, which follow from the type of what is matched."""
     match pattern:
         case PatternVar(var=var):
@@ -69,7 +84,7 @@ def infer_pattern(run: Inference, pattern: Pattern, data: Type, m: Match) -> Non
             _infer_constructor_pattern(run, pattern, data, m)
 
 
-def _infer_constructor_pattern(run: Inference, pattern: PatternConstructor, data: Type, m: Match) -> None:
+def _infer_constructor_pattern(run: InferenceRun, pattern: PatternConstructor, data: Type, m: Match) -> None:
     con, parts = pattern.constructor, pattern.patterns
     inputs: tuple[Type, ...]
     scheme: Any = run.visit(con) if con not in run.types else run.types[con]

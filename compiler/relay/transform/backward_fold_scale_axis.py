@@ -14,15 +14,15 @@ from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
 from compiler.relay.transform.scale_axis import (
-    Light,
-    Taken,
-    along,
+    CheapExprs,
+    ScaleMessage,
     as_vector,
+    broadcast_along,
     is_positive,
+    passed_through,
     same_axis,
     scale_axis,
     scale_of,
-    through,
     weights_of,
 )
 
@@ -75,39 +75,39 @@ class _Plan:
         self.weights: dict[Any, list[Any]] = {}
         self.sides: dict[tuple[Any, int], list[Any]] = {}
         self._users = users_of(func)
-        self._light = Light()
-        self._taken: dict[Any, Taken] = {}
+        self._cheap = CheapExprs()
+        self._messages: dict[Any, ScaleMessage] = {}
         order = post_order(func, outside_kernels)
         for expr in order:
-            self._light.add(expr)
-            if isinstance(expr, Call) and (taken := self._takes(expr)) is not None:
-                self._taken[expr] = taken
+            self._cheap.add(expr)
+            if isinstance(expr, Call) and (message := self._message_of(expr)) is not None:
+                self._messages[expr] = message
         scales: dict[Any, list[Any]] = {}
         for expr in reversed(order):
-            if expr in self._taken:
+            if expr in self._messages:
                 self._distribute(expr, scales.pop(expr, []), scales)
 
     def axis(self, call: Any) -> int:
         """Return the axis of the scales that a call takes."""
-        return self._taken[call].axis
+        return self._messages[call].axis
 
-    def _operand(self, expr: GraphExpr) -> Taken | None:
+    def _operand(self, expr: GraphExpr) -> ScaleMessage | None:
         """Return how an operand takes a scale, as nothing else uses it."""
-        return self._taken.get(expr) if self._users[expr] == 1 else None
+        return self._messages.get(expr) if self._users[expr] == 1 else None
 
-    def _takes(self, call: Call) -> Taken | None:
+    def _message_of(self, call: Call) -> ScaleMessage | None:
         weights = weights_of(call, True)
         if weights is not None:
-            return Taken(weights.axis)
+            return ScaleMessage(weights.axis)
         name = op_name(call)
         if name == "multiply":
             scaling = scale_of(call)
             return None if scaling is None else self._operand(call.args[scaling[0]])
         if name in ("add", "subtract", "nn.bias_add"):
-            return self._sum_takes(call)
-        return through(call, self._operand(call.args[0])) if len(call.args) == 1 else None
+            return self._message_of_sum(call)
+        return passed_through(call, self._operand(call.args[0])) if len(call.args) == 1 else None
 
-    def _sum_takes(self, call: Call) -> Taken | None:
+    def _message_of_sum(self, call: Call) -> ScaleMessage | None:
         parts = [self._operand(a) if type_of(a) == type_of(call) else None for a in call.args]
         if op_name(call) == "nn.bias_add":
             dims = dims_of(call)
@@ -115,10 +115,10 @@ class _Plan:
             return parts[0] if own else None
         a, b = parts
         if a is not None and b is not None:
-            return Taken(a.axis, a.positive or b.positive) if a.axis == b.axis else None
-        taken, other = (a, call.args[1]) if a is not None else (b, call.args[0])
+            return ScaleMessage(a.axis, a.require_positive or b.require_positive) if a.axis == b.axis else None
+        message, other = (a, call.args[1]) if a is not None else (b, call.args[0])
         axis = scale_axis(other, call)
-        return taken if taken is not None and axis is not None and same_axis(axis, taken.axis) else None
+        return message if message is not None and axis is not None and same_axis(axis, message.axis) else None
 
     def _distribute(self, call: Any, given: list[Any], scales: dict[Any, list[Any]]) -> None:
         name = op_name(call)
@@ -138,7 +138,7 @@ class _Plan:
             self.weights[call] = given
         elif name in ("add", "subtract", "nn.bias_add"):
             for at, operand in enumerate(call.args):
-                if operand in self._taken and self._users[operand] == 1 and type_of(operand) == type_of(call):
+                if operand in self._messages and self._users[operand] == 1 and type_of(operand) == type_of(call):
                     scales[operand] = given
                 else:
                     self.sides[call, at] = given
@@ -146,10 +146,10 @@ class _Plan:
             scales[call.args[0]] = given
 
     def _may_fold(self, value: RelayExpr, scale: RelayExpr, axis: int) -> bool:
-        taken = self._operand(value)
-        if taken is None or scale not in self._light or not same_axis(axis, taken.axis):
+        message = self._operand(value)
+        if message is None or scale not in self._cheap or not same_axis(axis, message.axis):
             return False
-        return is_positive(scale) or not taken.positive
+        return is_positive(scale) or not message.require_positive
 
 
 class _Folder(GraphMutator):
@@ -178,7 +178,7 @@ class _Folder(GraphMutator):
         bias = op_name(call) == "nn.bias_add"
         axis, rank = (0, 1) if bias else (self._plan.axis(call), len(dims_of(call) or ()))
         for scale in self._scales(scales):
-            arg = call_op("multiply", arg, along(scale, axis, rank))
+            arg = call_op("multiply", arg, broadcast_along(scale, axis, rank))
         return arg
 
     def _scales(self, scales: list[Any]) -> list[Any]:

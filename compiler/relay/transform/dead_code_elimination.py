@@ -13,7 +13,7 @@ from compiler.relay.analysis import Effects, operands, post_order
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Function, Let, Var
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_binding import with_operands
+from compiler.relay.transform.let_insertion import with_operands
 
 __all__ = [
     "DeadCodeElimination",

@@ -15,7 +15,7 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_binding import replaced, with_operands
+from compiler.relay.transform.let_insertion import replaced, with_operands
 from compiler.relay.transform.rewriter import typed
 
 __all__ = [

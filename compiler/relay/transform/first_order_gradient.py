@@ -18,8 +18,8 @@ from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.operator import RelayOp
+from compiler.relay.transform.beta_reduce import beta_reduced
 from compiler.relay.transform.gradient_values import apply, ones, operator_gradient, zeros
-from compiler.relay.transform.splice import splice_calls
 from compiler.relay.transform.to_graph_normal_form import graph_normal_form
 from compiler.relay.ty import TupleType
 
@@ -64,7 +64,7 @@ def first_order(func: Function, mod: IRModule | None) -> Function:
         If the body is more than operators and tuples.
     """
     # Functions that are called where they stand, such as fused groups, are what they compute.
-    body = splice_calls(graph_normal_form(func.body, mod))
+    body = beta_reduced(graph_normal_form(func.body, mod))
     infer_expr(body, mod)
     grads = _Accumulation(body, func.params)
     result = Tuple((body, Tuple(tuple(grads.total(p) for p in func.params))))

@@ -13,13 +13,13 @@ from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels
 from compiler.relay.transform.scale_axis import (
-    Light,
-    Taken,
+    CheapExprs,
+    ScaleMessage,
     as_vector,
     is_positive,
+    passed_through,
     same_axis,
     scale_of,
-    through,
     weights_of,
 )
 
@@ -58,45 +58,47 @@ class _Plan:
 
     def __init__(self, func: RelayExpr) -> None:
         self.folded: dict[Any, tuple[Any, Any]] = {}
-        self._light = Light()
+        self._cheap = CheapExprs()
         self._refused: set[Any] = set()
-        self._taken: dict[Any, Taken] = {}
+        self._messages: dict[Any, ScaleMessage] = {}
         order = post_order(func, outside_kernels)
         for expr in order:
-            self._light.add(expr)
+            self._cheap.add(expr)
         for expr in reversed(order):
             if op_name(expr) == "multiply":
                 self._try(expr)
             for at, operand in enumerate(expr.args if isinstance(expr, Call) else outside_kernels(expr)):
-                self._offer(operand, self._takes(expr, at))
+                self._offer(operand, self._message_of(expr, at))
 
-    def _offer(self, value: GraphExpr, taken: Taken | None) -> None:
+    def _offer(self, value: GraphExpr, message: ScaleMessage | None) -> None:
         """Note how one user of a value takes a scale; all of them must do it along the same axis."""
-        earlier = self._taken.get(value)
-        if taken is None or (earlier is not None and earlier.axis != taken.axis):
+        earlier = self._messages.get(value)
+        if message is None or (earlier is not None and earlier.axis != message.axis):
             self._refused.add(value)
         else:
-            self._taken[value] = Taken(taken.axis, taken.positive or (earlier is not None and earlier.positive))
+            positive = message.require_positive or (earlier is not None and earlier.require_positive)
+            self._messages[value] = ScaleMessage(message.axis, positive)
 
-    def _result(self, expr: GraphExpr) -> Taken | None:
+    def _result(self, expr: GraphExpr) -> ScaleMessage | None:
         """Return how all users of a value take a scale of it."""
-        return None if expr in self._refused else self._taken.get(expr)
+        return None if expr in self._refused else self._messages.get(expr)
 
-    def _takes(self, user: GraphExpr, at: int) -> Taken | None:
+    def _message_of(self, user: GraphExpr, at: int) -> ScaleMessage | None:
         weights = weights_of(user, False)
         if weights is not None:
-            return Taken(weights.axis) if at == 0 else None
+            return ScaleMessage(weights.axis) if at == 0 else None
         scaling = scale_of(user)
         if scaling is not None:
             return self._result(user) if at == scaling[0] else None
-        return through(user, self._result(user)) if isinstance(user, Call) and len(user.args) == 1 else None
+        return passed_through(user, self._result(user)) if isinstance(user, Call) and len(user.args) == 1 else None
 
     def _try(self, call: Any) -> None:
-        scaling, taken = scale_of(call), self._result(call)
-        if scaling is None or taken is None:
+        scaling, message = scale_of(call), self._result(call)
+        if scaling is None or message is None:
             return
         at, scale, axis = scaling
-        if scale in self._light and same_axis(axis, taken.axis) and (is_positive(scale) or not taken.positive):
+        allowed = is_positive(scale) or not message.require_positive
+        if scale in self._cheap and same_axis(axis, message.axis) and allowed:
             self.folded[call] = (call.args[at], scale)
 
 

@@ -36,8 +36,8 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.inference.solver import map_parts
 from compiler.relay.operator import RelayOp
+from compiler.relay.transform.beta_reduce import beta_reduced
 from compiler.relay.transform.gradient_values import apply, map_tensors, ones, operator_gradient, zeros
-from compiler.relay.transform.splice import splice_calls
 from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
 from compiler.relay.ty import RefType, TensorType, TupleType
 
@@ -68,7 +68,7 @@ def higher_order(func: Function, mod: IRModule | None) -> Function:
 
 def _typed(func: Function, mod: IRModule | None) -> Function:
     """Return a function in A-normal form, with the types of all expressions."""
-    body = ToANormalFormExpr(splice_calls(func.body))
+    body = ToANormalFormExpr(beta_reduced(func.body))
     typed = Function(func.params, body, func.ret_type, func.type_params, func.attrs)
     infer_expr(typed, mod)
     return typed

@@ -14,7 +14,7 @@ from compiler.relay.analysis.scopes import is_atom
 from compiler.relay.expr import Call, Function, Let, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_module
-from compiler.relay.transform.copies import copy_with
+from compiler.relay.transform.alpha_rename import alpha_renamed
 
 __all__ = [
     "Inline",
@@ -86,7 +86,7 @@ def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
         if in_order and not is_atom(arg):
             new[param] = Var(param.name_hint)
             named.append((new[param], arg))
-    body = copy_with(func.body, new, func.type_params)
+    body = alpha_renamed(func.body, new, func.type_params)
     for var, arg in reversed(named):
         body = Let(var, arg, body)
     return body

@@ -1,8 +1,8 @@
 """Rewriting a graph into other layouts: what AlterOpLayout and ConvertLayout share.
 
-A value stands in its *base* layout in the old graph, and may stand in another one now.  Operators that work in any
-layout take the one that their data comes in, so that values are only transformed where layouts meet; a value that comes
-back to its base layout is transformed once, and one that nobody needs in its base layout never is.
+A value has one layout in the old graph, and may have another in the new one.  Operators that work in any layout take
+the one that their data comes in, so that values are only transformed where layouts meet; a value that is needed in its
+old layout is transformed back once, and one that nothing needs in its old layout never is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import post_order
@@ -26,23 +27,23 @@ Alter = Callable[[Call, Sequence[Any]], Call | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RelaidValue:
     """A value of the new graph that stands in another layout than in the old one."""
 
-    expr: Any
-    base: str
-    now: str
+    expr: RelayExpr
+    old: str
+    new: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class CallLayouts:
     """The layouts of a call: of its operands and of its result, as in the old graph and as in the new one."""
 
     call: Call
-    base: Sequence[str]
-    now: Sequence[str]
-    base_out: str
-    now_out: str
+    old_inputs: Sequence[str]
+    new_inputs: Sequence[str]
+    old_output: str
+    new_output: str
 
 
 class LayoutRewriter(GraphMutator):
@@ -51,78 +52,79 @@ class LayoutRewriter(GraphMutator):
     def __init__(self, alter: Alter) -> None:
         super().__init__()
         self._alter = alter
-        self._placed: dict[Any, Placed] = {}
-        self._forms: dict[tuple[Any, str], Any] = {}
+        self._relaid: dict[Any, RelaidValue] = {}
+        self._transformed: dict[tuple[Any, str], Any] = {}
 
     def rewrite(self, expr: GraphExpr) -> Any:
         for part in post_order(expr, outside_kernels):
             with derived_from(part.span):
-                placed = self._place(part)
-            if placed is None:
+                relaid = self._rewrite_call(part)
+            if relaid is None:
                 self.visit(part)
             else:
-                self._placed[part] = placed
+                self._relaid[part] = relaid
         return self.visit(expr)
 
     def visit(self, expr: GraphExpr) -> Any:
-        """Return an expression in its base layout."""
-        placed = self._placed.get(expr)
-        if placed is None or expr in self.memo_map:
+        """Return an expression in its old layout."""
+        relaid = self._relaid.get(expr)
+        if relaid is None or expr in self.memo_map:
             return super().visit(expr)
         with derived_from(expr.span):
-            plain = self.memo_map[expr] = _transformed(placed.expr, placed.now, placed.base)
+            plain = self.memo_map[expr] = _transformed(relaid.expr, relaid.new, relaid.old)
         return plain
 
-    def _place(self, expr: GraphExpr) -> Placed | None:
-        """Return the value of a call that is not in its base layout; None for everything else."""
+    def _rewrite_call(self, expr: GraphExpr) -> RelaidValue | None:
+        """Return the value of a call that is not in its old layout; None for everything else."""
         if not isinstance(expr, Call) or relay_op(expr) is None or not isinstance(type_of(expr), TensorType):
             return None
         operands = _flat_operands(expr)
-        wish = self._wish(expr, operands)
-        if wish is None:
+        layouts = self._infer_layouts(expr, operands)
+        if layouts is None:
             return None
         try:
-            forms = [self._form(*each) for each in zip(operands, wish.base, wish.now, _ranks(wish), strict=True)]
+            inputs = zip(operands, layouts.old_inputs, layouts.new_inputs, _ranks(layouts), strict=True)
+            forms = [self._operand_in(*each) for each in inputs]
         except ArgumentError:
-            return None  # blocks do not fit into an extent, so that everything stays in its base layout
-        call = rebuild(wish.call, args=_like_operands(expr, forms))
+            return None  # blocks do not fit into an extent, so that everything stays in its old layout
+        call = rebuild(layouts.call, args=_like_operands(expr, forms))
         type_of(call)
-        if wish.base_out != wish.now_out:
-            return Placed(call, wish.base_out, wish.now_out)
+        if layouts.old_output != layouts.new_output:
+            return RelaidValue(call, layouts.old_output, layouts.new_output)
         self.memo_map[expr] = call
         return None
 
-    def _wish(self, call: Call, operands: Sequence[Any]) -> _Wish | None:
+    def _infer_layouts(self, call: Call, operands: Sequence[Any]) -> CallLayouts | None:
         types = [type_of(a) for a in operands]
         if not all(isinstance(t, TensorType) for t in types):
             return None
-        placed = [self._placed.get(a) for a in operands]
-        base, now = [p.base if p else "" for p in placed], [p.now if p else "" for p in placed]
+        relaid = [self._relaid.get(a) for a in operands]
+        old, new = [p.old if p else "" for p in relaid], [p.new if p else "" for p in relaid]
         altered = self._alter(call, types)
-        if altered is None and not any(placed):
+        if altered is None and not any(relaid):
             return None
         ranked = _same_rank(call, types)
-        before = _layouts(call, base, ranked)
-        after = _layouts(altered or call, now, ranked)
+        before = _layouts(call, old, ranked)
+        after = _layouts(altered or call, new, ranked)
         if before is None or after is None:
-            return _join(call, types, placed)
+            return _concatenated(call, types, relaid)
         made = rebuild(altered or call, attrs=after[2])
-        return _Wish(made, before[0], after[0], before[1][0], after[1][0])
+        return CallLayouts(made, before[0], after[0], before[1][0], after[1][0])
 
-    def _form(self, operand: GraphExpr, base: str, now: str, rank: int) -> Any:
+    def _operand_in(self, operand: GraphExpr, old: str, new: str, rank: int) -> Any:
         """Return an operand in a layout."""
-        placed = self._placed.get(operand)
-        if not now or (placed is None and now == base):
+        relaid = self._relaid.get(operand)
+        if not new or (relaid is None and new == old):
             return self.visit(operand)
-        if placed is not None and placed.now == now:
-            return placed.expr
-        if (operand, now) not in self._forms:
-            source = self.visit(operand) if placed is None else placed.expr
+        if relaid is not None and relaid.new == new:
+            return relaid.expr
+        if (operand, new) not in self._transformed:
+            source = self.visit(operand) if relaid is None else relaid.expr
             missing = rank - len(getattr(type_of(operand), "dims", ()))
             if missing:
                 source = call_op("expand_dims", source, axis=0, num_newaxis=missing)
-            self._forms[operand, now] = _transformed(source, base if placed is None else placed.now, now)
-        return self._forms[operand, now]
+            self._transformed[operand, new] = _transformed(source, old if relaid is None else relaid.new, new)
+        return self._transformed[operand, new]
 
 
 def _transformed(expr: GraphExpr, source: str, target: str) -> Any:
@@ -152,8 +154,8 @@ def _same_rank(call: Call, types: Sequence[Any]) -> list[Any]:
     return [TensorType((1,) * (rank - len(t.dims)) + t.dims, t.dtype) if t.dims else t for t in types]
 
 
-def _ranks(wish: _Wish) -> list[int]:
-    return [layout(name).ndim if name else 0 for name in wish.base]
+def _ranks(layouts: CallLayouts) -> list[int]:
+    return [layout(name).ndim if name else 0 for name in layouts.old_inputs]
 
 
 def _flat_operands(call: Call) -> tuple[Any, ...]:
@@ -171,15 +173,15 @@ def _like_operands(call: Call, forms: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(made)
 
 
-def _join(call: Call, types: Sequence[Any], placed: Sequence[Placed | None]) -> _Wish | None:
+def _concatenated(call: Call, types: Sequence[Any], relaid: Sequence[RelaidValue | None]) -> CallLayouts | None:
     """Return how tensors of other layouts are concatenated: all in the layout of the first that has one."""
-    first = next((p for p in placed if p is not None), None)
-    if op_name(call) != "concatenate" or first is None or any(p and p.base != first.base for p in placed):
+    first = next((p for p in relaid if p is not None), None)
+    if op_name(call) != "concatenate" or first is None or any(p and p.old != first.old for p in relaid):
         return None
-    letter = layout(first.base).letters[call.attrs.axis % len(types[0].dims)]
-    if layout(first.base).ndim != len(layout(first.base).letters):
+    letter = layout(first.old).letters[call.attrs.axis % len(types[0].dims)]
+    if layout(first.old).ndim != len(layout(first.old).letters):
         return None
-    axis = next(at for at, a in enumerate(layout(first.now).axes) if a.letter == letter and not a.factor)
+    axis = next(at for at, a in enumerate(layout(first.new).axes) if a.letter == letter and not a.factor)
     made = rebuild(call, attrs=call.attrs.with_values(axis=axis))
     count = len(types)
-    return _Wish(made, [first.base] * count, [first.now] * count, first.base, first.now)
+    return CallLayouts(made, [first.old] * count, [first.new] * count, first.old, first.new)

@@ -22,11 +22,11 @@ EVERY_AXIS = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """How an expression takes a scale: along which axis, and whether the factors must be positive."""
+class ScaleMessage:
+    """How an expression takes a scale, passed along the graph: the axis, and whether factors must be positive."""
 
     axis: int
-    positive: bool = False
+    require_positive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Weights:
     def scaled(self, weight: RelayExpr, scales: Sequence[Any]) -> Any:
         """Return the weights with vectors (or scalars) multiplied in."""
         for scale in scales:
-            weight = call_op("multiply", weight, along(scale, self.weight_axis, self.weight_rank))
+            weight = call_op("multiply", weight, broadcast_along(scale, self.weight_axis, self.weight_rank))
         return weight
 
 
@@ -75,7 +75,7 @@ def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
     return call_op("reshape", scale, newshape=wide)
 
 
-def along(vector: RelayExpr, axis: int, rank: int) -> Any:
+def broadcast_along(vector: RelayExpr, axis: int, rank: int) -> Any:
     """Return a scale that broadcasts along an axis of a tensor."""
     return vector if dims_of(vector) == () else along_axis(vector, axis, rank)
 
@@ -85,12 +85,12 @@ def is_positive(scale: RelayExpr) -> bool:
     return isinstance(scale, Constant) and bool((scale.value > 0).all())
 
 
-def same_axis(scale: int, taken: int) -> bool:
+def same_axis(scale: int, axis: int) -> bool:
     """Return whether a scale of one axis can be taken by what takes scales of another."""
-    return scale in (taken, EVERY_AXIS)
+    return scale in (axis, EVERY_AXIS)
 
 
-class Light:
+class CheapExprs:
     """Tells what is cheap to compute from variables and constants, so that it may be computed anew with the weights."""
 
     def __init__(self) -> None:
@@ -196,12 +196,12 @@ LINEAR = frozenset({"negative", "nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d
 """Operators of one operand through which all factors of channels go."""
 
 
-def through(call: Any, taken: Taken | None) -> Taken | None:
-    """Return how an operator of one operand passes a scale on that its other end takes."""
+def passed_through(call: Any, message: ScaleMessage | None) -> ScaleMessage | None:
+    """Return the message that an operator of one operand passes on."""
     name = op_name(call)
-    if taken is None or name not in POSITIVE | LINEAR:
+    if message is None or name not in POSITIVE | LINEAR:
         return None
     pooled = "layout" in call.attrs
-    if pooled and taken.axis not in (EVERY_AXIS, _plain_axis(call.attrs.layout, "C")):
+    if pooled and message.axis not in (EVERY_AXIS, _plain_axis(call.attrs.layout, "C")):
         return None
-    return Taken(taken.axis, taken.positive or name in POSITIVE)
+    return ScaleMessage(message.axis, message.require_positive or name in POSITIVE)

@@ -9,7 +9,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_binding import LetBinding
+from compiler.relay.transform.let_insertion import LetInsertion
 
 __all__ = [
     "ToANormalForm",
@@ -58,4 +58,4 @@ def ToANormalFormExpr(expr: GraphExpr) -> Any:
     Expr
         The same where it is in that form already.
     """
-    return LetBinding(lambda part, scopes: True).apply(expr)
+    return LetInsertion(lambda part, scopes: True).apply(expr)

@@ -9,7 +9,7 @@ from compiler.relay.analysis import Effects
 from compiler.relay.analysis.scopes import Scopes
 from compiler.relay.expr import Function, GraphExpr
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_binding import LetBinding
+from compiler.relay.transform.let_insertion import LetInsertion
 
 __all__ = [
     "ToBasicBlockNormalForm",
@@ -39,7 +39,7 @@ class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         effects = Effects(func, mod)
 
-        def must_name(part: GraphExpr, scopes: Scopes) -> bool:
+        def must_bind(part: GraphExpr, scopes: Scopes) -> bool:
             return part in scopes.shared or effects.of(part)
 
-        return rebuild(func, body=LetBinding(must_name).apply(func.body))
+        return rebuild(func, body=LetInsertion(must_bind).apply(func.body))

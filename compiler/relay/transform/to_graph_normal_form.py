@@ -12,7 +12,7 @@ from compiler.relay.analysis import Effects, free_vars
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Function, GraphExpr, Let
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_binding import with_operands
+from compiler.relay.transform.let_insertion import with_operands
 
 __all__ = [
     "ToGraphNormalForm",

@@ -1,4 +1,4 @@
-"""Naming expressions with lets: what the normal forms have in common."""
+"""Let insertion: binding parts of an expression to variables, which the normal forms have in common."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from compiler.relay.expr import (
 )
 
 
-class LetBinding:
-    """Names the parts of an expression where they are evaluated.
+class LetInsertion:
+    """Binds parts of an expression to variables, in the scopes where they are evaluated.
 
     Parameters
     ----------
-    must_name : callable
-        ``must_name(part, scopes)`` says which parts get a name, besides those that have one already; the others stay
-        inside of what uses them.
+    must_bind : callable
+        ``must_bind(part, scopes)`` says which parts are bound, besides those that are bound already; the others stay
+        operands of what uses them.
     """
 
-    def __init__(self, must_name: Callable[[Any, Scopes], bool]) -> None:
-        self._must_name = must_name
+    def __init__(self, must_bind: Callable[[Any, Scopes], bool]) -> None:
+        self._must_bind = must_bind
 
     def apply(self, expr: GraphExpr) -> Any:
-        """Return the expression with names; the same object where nothing changed."""
+        """Return the expression with lets; the same object where nothing changed."""
         self._scopes = Scopes(expr)
         self._bindings: dict[Scope, list[tuple[Var, Any]]] = {}
         self._lets: dict[Var, Let] = {}
@@ -72,7 +72,7 @@ class LetBinding:
             value = with_operands(part, operands)
             name = self._names.get(part)
             if name is None:
-                if not self._must_name(part, self._scopes):
+                if not self._must_bind(part, self._scopes):
                     return value
                 name = Var("x")
         self._bindings.setdefault(self._scopes.of[part], []).append((name, value))

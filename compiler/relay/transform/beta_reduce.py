@@ -1,4 +1,4 @@
-"""Calls of functions where they stand, such as fused groups, as what they compute."""
+"""Beta reduction: calls of function literals, such as fused kernels, become what they compute."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.transform.inline import inlined
 
 
-def splice_calls(expr: GraphExpr) -> Any:
-    """Return an expression in which no function is called where it is written down."""
-    return bottom_up(_Splice(), expr)
+def beta_reduced(expr: GraphExpr) -> Any:
+    """Return an expression in which no function literal is called."""
+    return bottom_up(_Reduce(), expr)
 
 
-class _Splice(ExprMutator):
+class _Reduce(ExprMutator):
     def visit(self, expr: GraphExpr) -> Any:
         result = super().visit(expr)
-        self.memo_map[result] = result  # it may be a part of what is spliced around it
+        self.memo_map[result] = result  # it may be a part of an argument around it
         return result
 
     def visit_call(self, call: Call) -> Any:

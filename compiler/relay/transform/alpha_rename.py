@@ -1,4 +1,4 @@
-"""Copies of expressions with variables of their own, so that every variable keeps being defined in one place."""
+"""Alpha renaming: copies of expressions with variables of their own, so that each variable keeps one binding."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from compiler.relay.expr import Function, GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprMutator, bound_in_pattern
 
 
-def copy_with(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:
-    """Return a copy of an expression that defines fresh variables wherever it defines some.
+def alpha_renamed(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:
+    """Return a copy of an expression in which every binding is of a fresh variable.
 
     Parameters
     ----------
     expr : Expr
-    new : mapping, optional
-        What replaces free variables.
+    new : mapping of Var to Expr, optional
+        What is substituted for free variables.
     unknown_types : sequence of TypeVar, optional
-        Annotations that speak of these are left out: what is copied out of a generic function is used at one type.
+        Annotations that mention these are dropped: what is copied out of a generic function is used at one type.
+
+    Returns
+    -------
+    Expr
     """
     return _Copy(expr, dict(new or {}), frozenset(unknown_types)).copy
 
