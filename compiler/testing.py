@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from compiler.ir.structural import assert_structural_equal
+from compiler.runtime.ndarray import NDArray
 
 __all__ = ["assert_allclose", "assert_structural_equal"]
 
 
-def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True) -> None:
+def assert_allclose(
+    actual: ArrayLike | NDArray,
+    desired: ArrayLike | NDArray,
+    rtol: float = 1e-7,
+    atol: float = 1e-7,
+    verbose: bool = True,
+) -> None:
     """Check that two arrays have one shape and that ``|actual - desired| <= atol + rtol * |desired|`` everywhere.
 
     Parameters
     ----------
     actual, desired : numpy.ndarray, NDArray or array_like
+        The arrays, or what NumPy makes one of.
+    rtol : float
+        Relative tolerance.
+    atol : float
+        Absolute tolerance, in units of the elements.
+    verbose : bool
+        Whether the error lists the elements that differ.
 
     Raises
     ------
     AssertionError
-        Saying how many elements differ, and how much.
+        If the shapes or some elements differ; it says how many, and how much.
+
+    Examples
+    --------
+    >>> tvm.testing.assert_allclose(C.numpy(), A.numpy() @ B.numpy(), rtol=1e-5)
     """
-    left, right = (np.asarray(a.numpy() if hasattr(a, "numpy") else a) for a in (actual, desired))
+    left, right = (np.asarray(a.numpy() if isinstance(a, NDArray) else a) for a in (actual, desired))
     np.testing.assert_equal(left.shape, right.shape)
     np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, verbose=verbose)

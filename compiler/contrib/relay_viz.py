@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
@@ -22,8 +22,9 @@ from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, Let, TupleGetItem, Var
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.values import ValueText, shown_attrs
+from compiler.runtime.ndarray import NDArray
 
-__all__ = ["DotPlotter", "RelayVisualizer", "TermPlotter", "VizGraph", "VizNode"]
+__all__ = ["DotPlotter", "Plotter", "RelayVisualizer", "TermPlotter", "VizGraph", "VizNode"]
 
 _SHAPES = {"Var": "box", "Constant": "note", "Function": "component", "Call": "ellipse"}
 
@@ -35,16 +36,17 @@ class VizNode:
     Attributes
     ----------
     identity : int
+        Its number in the drawing.
     kind : str
-        E.g. ``Call``.
+        The class of the expression, e.g. ``Call``.
     label : str
-        E.g. the name of the operator.
+        The first line of the node, e.g. the name of the operator.
     detail : str
-        E.g. its attributes.
+        The second line, e.g. the operator's attributes.
     type : str
-        Empty if it has not been inferred.
+        The type of its value; empty if it has not been inferred.
     inputs : tuple of int
-        What it is made of.
+        The numbers of its operands.
     """
 
     identity: int
@@ -57,20 +59,52 @@ class VizNode:
 
 @dataclass(slots=True)
 class VizGraph:
-    """A function in a drawing: its nodes in the order of evaluation, and the functions inside of it."""
+    """A function in a drawing.
+
+    Attributes
+    ----------
+    name : str
+        Its title.
+    nodes : list of VizNode
+        The expressions of its body, in the order of evaluation.
+    inner : list of VizGraph
+        The functions that are written inside of it.
+    """
 
     name: str
     nodes: list[VizNode] = field(default_factory=list)
     inner: list[VizGraph] = field(default_factory=list)
 
 
+class Plotter(Protocol):
+    """Writes drawings in some language."""
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its files, with the dot."""
+
+    def text(self, graphs: Iterable[VizGraph]) -> str:
+        """Return the text of a file."""
+
+
 class DotPlotter:
-    """Writes drawings in Graphviz' language."""
+    """Writes drawings in Graphviz' language, DOT."""
 
     suffix = ".dot"
 
     def text(self, graphs: Iterable[VizGraph]) -> str:
-        """Return the text of a file."""
+        """Return the text of a file.
+
+        Parameters
+        ----------
+        graphs : iterable of VizGraph
+            The functions to draw; each becomes a cluster.
+
+        Returns
+        -------
+        str
+            A directed graph.
+        """
         lines = ["digraph relay {", '  node [fontname="sans-serif", fontsize=10];', "  edge [fontsize=9];"]
         edges: list[str] = []
         types: dict[int, str] = {}
@@ -94,12 +128,23 @@ class DotPlotter:
 
 
 class TermPlotter:
-    """Writes drawings as text, one expression a line."""
+    """Writes drawings as plain text, one expression a line."""
 
     suffix = ".txt"
 
     def text(self, graphs: Iterable[VizGraph]) -> str:
-        """Return the lines."""
+        """Return the lines.
+
+        Parameters
+        ----------
+        graphs : iterable of VizGraph
+            The functions to draw.
+
+        Returns
+        -------
+        str
+            One line for each expression, such as ``#2 nn.relu(#1) : Tensor[(1, 10), float32]``.
+        """
         lines: list[str] = []
         for graph in graphs:
             self._graph(graph, "", lines)
@@ -115,7 +160,7 @@ class TermPlotter:
             lines.append(f"{indent}  {' '.join(part for part in parts if part)}")
 
 
-_PLOTTERS: dict[str, Callable[[], DotPlotter | TermPlotter]] = {"dot": DotPlotter, "txt": TermPlotter}
+_PLOTTERS: dict[str, Callable[[], Plotter]] = {"dot": DotPlotter, "txt": TermPlotter}
 
 
 class RelayVisualizer:
@@ -124,17 +169,23 @@ class RelayVisualizer:
     Parameters
     ----------
     relay_mod : IRModule or Expr
-    relay_param : mapping, optional
-        Parameters by name: their variables are marked.
-    plotter : optional
-        A :class:`DotPlotter`, a :class:`TermPlotter`, or whatever has their ``text`` and ``suffix``.
+        What to draw.
+    relay_param : mapping of str to NDArray, optional
+        Parameters by name; their variables are marked.
+    plotter : DotPlotter, TermPlotter or object with their ``text`` and ``suffix``, optional
+        What writes the drawing; by default the ``format`` given to :meth:`render` decides.
+
+    Raises
+    ------
+    ArgumentError
+        If ``relay_mod`` is neither module nor expression.
     """
 
     def __init__(
         self,
         relay_mod: IRModule | RelayExpr,
-        relay_param: Mapping[str, Any] | None = None,
-        plotter: Any = None,
+        relay_param: Mapping[str, NDArray] | None = None,
+        plotter: Plotter | None = None,
     ) -> None:
         if isinstance(relay_mod, RelayExpr):
             relay_mod = IRModule.from_expr(relay_mod)
@@ -142,7 +193,7 @@ class RelayVisualizer:
             raise ArgumentError(f"RelayVisualizer: expected a module or an expression, got {show(relay_mod)}")
         self._plotter = plotter
         self._params = set(relay_param or ())
-        self._number: dict[Any, int] = {}
+        self._number: dict[RelayExpr, int] = {}
         self._values = ValueText(Names())
         self.graphs = [self._graph(f"@{var.name_hint}", func) for var, func in relay_mod.items()]
 
@@ -152,15 +203,15 @@ class RelayVisualizer:
         Parameters
         ----------
         filename : str, optional
-            Without its ending.
+            The file's name without its ending.
         format : str
-            ``dot`` or ``txt``.  Pictures (``svg``, ``pdf``, ``png``) are for Graphviz to make: for these the file is a
-            ``.dot`` too, and a line that is printed says how to go on.
+            ``dot`` or ``txt``.  For pictures (``svg``, ``pdf``, ``png``) a ``.dot`` file is written, and the command is
+            printed with which Graphviz makes the picture.
 
         Returns
         -------
         str or None
-            The name of the file.
+            The name of the file that was written.
         """
         if filename is None:
             print((self._plotter or TermPlotter()).text(self.graphs), end="")
@@ -172,9 +223,9 @@ class RelayVisualizer:
             print(f"relay_viz: wrote {path}; dot -T{format} {path} -o {filename}.{format} makes the picture")
         return str(path)
 
-    def _graph(self, name: str, func: Any) -> VizGraph:
+    def _graph(self, name: str, func: RelayExpr) -> VizGraph:
         graph = VizGraph(name)
-        for part in post_order(func, _inside(func)):
+        for part in post_order(func, _operands_within(func)):
             if part is func or part in self._number or isinstance(part, (Op, GlobalVar, Constructor)):
                 continue
             if isinstance(part, Function):
@@ -183,16 +234,16 @@ class RelayVisualizer:
             graph.nodes.append(self._node(part))
         return graph
 
-    def _node(self, expr: Any) -> VizNode:
+    def _node(self, expr: RelayExpr) -> VizNode:
         label, detail = self._described(expr)
-        known = expr.checked_type_ if expr.checked_type_ is not None else getattr(expr, "type_annotation", None)
+        type_ = expr.checked_type_ if expr.checked_type_ is not None else getattr(expr, "type_annotation", None)
         parts = (expr.value, expr.body) if isinstance(expr, Let) else operands(expr)
         inputs = tuple(self._number[o] for o in parts if o in self._number)
         return VizNode(
-            self._number[expr], type(expr).__name__, label, detail, "" if known is None else str(known), inputs
+            self._number[expr], type(expr).__name__, label, detail, "" if type_ is None else str(type_), inputs
         )
 
-    def _described(self, expr: Any) -> tuple[str, str]:
+    def _described(self, expr: RelayExpr) -> tuple[str, str]:
         match expr:
             case Var():
                 return f"%{expr.name_hint}", "parameter" if expr.name_hint in self._params else ""
@@ -215,10 +266,10 @@ class RelayVisualizer:
                 return type(expr).__name__, ""
 
 
-def _inside(root: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what says what a part of a function is made of, functions inside of it left whole."""
+def _operands_within(root: RelayExpr) -> Callable[[RelayExpr], tuple[RelayExpr, ...]]:
+    """Return a function that lists the operands of an expression; functions written inside of ``root`` have none."""
 
-    def parts(expr: Any) -> tuple[Any, ...]:
+    def parts(expr: RelayExpr) -> tuple[RelayExpr, ...]:
         if isinstance(expr, Function):
             return (*expr.params, expr.body) if expr is root else ()
         return (expr.var, *operands(expr)) if isinstance(expr, Let) else operands(expr)
