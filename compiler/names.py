@@ -21,7 +21,7 @@ PUBLIC = {
     "tvm.contrib": "compiler.contrib",
     "tvm.contrib.debugger": "compiler.contrib.debugger",
     "tvm.contrib.debugger.debug_executor": "compiler.runtime.debug_executor",
-    "tvm.contrib.graph_executor": "compiler.runtime.graph_executor",
+    "tvm.contrib.graph_executor": "compiler.runtime.graph_module",
     "tvm.contrib.relay_viz": "compiler.contrib.relay_viz",
     "tvm.convert": "compiler.ir.primexpr:convert",
     "tvm.cpu": "compiler.runtime.device:cpu",

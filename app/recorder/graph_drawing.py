@@ -17,7 +17,7 @@ from compiler.relay.expr import Call, Constant, Function, If, Let, Tuple, TupleG
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType
 
-NODES_MOST = 4_000
+MAX_NODES = 4_000
 """Nodes of a graph that is still drawn."""
 
 
@@ -37,7 +37,7 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing
     lines = {node: line for node, (line, _) in out.positions.items()} if out is not None else {}
     walk = _Walk(lines)
     walk.function(func, "")
-    if not 0 < len(walk.nodes) <= NODES_MOST:
+    if not 0 < len(walk.nodes) <= MAX_NODES:
         return None
     drawing = Drawing(key="", name=name, nodes=walk.nodes, edges=walk.edges)
     return msgspec.structs.replace(drawing, key=drawing_key(drawing))

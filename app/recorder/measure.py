@@ -14,7 +14,7 @@ import numpy as np
 SECONDS_A_RUNG = 1.0
 """Time that one measurement may take, its first call included; a kernel too slow for that is called once."""
 SECONDS_A_REPEAT = 0.02
-MOST_REPEATS = 20
+MAX_REPEATS = 20
 
 Array = np.ndarray[Any, Any]
 
@@ -59,7 +59,7 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
     if first is None:
         first = time_call(call)
     number = max(1, math.ceil(SECONDS_A_REPEAT / max(first, 1e-7)))
-    repeats = min(MOST_REPEATS, int((SECONDS_A_RUNG - first) / max(first * number, 1e-7)))
+    repeats = min(MAX_REPEATS, int((SECONDS_A_RUNG - first) / max(first * number, 1e-7)))
     if repeats < 2:
         return Timing([first], 1)
     seconds = []

@@ -20,7 +20,7 @@ from app.recorder.suggestions import suggestion
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 
 SCRIPT_NAME = "script.py"
-DIAGNOSTICS_MOST = 20
+MAX_DIAGNOSTICS = 20
 """Things that do not fit which are told one by one."""
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
@@ -149,7 +149,7 @@ class Script:
         except SyntaxError as exc:
             self._syntax(exc)
         except TypeInferenceError as exc:
-            for found in exc.diagnostics[:DIAGNOSTICS_MOST]:
+            for found in exc.diagnostics[:MAX_DIAGNOSTICS]:
                 self._diagnosed(found, exc)
         except RecursionError as exc:
             self._add(

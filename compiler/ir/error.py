@@ -10,6 +10,18 @@ import difflib
 from collections.abc import Iterable
 from typing import NoReturn
 
+__all__ = [
+    "ArgumentError",
+    "BoundError",
+    "BuildError",
+    "DTypeError",
+    "LoweringError",
+    "ScheduleError",
+    "TVMError",
+    "TargetError",
+    "UnknownNameError",
+]
+
 
 class TVMError(RuntimeError):
     """Base of all errors caused by a user's program.
@@ -51,25 +63,68 @@ class UnknownNameError(AttributeError, TVMError):
 
 
 class TargetError(TVMError, ValueError):
-    """A target string that names something unknown."""
+    """A target that is not known, or that cannot do what a function needs."""
 
 
 def show(value: object) -> str:
-    """Show a user's value in a message, shortened to one line."""
+    """Return a user's value as a message shows it.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+        One line of at most 80 characters.
+    """
     text = repr(value) if isinstance(value, str) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def expected(operation: str, argument: str, what: str, got: object, where: str = "") -> NoReturn:
-    """Raise the usual :class:`ArgumentError`: ``operation: argument must be what, got got (where)``."""
+def expected(operation: str, argument: str, expectation: str, got: object, where: str = "") -> NoReturn:
+    """Raise the usual error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``.
+
+    Parameters
+    ----------
+    operation : str
+        What was called, e.g. ``split``.
+    argument : str
+        The argument's name, e.g. ``factor``.
+    expectation : str
+        What it must be, e.g. ``a positive int``.
+    got : object
+        What it is.
+    where : str
+        What the call was about, e.g. ``axis 'i' of stage 'C'``.
+
+    Raises
+    ------
+    ArgumentError
+        Always.
+    """
     place = f" ({where})" if where else ""
-    raise ArgumentError(f"{operation}: {argument} must be {what}, got {show(got)}{place}")
+    raise ArgumentError(f"{operation}: {argument} must be {expectation}, got {show(got)}{place}")
 
 
-def unknown_name(module: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for an attribute that a public module does not have; it names the nearest one that it has."""
-    public = {k.lower(): k for k in known if not k.startswith("_")}
+def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameError:
+    """Return the error for an attribute that a public module or object does not have.
+
+    Parameters
+    ----------
+    module : str
+        The module as the user knows it, e.g. ``tvm.te``.
+    name : str
+        The attribute asked for.
+    names : iterable of str
+        The attributes there are; the message suggests the nearest one.
+
+    Returns
+    -------
+    UnknownNameError
+    """
+    public = {n.lower(): n for n in names if not n.startswith("_")}
     near = difflib.get_close_matches(name.lower(), public, n=1)
     hint = f"; did you mean {public[near[0]]!r}?" if near else ""
     return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)

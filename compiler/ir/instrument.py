@@ -134,67 +134,259 @@ class Instrument(PassInstrument):
     """Hears of everything that the compiler does, passes included; override the methods that matter.
 
     Methods that return a value may answer in the compiler's place; None leaves the answer to the others.
+
+    Examples
+    --------
+    >>> class Kernels(Instrument):
+    ...     def build_end(self, built):
+    ...         print(built)
+    >>> with instrumented(Kernels()):
+    ...     tvm.build(s, [A, B])
     """
 
+    # schedules
+
     def schedule_created(self, schedule: Schedule) -> None:
-        """Hear that a user's call of ``te.create_schedule`` returned ``schedule``."""
+        """Hear that a user made a schedule.
+
+        Parameters
+        ----------
+        schedule : Schedule
+            What ``te.create_schedule`` is about to return.
+        """
 
     def primitive_applied(self, schedule: Schedule, primitive: Primitive) -> None:
-        """Hear that a schedule primitive was applied and recorded."""
+        """Hear that a schedule primitive was applied and recorded.
+
+        Parameters
+        ----------
+        schedule : Schedule
+            The schedule after it.
+        primitive : Primitive
+            The call, with what it made.
+        """
+
+    # lowering and code generation
 
     def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None) -> None:
-        """Hear that ``lower`` starts; ``args`` are the user's."""
+        """Hear that ``lower`` starts.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+        source : Schedule, PrimFunc or IRModule
+            What is lowered.
+        args : sequence of Tensor, Var or Buffer, or None
+            The arguments that the user gave.
+        """
 
     def phase_end(self, phase: int, module: IRModule) -> None:
-        """Hear that a lowering phase is done, its user passes included."""
+        """Hear that a lowering phase is done, its user passes included.
+
+        Parameters
+        ----------
+        phase : int
+            0 to 3.
+        module : IRModule
+            The module after it.
+        """
 
     def lower_end(self, module: IRModule | None) -> None:
-        """Hear that ``lower`` is about to return ``module``; None where it fails."""
+        """Hear that ``lower`` ends.
+
+        Parameters
+        ----------
+        module : IRModule or None
+            What it is about to return; None where it fails.
+        """
 
     def build_begin(self, name: str, module: IRModule, target: Target) -> None:
-        """Hear that code generation starts on a lowered module."""
+        """Hear that code generation starts.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+        module : IRModule
+            The lowered module.
+        target : Target
+            What code is generated for.
+        """
 
     def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
-        """Hear that a text of code generation is ready, and how long making it took."""
+        """Hear that a text of code generation is ready.
+
+        Parameters
+        ----------
+        form : {"emitted", "optimised", "assembly"}
+            Which one.
+        language : str
+            ``llvm`` or ``gas``.
+        text : str
+            The code.
+        milliseconds : float
+            Time that making it took.
+        """
 
     def build_end(self, built: Module | None) -> None:
-        """Hear that ``build`` is about to return ``built``; None where it fails."""
+        """Hear that ``build`` ends.
+
+        Parameters
+        ----------
+        built : Module or None
+            What it is about to return; None where it fails.
+        """
+
+    # graphs
 
     def module_created(self, module: IRModule) -> None:
-        """Hear that a user's call made a module: from an expression, a text, or a model's file."""
+        """Hear that a user's call made a module: from an expression, a text, or a model's file.
+
+        Parameters
+        ----------
+        module : IRModule
+            The new module.
+        """
 
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
-        """Hear that ``relay.build`` or ``relay.vm.compile`` starts on a module of graphs."""
+        """Hear that ``relay.build`` or ``relay.vm.compile`` starts.
+
+        Parameters
+        ----------
+        module : IRModule
+            Its function ``main`` is the graph.
+        target : Target
+            What code is generated for.
+        """
 
     def kernel_lowered(self, name: str, function: Function, outputs: Sequence[Tensor], prim_func: PrimFunc) -> None:
-        """Hear that a fused ``function`` became the tensors ``outputs`` and, scheduled and lowered, ``prim_func``."""
+        """Hear that a fused function of a graph was lowered.
+
+        Parameters
+        ----------
+        name : str
+            Name of the kernel.
+        function : Function
+            The fused operators.
+        outputs : sequence of Tensor
+            Their tensor expressions.
+        prim_func : PrimFunc
+            The loops, scheduled and lowered.
+        """
 
     def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
-        """Hear that ``relay.build`` or ``relay.vm.compile`` is about to return ``built``; None where it fails."""
+        """Hear that ``relay.build`` or ``relay.vm.compile`` ends.
+
+        Parameters
+        ----------
+        built : BuiltGraph, Executable or None
+            What it is about to return; None where it fails.
+        """
 
     def compile_lazily(self) -> bool | None:
-        """Return True to have each kernel of a graph compiled when it is first called, not when the graph is built."""
+        """Decide when the kernels of a graph are compiled.
+
+        Returns
+        -------
+        bool or None
+            True to compile each one when it is first called instead of when the graph is built.
+        """
         return None
 
+    # calls and measurements
+
     def stop_graph(self, executor: GraphExecutor) -> bool | None:
-        """Return True to end a graph's run before its next kernel, which is about to be called."""
+        """Decide, before each kernel, whether a graph's run ends there.
+
+        Parameters
+        ----------
+        executor : GraphExecutor
+            What runs.
+
+        Returns
+        -------
+        bool or None
+            True to leave the rest of the graph out.
+        """
         return None
 
     def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
-        """Hear that native code is about to run, arguments already checked; raise to forbid it."""
+        """Hear that native code is about to run; raise to forbid it.
+
+        Parameters
+        ----------
+        callee : Module, GraphExecutor or VirtualMachine
+            What the function belongs to.
+        name : str
+            Name of the function.
+        args : sequence
+            Its arguments, already checked.
+        """
 
     def after_call(self, callee: Callee, name: str, seconds: float) -> None:
-        """Hear that native code returned, or failed, after ``seconds``."""
+        """Hear that native code returned, or failed.
+
+        Parameters
+        ----------
+        callee : Module, GraphExecutor or VirtualMachine
+            What the function belongs to.
+        name : str
+            Name of the function.
+        seconds : float
+            Time that it took.
+        """
 
     def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
-        """Return seconds a call, one for each repeat, to answer ``time_evaluator`` without measuring."""
+        """Answer ``time_evaluator`` without measuring.
+
+        Parameters
+        ----------
+        callee : Module, GraphExecutor or VirtualMachine
+            What the function belongs to.
+        name : str
+            Name of the function.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        args : sequence
+            The function's arguments.
+
+        Returns
+        -------
+        list of float or None
+            Seconds a call, one for each repeat; None to have it measured.
+        """
         return None
 
     def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
-        """Hear what ``time_evaluator`` measured: seconds a call, one for each repeat."""
+        """Hear what ``time_evaluator`` measured.
+
+        Parameters
+        ----------
+        callee : Module, GraphExecutor or VirtualMachine
+            What the function belongs to.
+        name : str
+            Name of the function.
+        number : int
+            Calls that one measurement averaged over.
+        seconds : list of float
+            Seconds a call, one for each repeat.
+        """
+
+    # rewrites
 
     def node_rewritten(self, before: Node, after: Any) -> None:
-        """Hear of one rewrite by a mutator: ``after``, a node or nothing, replaces ``before``."""
+        """Hear of one rewrite by a mutator.
+
+        Parameters
+        ----------
+        before : Node
+            What was replaced.
+        after : Node or None
+            What replaces it; None where it was removed.
+        """
 
 
 class _Listeners:
@@ -225,7 +417,15 @@ def active_instruments() -> tuple[Instrument, ...]:
 
 
 def report_rewrite(before: Node, after: Any) -> None:
-    """Tell the instruments that hear of rewrites of one: ``after``, a node or nothing, replaces ``before``."""
+    """Tell the instruments that hear of rewrites of one.
+
+    Parameters
+    ----------
+    before : Node
+        What was replaced.
+    after : Node or None
+        What replaces it; None where it was removed.
+    """
     for instrument in (_scoped.get() or _process).rewrites:
         instrument.node_rewritten(before, after)
 
@@ -252,8 +452,14 @@ def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterat
     Parameters
     ----------
     *instruments : Instrument
+        Those who hear.
     process_wide : bool
         Whether they hear of other threads as well; else of this thread or asynchronous task only.
+
+    Returns
+    -------
+    context manager
+        Its block is what they hear of.
     """
     global _process
     scope = _scoped.get()
@@ -276,6 +482,11 @@ def uninstrumented() -> Iterator[None]:
     """Let no instrument but those of a ``PassContext`` hear of this thread or task inside the block.
 
     For work that is no part of the user's program, or that is reported as a whole.
+
+    Returns
+    -------
+    context manager
+        Its block is what they do not hear of.
     """
     token = _scoped.set(_Listeners(()))
     try:
@@ -286,7 +497,15 @@ def uninstrumented() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One rewrite: ``after`` replaced ``before``.  Keeps the facts that ``x * 1 -> x`` would otherwise lose."""
+    """One rewrite.  Keeps the facts that ``x * 1 -> x`` would otherwise lose.
+
+    Parameters
+    ----------
+    before : Node
+        What was replaced.
+    after : Node or None
+        What replaced it.
+    """
 
     before: Node
     after: Any
@@ -294,12 +513,17 @@ class Derivation:
 
 @dataclass(slots=True)
 class DerivationLog(Instrument):
-    """Collects the rewrites that mutators make while it listens."""
+    """Collects the rewrites that mutators make while it listens.
+
+    Parameters
+    ----------
+    entries : list of Derivation
+        The rewrites, in the order in which they were made.
+    """
 
     entries: list[Derivation] = field(default_factory=list)
 
     def node_rewritten(self, before: Node, after: Any) -> None:
-        """Add the rewrite of ``before`` to ``after``."""
         self.entries.append(Derivation(before, after))
 
 
@@ -317,11 +541,9 @@ class PassTimingInstrument(PassInstrument):
         self.timings: list[tuple[int, str, float]] = []
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Start the clock of the pass ``info`` on ``mod``."""
         self._started.append(time.perf_counter())
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Stop the clock of the pass ``info``, which returned ``mod``."""
         seconds = time.perf_counter() - self._started.pop()
         self.timings.append((len(self._started), info.name, seconds))
 
@@ -350,12 +572,10 @@ class PassPrintingInstrument(PassInstrument):
         self._after = frozenset(print_after_pass_names)
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Print ``mod`` if the pass ``info`` is among ``print_before_pass_names``."""
         if info.name in self._before:
             _print_module("before", mod, info)
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Print ``mod`` if the pass ``info`` is among ``print_after_pass_names``."""
         if info.name in self._after:
             _print_module("after", mod, info)
 
@@ -364,7 +584,6 @@ class PrintBeforeAll(PassInstrument):
     """Prints the module before every pass."""
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Print ``mod``, on which the pass ``info`` is about to run."""
         _print_module("before", mod, info)
 
 
@@ -372,7 +591,6 @@ class PrintAfterAll(PassInstrument):
     """Prints the module after every pass."""
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Print ``mod``, which the pass ``info`` returned."""
         _print_module("after", mod, info)
 
 

@@ -11,9 +11,13 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.runtime.ndarray import NDArray, numpy_dtype
-from compiler.runtime.signature import Parameter, Signature, evaluate, show_size
+from compiler.runtime.signature import Parameter, Signature, Size, evaluate, show_size
 
-_C_TYPES: dict[tuple[str, int], Any] = {
+CType = type[ctypes.c_void_p] | type["ctypes._SimpleCData[Any]"]
+CValue = int | float
+"""What machine code takes: an address, a scalar, or a size."""
+
+_C_TYPES: dict[tuple[str, int], CType] = {
     ("bool", 1): ctypes.c_bool,
     ("float", 16): ctypes.c_float,
     ("float", 32): ctypes.c_float,
@@ -23,7 +27,7 @@ _C_TYPES: dict[tuple[str, int], Any] = {
 }
 
 
-def c_type(dtype: str) -> Any:
+def c_type(dtype: str) -> CType:
     """Return the C type that a scalar is passed as.
 
     Raises
@@ -32,10 +36,10 @@ def c_type(dtype: str) -> Any:
         If it cannot be passed by value.
     """
     d = dt.parse(dtype)
-    found = _C_TYPES.get((d.code, d.bits))
-    if found is None or d.lanes != 1:
+    kind = _C_TYPES.get((d.code, d.bits))
+    if kind is None or d.lanes != 1:
         raise DTypeError(f"a scalar of type {dtype} cannot be passed to machine code")
-    return found
+    return kind
 
 
 class _ArrayParameter:
@@ -62,7 +66,7 @@ class Binder:
         self.c_types = [ctypes.c_void_p if p.shape is not None else c_type(p.dtype) for p in signature.parameters]
         self.c_types += [c_type(t) for t in signature.sizes.values()]
 
-    def bind(self, args: tuple[Any, ...]) -> list[Any]:
+    def bind(self, args: tuple[object, ...]) -> list[CValue]:
         """Return the C values for ``args``: addresses, scalars, then sizes.
 
         Raises
@@ -73,13 +77,15 @@ class Binder:
         if len(args) != len(self._parameters):
             names = ", ".join(p.name for p in self._signature.parameters)
             raise ArgumentError(f"{self._name}: expected {len(self._parameters)} arguments ({names}), got {len(args)}")
-        values: list[Any] = []
+        values: list[CValue] = []
         sizes: dict[str, int] = {}
         arrays: list[np.ndarray[Any, Any] | None] = []
         open_shapes: list[tuple[Parameter, np.ndarray[Any, Any]]] = []
         for parameter, arg in zip(self._parameters, args, strict=True):
             if isinstance(parameter, Parameter):
-                scalar = sizes[parameter.name] = self._scalar(parameter, arg)
+                scalar = self._scalar(parameter, arg)
+                if isinstance(scalar, int):
+                    sizes[parameter.name] = scalar
                 values.append(scalar)
                 arrays.append(None)
                 continue
@@ -98,7 +104,7 @@ class Binder:
     def _fail(self, parameter: Parameter, what: str) -> ArgumentError:
         return ArgumentError(f"{self._name}: argument {parameter.name!r} {what}")
 
-    def _scalar(self, parameter: Parameter, arg: Any) -> Any:
+    def _scalar(self, parameter: Parameter, arg: object) -> CValue:
         if isinstance(arg, np.generic):
             arg = arg.item()
         if dt.is_float(parameter.dtype):
@@ -112,7 +118,7 @@ class Binder:
             raise self._fail(parameter, f"must fit {parameter.dtype}, got {arg}")
         return arg
 
-    def _array(self, expected: _ArrayParameter, arg: Any) -> tuple[np.ndarray[Any, Any], int]:
+    def _array(self, expected: _ArrayParameter, arg: object) -> tuple[np.ndarray[Any, Any], int]:
         parameter = expected.parameter
         if isinstance(arg, NDArray):
             memory, address = arg.view(), arg.address
@@ -131,9 +137,9 @@ class Binder:
             raise self._fail(parameter, f"must start at a multiple of {parameter.alignment} bytes; tvm.nd.array does")
         return memory, address
 
-    def _check_shapes(self, arrays: list[tuple[Parameter, Any]], sizes: dict[str, int]) -> None:
+    def _check_shapes(self, arrays: list[tuple[Parameter, np.ndarray[Any, Any]]], sizes: dict[str, int]) -> None:
         """Bind the sizes that stand alone in a shape or stride, then compare all of them."""
-        wanted: list[tuple[Parameter, str, int, Any, int]] = []
+        comparisons: list[tuple[Parameter, str, int, Size, int]] = []
         for parameter, memory in arrays:
             expected = parameter.shape or []
             if memory.ndim != len(expected):
@@ -141,11 +147,13 @@ class Binder:
                 raise self._fail(parameter, f"must have {len(expected)} dimensions ({text}), got shape {memory.shape}")
             steps = self._steps(parameter, memory) if parameter.strides else []
             for what, sizes_of, actual in (("dimension", expected, memory.shape), ("stride", parameter.strides, steps)):
-                wanted += [(parameter, what, i, s, n) for i, (s, n) in enumerate(zip(sizes_of, actual, strict=True))]
-        for _, _, _, size, actual in wanted:
+                comparisons += [
+                    (parameter, what, i, s, n) for i, (s, n) in enumerate(zip(sizes_of, actual, strict=True))
+                ]
+        for _, _, _, size, actual in comparisons:
             if isinstance(size, str):
                 sizes.setdefault(size, actual)
-        for parameter, what, axis, size, actual in wanted:
+        for parameter, what, axis, size, actual in comparisons:
             value = evaluate(size, sizes)
             if value is None:
                 raise self._fail(parameter, f"has {what} {axis} of {show_size(size)}, which no argument tells")
@@ -159,7 +167,7 @@ class Binder:
             raise self._fail(parameter, f"must have strides of whole elements, got {memory.strides} bytes")
         return [stride // memory.itemsize for stride in memory.strides]
 
-    def _check_aliasing(self, arrays: list[Any]) -> None:
+    def _check_aliasing(self, arrays: list[np.ndarray[Any, Any] | None]) -> None:
         parameters = self._signature.parameters
         for i in self._written:
             if arrays[i] is None:

@@ -8,26 +8,30 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.runtime.device import Device
-from compiler.runtime.graph_executor import GraphExecutor, GraphModule
+from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.graph_module import GraphModule
 from compiler.runtime.measurement import measure
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
+
+__all__ = ["GraphModuleDebug", "KernelTime", "Report", "create"]
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
     """How long one call of a kernel took.
 
-    Attributes
+    Parameters
     ----------
     name : str
+        Of the kernel.
     seconds : float
+        Its time.
     share : float
-        Of the whole, between 0 and 1.
+        Of the time of the run, between 0 and 1.
     """
 
     name: str
@@ -37,7 +41,13 @@ class KernelTime:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The kernels of one run, in order."""
+    """The kernels of one run.
+
+    Parameters
+    ----------
+    calls : sequence of KernelTime
+        In order.
+    """
 
     calls: Sequence[KernelTime]
 
@@ -47,7 +57,17 @@ class Report:
         return sum(call.seconds for call in self.calls)
 
     def table(self, sort: bool = True) -> str:
-        """Return the kernels as text, the longest first unless ``sort`` is False."""
+        """Return the kernels as text.
+
+        Parameters
+        ----------
+        sort : bool
+            Whether the longest comes first; else in order.
+
+        Returns
+        -------
+        str
+        """
         calls = sorted(self.calls, key=lambda c: -c.seconds) if sort else self.calls
         width = max([len(call.name) for call in self.calls] + [len("Name")])
         lines = [f"{'Name':{width}}  Duration (us)  Percent"]
@@ -55,7 +75,12 @@ class Report:
         return "\n".join([*lines, "-" * (width + 24), f"{'Sum':{width}}{self.seconds * 1e6:15.2f}{100:9.2f}"])
 
     def csv(self) -> str:
-        """Return the kernels as comma-separated values."""
+        """Return the kernels as comma-separated values.
+
+        Returns
+        -------
+        str
+        """
         out = io.StringIO()
         writer = csv.writer(out)
         writer.writerow(["Name", "Duration (us)", "Percent"])
@@ -63,7 +88,12 @@ class Report:
         return out.getvalue()
 
     def json(self) -> str:
-        """Return the kernels as JSON."""
+        """Return the kernels as JSON.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps({"calls": [asdict(c) for c in self.calls]})
 
     __str__ = table
@@ -78,13 +108,19 @@ class GraphModuleDebug(GraphModule):
         What ``lib["default"](dev)`` returned.
     """
 
-    def profile(self, collectors: Any = None, **input_dict: Any) -> Report:
+    def profile(self, collectors: object = None, **input_dict: ArrayLike) -> Report:
         """Run the model once and return how long each kernel took.
 
         Parameters
         ----------
-        input_dict
+        collectors : optional
+            Accepted as TVM does.
+        **input_dict : array_like or NDArray
             Inputs to set before, by name.
+
+        Returns
+        -------
+        Report
         """
         self.set_input(None, None, **input_dict)
         self.module.run()  # what is done once only, is done
@@ -105,6 +141,8 @@ class GraphModuleDebug(GraphModule):
             Calls that one measurement averages over.
         repeat : int
             Measurements of each kernel.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
 
         Returns
         -------
@@ -121,6 +159,17 @@ class GraphModuleDebug(GraphModule):
         ----------
         node : int or str
             By number or name.
+        out : NDArray, optional
+            Where to copy the result to; a new array when left out.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If the graph has no such node.
         """
         graph = self.module.graph
         names = [n.name for n in graph.nodes]
@@ -129,12 +178,33 @@ class GraphModuleDebug(GraphModule):
             raise ArgumentError(f"debug_get_output: the graph has no node {show(node)}; it has {len(names)} nodes")
         for thunk in self.module.thunks_to(index):
             thunk()
-        found = self.module.value_of(index)
-        return array(found) if out is None else out.copyfrom(found)
+        result = self.module.value_of(index)
+        return array(result) if out is None else out.copyfrom(result)
 
 
-def create(graph_json_str: str, libmod: Module, device: Device, dump_root: Any = None) -> GraphModuleDebug:
-    """Return the executor of a graph whose parameters are yet to be set; see ``graph_executor.create``."""
+def create(graph_json_str: str, libmod: Module, device: Device, dump_root: object = None) -> GraphModuleDebug:
+    """Return the executor of a graph whose parameters are yet to be set.
+
+    Parameters
+    ----------
+    graph_json_str : str
+        What ``lib.get_graph_json()`` returns.
+    libmod : Module
+        The kernels, as ``lib.get_lib()`` returns them.
+    device : Device
+        Where it runs.
+    dump_root : optional
+        Accepted as TVM does; nothing is written.
+
+    Returns
+    -------
+    GraphModuleDebug
+
+    Raises
+    ------
+    ArgumentError
+        If the text is no graph of a built model.
+    """
     if not isinstance(graph_json_str, str):
         expected("debug_executor.create", "graph_json_str", "a graph as JSON", type(graph_json_str).__name__)
     return GraphModuleDebug(GraphExecutor(graph_json_str, libmod, device))

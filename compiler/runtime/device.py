@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, show
 
+__all__ = ["Device", "cpu", "cuda", "device", "enabled", "opencl"]
+
 # The numbers are DLPack's.
 DEVICE_TYPES = {"cpu": 1, "llvm": 1, "cuda": 2, "gpu": 2, "opencl": 4, "cl": 4, "vulkan": 7, "metal": 8, "rocm": 10}
 _NAMES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
@@ -15,7 +17,15 @@ _NAMES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A place where memory lies and code runs."""
+    """A place where memory lies and code runs.
+
+    Parameters
+    ----------
+    device_type : int
+        DLPack's number of the kind of device: 1 is the CPU.
+    device_id : int
+        Which one of that kind.
+    """
 
     kDLCPU: ClassVar[int] = 1
 
@@ -38,6 +48,16 @@ class Device:
     def require(self, operation: str) -> Device:
         """Return the device if memory on it can be used.
 
+        Parameters
+        ----------
+        operation : str
+            What needs the memory, for the error.
+
+        Returns
+        -------
+        Device
+            This device.
+
         Raises
         ------
         ArgumentError
@@ -54,7 +74,18 @@ class Device:
 
 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:
-    """Return a device by the name or DLPack number of its type.
+    """Return a device by the kind of device.
+
+    Parameters
+    ----------
+    dev_type : str or int
+        A name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number.
+    dev_id : int
+        Which one of that kind.
+
+    Returns
+    -------
+    Device
 
     Raises
     ------
@@ -70,6 +101,15 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
 def enabled(target: str) -> bool:
     """Return whether functions built for a kind of target can run here.
 
+    Parameters
+    ----------
+    target : str
+        E.g. ``llvm`` or ``cuda``.
+
+    Returns
+    -------
+    bool
+
     Raises
     ------
     ArgumentError
@@ -79,15 +119,45 @@ def enabled(target: str) -> bool:
 
 
 def cpu(dev_id: int = 0) -> Device:
-    """Return the CPU."""
+    """Return the CPU.
+
+    Parameters
+    ----------
+    dev_id : int
+        Which one.
+
+    Returns
+    -------
+    Device
+    """
     return Device(1, dev_id)
 
 
 def cuda(dev_id: int = 0) -> Device:
-    """Return a CUDA device; it can be named, but nothing here runs on it."""
+    """Return a CUDA device; it can be named, but nothing here runs on it.
+
+    Parameters
+    ----------
+    dev_id : int
+        Which one.
+
+    Returns
+    -------
+    Device
+    """
     return Device(2, dev_id)
 
 
 def opencl(dev_id: int = 0) -> Device:
-    """Return an OpenCL device; it can be named, but nothing here runs on it."""
+    """Return an OpenCL device; it can be named, but nothing here runs on it.
+
+    Parameters
+    ----------
+    dev_id : int
+        Which one.
+
+    Returns
+    -------
+    Device
+    """
     return Device(4, dev_id)

@@ -68,16 +68,41 @@ class Graph(msgspec.Struct, kw_only=True):
         return list(self.attrs["storage_id"][1])
 
     def value(self, entry: tuple[int, int, int]) -> int:
-        """Return the number of a value from a node and one of its outputs."""
+        """Return the number of a value.
+
+        Parameters
+        ----------
+        entry : tuple of three int
+            Node, output of it, version.
+
+        Returns
+        -------
+        int
+        """
         return self.node_row_ptr[entry[0]] + entry[1]
 
     def to_json(self) -> str:
-        """Return the graph as text."""
+        """Return the graph as text.
+
+        Returns
+        -------
+        str
+            JSON in TVM's layout.
+        """
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
 
 
 def parse_graph(text: str) -> Graph:
     """Return the graph that a text is.
+
+    Parameters
+    ----------
+    text : str
+        JSON in TVM's layout.
+
+    Returns
+    -------
+    Graph
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Runs the graph of a built model: ``tvm.contrib.graph_executor``."""
+"""Runs the graph of a built model: memory for its values, kernels called in order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
 from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark, call_instrumented
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import NDArray, aligned_empty, array, numpy_dtype
-from compiler.runtime.params import load_param_dict
+from compiler.runtime.ndarray import ArrayLike, NDArray, aligned_empty, numpy_dtype
 from compiler.runtime.reference_call import reference_call
 from compiler.runtime.threads import num_threads
+
+__all__ = ["GraphExecutor"]
 
 
 class GraphExecutor:
@@ -57,8 +58,21 @@ class GraphExecutor:
         """Names of the inputs, parameters last."""
         return list(self._input_values)
 
-    def set_input(self, key: int | str, value: Any) -> None:
-        """Copy a value into an input, by name or index."""
+    def set_input(self, key: int | str, value: ArrayLike) -> None:
+        """Copy a value into an input.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+        value : array_like or NDArray
+            In the input's shape; converted to its type.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input, or the shapes differ.
+        """
         target = self._values[self._input(key)]
         given = value.view() if isinstance(value, NDArray) else np.asarray(value)
         if given.shape != target.shape:
@@ -75,11 +89,36 @@ class GraphExecutor:
         return self._input_values[str(key)]
 
     def get_input(self, key: int | str) -> NDArray:
-        """Return an input's memory, by name or index."""
+        """Return an input's memory.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+
+        Returns
+        -------
+        NDArray
+        """
         return self._values[self._input(key)]
 
     def get_output(self, index: int) -> NDArray:
-        """Return an output's memory, which the next run overwrites."""
+        """Return an output's memory, which the next run overwrites.
+
+        Parameters
+        ----------
+        index : int
+            Which output.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such output.
+        """
         heads = self.graph.heads
         if not isinstance(index, (int, np.integer)) or not 0 <= index < len(heads):
             expected("get_output", "index", f"an int from 0 to {len(heads) - 1}", index)
@@ -107,7 +146,13 @@ class GraphExecutor:
                 thunk()
 
     def thunks(self) -> list[tuple[str, Thunk]]:
-        """Return each call of a kernel: its name and what makes it."""
+        """Return the calls of kernels, prepared once.
+
+        Returns
+        -------
+        list of (str, callable)
+            The kernel's name, and what calls it.
+        """
         self._follow_threads()
         if self._thunks is None:
             self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self._thunk(i)) is not None]
@@ -121,17 +166,43 @@ class GraphExecutor:
             self._prepared.clear()
 
     def thunks_to(self, node: int) -> list[Thunk]:
-        """Return the calls up to a node, the node's included."""
+        """Return the calls up to a node, the node's included.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        list of callable
+        """
         self._follow_threads()
         made = [self._thunk(index) for index, _ in self.calls() if index <= node]
         return [thunk for thunk in made if thunk is not None]
 
     def value_of(self, node: int) -> NDArray:
-        """Return the memory of a node's first result."""
+        """Return the memory of a node's first result.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        NDArray
+        """
         return self._values[self.graph.node_row_ptr[node]]
 
     def calls(self) -> list[tuple[int, str]]:
-        """Return the graph's calls in order: the position of the node, and the name of the kernel."""
+        """Return the graph's calls in order.
+
+        Returns
+        -------
+        list of (int, str)
+            Number of the node, and name of the kernel.
+        """
         return [(i, node.attrs["func_name"]) for i, node in enumerate(self.graph.nodes) if node.op == "tvm_op"]
 
     def _thunk(self, index: int) -> Thunk | None:
@@ -156,6 +227,15 @@ class GraphExecutor:
     def get_function(self, name: str) -> Callable[..., Any]:
         """Return a method by name, as TVM's modules have them.
 
+        Parameters
+        ----------
+        name : str
+            E.g. ``run`` or ``set_input``.
+
+        Returns
+        -------
+        callable
+
         Raises
         ------
         ArgumentError
@@ -176,16 +256,57 @@ class GraphExecutor:
     __getitem__ = get_function
 
     def time_evaluator(
-        self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: Any
+        self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: object
     ) -> Callable[..., BenchmarkResult]:
-        """Return a function that measures one of this executor's functions; see ``Module.time_evaluator``."""
+        """Return a function that measures one of this executor's functions.
+
+        Parameters
+        ----------
+        func_name : str
+            E.g. ``run``.
+        dev : Device
+            Where it runs.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
+        **options
+            Accepted as TVM does.
+
+        Returns
+        -------
+        callable
+            Takes the function's arguments and returns a :class:`BenchmarkResult`, in seconds a call.
+        """
         call = self.get_function(func_name)
         return lambda *args: self.timed(func_name, call, args, number, repeat, min_repeat_ms)
 
     def timed(
         self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
     ) -> BenchmarkResult:
-        """Measure a call that runs this executor, unless an instrument answers instead."""
+        """Measure a call that runs this executor, unless an instrument answers instead.
+
+        Parameters
+        ----------
+        name : str
+            Of the function, for instruments.
+        call : callable
+            What is measured.
+        args : tuple
+            Its arguments.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds.
+
+        Returns
+        -------
+        BenchmarkResult
+        """
         return benchmark(self, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
 
 
@@ -203,126 +324,3 @@ def _allocate(graph: Graph, device: Device) -> list[NDArray]:
         size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
         values.append(NDArray(buffers[buffer][:size].view(element).reshape(shape), dtype, device))
     return values
-
-
-class GraphModule:
-    """A model that can be run, with TVM's interface.
-
-    Parameters
-    ----------
-    module : GraphExecutor
-        What ``lib["default"](dev)`` returned.
-    """
-
-    def __init__(self, module: GraphExecutor) -> None:
-        if not isinstance(module, GraphExecutor):
-            expected("GraphModule", "module", 'what lib["default"](dev) returns', type(module).__name__)
-        self.module = module
-
-    def set_input(self, key: int | str | None = None, value: Any = None, **params: Any) -> None:
-        """Copy values into inputs.
-
-        Parameters
-        ----------
-        key : int or str, optional
-            One input, by name or index.
-        value : array_like
-            Its value; of another data type it is converted.
-        params
-            Further inputs by name; names that the graph does not have are left out, as in TVM.
-        """
-        if key is not None:
-            self.module.set_input(key, value)
-        for name, item in params.items():
-            if name in self.module.input_names:
-                self.module.set_input(name, item)
-
-    def run(self, **input_dict: Any) -> None:
-        """Set inputs, if any are given, and run the model."""
-        if input_dict:
-            self.set_input(None, None, **input_dict)
-        self.module.run()
-
-    def get_output(self, index: int, out: NDArray | None = None) -> NDArray:
-        """Return an output, copied into ``out`` if that is given; else its memory, which the next run overwrites."""
-        found = self.module.get_output(index)
-        return found if out is None else out.copyfrom(found)
-
-    def get_input(self, index: int | str, out: NDArray | None = None) -> NDArray:
-        """Return an input, by name or index."""
-        found = self.module.get_input(index)
-        return found if out is None else out.copyfrom(found)
-
-    def get_num_outputs(self) -> int:
-        """Return the number of outputs."""
-        return len(self.module.graph.heads)
-
-    def get_num_inputs(self) -> int:
-        """Return the number of inputs, parameters included."""
-        return len(self.module.input_names)
-
-    def get_input_index(self, name: str) -> int:
-        """Return the index of an input, -1 if there is none of that name."""
-        names = self.module.input_names
-        return names.index(name) if name in names else -1
-
-    def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-        """Return shapes and data types of all inputs by name."""
-        arrays = {name: self.module.get_input(name) for name in self.module.input_names}
-        return {n: a.shape for n, a in arrays.items()}, {n: a.dtype for n, a in arrays.items()}
-
-    def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set parameters that ``save_param_dict`` wrote."""
-        self.set_input(None, None, **load_param_dict(params_bytes))
-
-    def __getitem__(self, key: str) -> Callable[..., Any]:
-        return self.module.get_function(key)
-
-    def benchmark(
-        self,
-        device: Device,
-        func_name: str = "run",
-        repeat: int = 5,
-        number: int = 5,
-        min_repeat_ms: int | None = None,
-        end_to_end: bool = False,
-        **inputs: Any,
-    ) -> BenchmarkResult:
-        """Measure the model, or one of its functions.
-
-        Parameters
-        ----------
-        repeat : int
-            Measurements.
-        number : int
-            Calls that one measurement averages over.
-        end_to_end : bool
-            Whether copying the inputs in and the outputs out is part of it.
-        inputs
-            Values to set before.
-        """
-        self.set_input(None, None, **inputs)
-        if not end_to_end:
-            return self.module.time_evaluator(func_name, device, number, repeat, min_repeat_ms or 0)()
-        values = {name: array(value) for name, value in inputs.items()}
-
-        def whole() -> None:
-            self.set_input(None, None, **values)
-            self.module.run()
-            for index in range(self.get_num_outputs()):
-                array(self.get_output(index))
-
-        return self.module.timed(func_name, whole, (), number, repeat, min_repeat_ms or 0)
-
-
-def create(graph_json_str: str, libmod: Module, device: Device) -> GraphModule:
-    """Return the executor of a graph whose parameters are yet to be set.
-
-    Parameters
-    ----------
-    graph_json_str : str
-    libmod : Module
-        The kernels, as ``lib.get_lib()`` returns them.
-    device : Device
-    """
-    return GraphModule(GraphExecutor(graph_json_str, libmod, device))

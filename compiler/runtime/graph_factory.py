@@ -76,7 +76,7 @@ class GraphExecutorFactory:
         """Return the kernels as text; see ``Module.get_source``."""
         return self.lib.get_source(fmt)
 
-    def export_library(self, file_name: str, **options: Any) -> None:
+    def export_library(self, file_name: str, **options: object) -> None:
         """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads.
 
         Raises

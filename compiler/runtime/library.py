@@ -150,12 +150,19 @@ def _linker_options(linker: str, options: list[str]) -> list[str]:
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     """Return what a file contains that ``export_library`` wrote.
 
+    Machine code from a file can do whatever this process may do: load only files that you trust.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    fmt : str
+        Accepted as TVM does; the file itself says what it is.
+
     Returns
     -------
     Module or GraphExecutorFactory
         The second of a model.
-
-    Machine code from a file can do whatever this process may do: load only files that you trust.
 
     Raises
     ------

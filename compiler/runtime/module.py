@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, TVMError, expected, show
 from compiler.ir.instrument import active_instruments
@@ -16,6 +16,11 @@ from compiler.runtime.native_code import NativeCode
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import num_threads
 
+if TYPE_CHECKING:
+    from compiler.target.target import Target
+
+__all__ = ["BenchmarkResult", "Function", "Module"]
+
 
 class Function:
     """One function of a module; call it with NDArrays, NumPy arrays and numbers."""
@@ -24,11 +29,11 @@ class Function:
         self._module = module
         self._code = code
         self._binder = Binder(signature)
-        self._entry: Any = None
+        self._entry: Callable[..., int] | None = None
         self.signature = signature
         self.name = signature.name
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         """Run the function.
 
         Raises
@@ -45,7 +50,7 @@ class Function:
         else:
             run()
 
-    def prepare(self, args: tuple[Any, ...]) -> Thunk:
+    def prepare(self, args: tuple[object, ...]) -> Thunk:
         """Check arguments and return what runs the function on them."""
         values = self._binder.bind(args)
         if self.signature.threads:
@@ -60,7 +65,7 @@ class Function:
 
         return run
 
-    def _native(self) -> Any:
+    def _native(self) -> Callable[..., int]:
         if self._entry is None:
             types = self._binder.c_types + ([ctypes.c_int32] if self.signature.threads else [])
             address = self._code().address(self.signature.symbol)
@@ -84,8 +89,8 @@ class Module:
         What :meth:`get_source` answers by format: ``ll``, ``asm``, …
     exporter : callable, optional
         Writes the module to a path, for :meth:`export_library`.
-    target : object
-        What the code was made for.
+    target : Target or str, optional
+        What the code was made for; of a loaded module, as text.
     """
 
     def __init__(
@@ -94,7 +99,7 @@ class Module:
         code: Callable[[], NativeCode],
         sources: Mapping[str, Callable[[], str]] | None = None,
         exporter: Callable[[str], None] | None = None,
-        target: Any = None,
+        target: Target | str | None = None,
     ) -> None:
         self._code = code
         self._loaded: NativeCode | None = None
@@ -127,26 +132,46 @@ class Module:
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name.
 
+        Parameters
+        ----------
+        name : str
+            One of the module's functions.
+        query_imports : bool
+            Accepted as TVM does; a module here imports no others.
+
+        Returns
+        -------
+        Function
+
         Raises
         ------
         ArgumentError
             If the module has no such function.
         """
-        found = self._functions.get(name)
-        if found is None:
+        function = self._functions.get(name)
+        if function is None:
             names = ", ".join(repr(n) for n in self._functions)
             raise ArgumentError(f"Module: no function is named {show(name)}; there are {names}")
-        return found
+        return function
 
     def __getitem__(self, name: str) -> Function:
         return self.get_function(name)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         """Run the entry function."""
         self.entry_func(*args)
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the module as text: ``ll`` (LLVM IR, also the default) or ``asm``.
+        """Return the module as text.
+
+        Parameters
+        ----------
+        fmt : str
+            ``ll`` (LLVM IR, also the default) or ``asm``.
+
+        Returns
+        -------
+        str
 
         Raises
         ------
@@ -159,14 +184,34 @@ class Module:
             expected("get_source", "fmt", f"one of {formats}", fmt)
         return make()
 
-    def export_library(self, file_name: str, **options: Any) -> None:
-        """Write the machine code to a file that ``tvm.runtime.load_module`` reads."""
+    def export_library(self, file_name: str, **options: object) -> None:
+        """Write the machine code to a file that ``tvm.runtime.load_module`` reads.
+
+        Parameters
+        ----------
+        file_name : str
+            An object file (``.o``), a shared library (``.so``), or an archive (``.tar``).
+        **options
+            Accepted as TVM does.
+
+        Raises
+        ------
+        ArgumentError
+            If the module was loaded from a file itself.
+        """
         if self._exporter is None:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
         self._exporter(str(file_name))
 
     def save(self, file_name: str, fmt: str = "") -> None:
-        """Write the module to a file, in the format that ``fmt`` or the file's ending names: ``ll``, ``asm``, ``o``, …
+        """Write the module to a file.
+
+        Parameters
+        ----------
+        file_name : str
+            Where to.
+        fmt : str
+            ``ll``, ``asm``, ``o``, …; what the file's ending says when left out.
 
         Raises
         ------
@@ -199,13 +244,20 @@ class Module:
 
         Parameters
         ----------
+        func_name : str
+            The kernel.
         dev : Device
+            Where it runs.
         number : int
             Calls that one measurement averages over.
         repeat : int
             Measurements.
         min_repeat_ms : int
-            A measurement lasts at least this long: ``number`` grows until it does.
+            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
+        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
+            Accepted as TVM does.
+        f_preproc : str
+            Accepted as TVM does.
 
         Returns
         -------
@@ -220,7 +272,7 @@ class Module:
         dev.require("time_evaluator")
         function = self.get_function(func_name)
 
-        def evaluate(*args: Any) -> BenchmarkResult:
+        def evaluate(*args: object) -> BenchmarkResult:
             run = function.prepare(args)
             return benchmark(self, function.name, args, run, number, repeat, min_repeat_ms / 1e3)
 

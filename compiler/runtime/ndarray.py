@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import EllipsisType
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,23 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.runtime.device import Device, cpu
 
+__all__ = ["ArrayLike", "NDArray", "array", "empty", "numpyasarray"]
+
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register of any CPU."""
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """Return NumPy's type for a scalar data type.
+
+    Parameters
+    ----------
+    dtype : str
+        E.g. ``float32``.
+
+    Returns
+    -------
+    numpy.dtype
 
     Raises
     ------
@@ -37,7 +49,19 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
-    """Return uninitialised memory that starts at a multiple of :data:`ALIGNMENT`."""
+    """Return uninitialised memory that starts at a multiple of :data:`ALIGNMENT`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Extents.
+    dtype : str
+        Type of the elements.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
     element = numpy_dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
     raw = np.empty(size + ALIGNMENT, np.uint8)
@@ -46,15 +70,23 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
 
 
 class NDArray:
-    """An array on a device.
+    """An array on a device; :func:`array` and :func:`empty` make one.
+
+    Parameters
+    ----------
+    memory : numpy.ndarray
+        The elements, in rows without gaps.
+    dtype : str
+        Their type under TVM's name, e.g. ``float32``.
+    device : Device
+        Where they lie.
 
     Attributes
     ----------
     shape : tuple of int
-    dtype : str
-    device : Device
+        Extents of the dimensions, outermost first.
     address : int
-        Where the elements lie, in rows without gaps.
+        Address of the first element.
     """
 
     __slots__ = ("_memory", "address", "device", "dtype", "shape")
@@ -77,17 +109,39 @@ class NDArray:
         return self._memory.nbytes
 
     def numpy(self) -> npt.NDArray[Any]:
-        """Return the elements as a new NumPy array."""
+        """Copy the elements.
+
+        Returns
+        -------
+        numpy.ndarray
+            A new array of the same shape and type.
+        """
         return np.array(self._memory)
 
     asnumpy = numpy
 
     def view(self) -> npt.NDArray[Any]:
-        """Return the elements themselves, not a copy."""
+        """Return the elements themselves, not a copy.
+
+        Returns
+        -------
+        numpy.ndarray
+            The memory of this array.
+        """
         return self._memory
 
-    def copyfrom(self, source: Any) -> NDArray:
-        """Take the elements of ``source``, converted to this array's type.
+    def copyfrom(self, source: ArrayLike) -> NDArray:
+        """Take the elements of another array, converted to this array's type.
+
+        Parameters
+        ----------
+        source : array_like or NDArray
+            Elements in the shape of this array.
+
+        Returns
+        -------
+        NDArray
+            This array.
 
         Raises
         ------
@@ -101,23 +155,39 @@ class NDArray:
         return self
 
     def copyto(self, target: NDArray | Device) -> NDArray:
-        """Copy the elements into another array, or into a new one on a device."""
+        """Copy the elements into another array, or into a new one on a device.
+
+        Parameters
+        ----------
+        target : NDArray or Device
+            An array of the same shape, or where to make one.
+
+        Returns
+        -------
+        NDArray
+            The array that was written.
+
+        Raises
+        ------
+        ArgumentError
+            If ``target`` is neither, or its shape differs.
+        """
         if isinstance(target, NDArray):
             return target.copyfrom(self)
         if isinstance(target, Device):
             return array(self, target)
         raise ArgumentError(f"copyto: target must be an NDArray or a Device, got {show(type(target).__name__)}")
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: _Index) -> Any:
         return self.numpy()[key]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: _Index, value: ArrayLike) -> None:
         self._memory[key] = value.view() if isinstance(value, NDArray) else value
 
     def __len__(self) -> int:
         return len(self._memory)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self._memory, dtype=dtype)
 
     def __repr__(self) -> str:
@@ -127,15 +197,34 @@ class NDArray:
         return str(self._memory)
 
 
+ArrayLike: TypeAlias = NDArray | npt.ArrayLike
+"""What an array can be made of: an array, or what NumPy makes one of."""
+_Item: TypeAlias = int | slice | EllipsisType | npt.NDArray[Any] | None
+_Index: TypeAlias = _Item | tuple[_Item, ...]
+
+
 def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray:
     """Return an array whose elements are whatever the memory held.
 
     Parameters
     ----------
     shape : int or sequence of int
+        Extents of the dimensions, outermost first.
     dtype : str
+        Type of the elements.
     device : Device, optional
-        The CPU when left out.
+        Where it lies; the CPU when left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If an extent is no int or negative, or the device has no runtime.
+    DTypeError
+        If no array holds elements of that type.
     """
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if any(not isinstance(d, (int, np.integer)) and not hasattr(d, "__index__") for d in dims):
@@ -147,21 +236,41 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
     return NDArray(aligned_empty(sizes, str(dtype)), dt.element(str(dtype)), place)
 
 
-def array(arr: Any, device: Device | None = None) -> NDArray:
+def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
     """Return a new array with the elements of ``arr``.
 
     Parameters
     ----------
     arr : array_like or NDArray
+        The elements; shape and type are theirs.
     device : Device, optional
-        The CPU when left out.
+        Where it lies; the CPU when left out.
+
+    Returns
+    -------
+    NDArray
     """
     values = arr.view() if isinstance(arr, NDArray) else np.asarray(arr)
     return empty(values.shape, str(values.dtype), device).copyfrom(values)
 
 
 def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
-    """Return an array that shares the memory of a C-contiguous NumPy array."""
+    """Return an array that shares the memory of a NumPy array.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        A C-contiguous array.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If the elements are not contiguous.
+    """
     if not values.flags.c_contiguous:
         raise ArgumentError("numpyasarray: the array must be C-contiguous")
     return NDArray(values, str(values.dtype), cpu())

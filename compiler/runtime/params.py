@@ -8,26 +8,39 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, expected
-from compiler.runtime.ndarray import NDArray, array, empty, numpy_dtype
+from compiler.runtime.ndarray import ArrayLike, NDArray, array, empty, numpy_dtype
+
+__all__ = ["load_param_dict", "save_param_dict"]
 
 _LIST = 0xF7E58D4F05049CB7
 _ARRAY = 0xDD5E40F096B4A13F
 _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
-_MOST_DIMENSIONS = 64
+_MAX_DIMENSIONS = 64
 
 
-def save_param_dict(params: Mapping[str, Any]) -> bytearray:
+def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
     """Return parameters as bytes, for :func:`load_param_dict`.
 
     Parameters
     ----------
     params : mapping of str to NDArray or numpy.ndarray
+        Arrays by name.
+
+    Returns
+    -------
+    bytearray
+
+    Raises
+    ------
+    ArgumentError
+        If ``params`` is no mapping.
+    DTypeError
+        If the layout has no number for the type of an array.
     """
     if not isinstance(params, Mapping):
         expected("save_param_dict", "params", "a dict of arrays by name", params)
@@ -47,6 +60,15 @@ def save_param_dict(params: Mapping[str, Any]) -> bytearray:
 
 def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
     """Return the parameters that :func:`save_param_dict` wrote.
+
+    Parameters
+    ----------
+    param_bytes : bytes or bytearray
+        The content of a ``.params`` file.
+
+    Returns
+    -------
+    dict of str to NDArray
 
     Raises
     ------
@@ -88,7 +110,7 @@ class _Reader:
 
     def array(self) -> NDArray:
         magic, _, _, _, rank, code, bits, lanes = self.numbers("<QQiiiBBH")
-        if magic != _ARRAY or not 0 <= rank <= _MOST_DIMENSIONS or lanes != 1:
+        if magic != _ARRAY or not 0 <= rank <= _MAX_DIMENSIONS or lanes != 1:
             raise self.damaged()
         *shape, size = self.numbers(f"<{rank}qq")
         kind = _dtype(code, bits)

@@ -7,10 +7,15 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.op import Op
 from compiler.runtime.ndarray import NDArray
+
+Nest = int | list["Nest"]
+"""How arrays are arranged in tuples, as the graph's JSON has it: an array is an int, a tuple a list."""
+Arrays = npt.NDArray[Any] | tuple["Arrays", ...]
 
 
 def reference_call(
@@ -22,6 +27,20 @@ def reference_call(
     ----------
     attrs : mapping of str to str
         Of a graph's node: ``operator``, and as JSON ``operator_attrs`` and ``nest``.
+    inputs, outputs : sequence of NDArray
+        The memory that is read and written at each call.
+
+    Returns
+    -------
+    callable
+        Takes and returns nothing.
+
+    Raises
+    ------
+    ArgumentError
+        If the operator has no reference.
+    TVMError
+        If there is no such operator.
     """
     op = Op.get(attrs["operator"])
     reference = op.reference
@@ -37,16 +56,16 @@ def reference_call(
     return run
 
 
-def nested(nest: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+def nested(nest: Sequence[Nest], arrays: Sequence[npt.NDArray[Any]]) -> list[Arrays]:
     """Return arrays arranged in tuples: an int of ``nest`` is an array, a list a tuple."""
     rest = iter(arrays)
 
-    def take(shape: Any) -> Any:
+    def take(shape: Nest) -> Arrays:
         return tuple(take(s) for s in shape) if isinstance(shape, list) else next(rest)
 
     return [take(shape) for shape in nest]
 
 
-def flat(value: Any) -> list[Any]:
+def flat(value: Arrays | Sequence[Arrays]) -> list[npt.NDArray[Any]]:
     """Return the arrays of a value, those of nested tuples in their order."""
-    return [a for part in value for a in flat(part)] if isinstance(value, (tuple, list)) else [value]
+    return [value] if isinstance(value, np.ndarray) else [a for part in value for a in flat(part)]

@@ -30,9 +30,8 @@ def _library_names() -> Iterator[str]:
     """File names to try; the system is only searched, which starts other programs, when the usual ones fail."""
     yield from _CANDIDATES
     for name in ("gomp", "omp"):
-        found = ctypes.util.find_library(name)
-        if found:
-            yield found
+        if file := ctypes.util.find_library(name):
+            yield file
 
 
 @cache
@@ -50,10 +49,10 @@ def openmp() -> OpenMP | None:
 
 def parallel_runtime() -> str:
     """Say in a few words what parallel loops run on."""
-    found = openmp()
-    if found is None:
+    runtime = openmp()
+    if runtime is None:
         return "no OpenMP runtime found: parallel loops run serially"
-    return f"OpenMP ({found.file}), {num_threads()} thread{'s' if num_threads() != 1 else ''}"
+    return f"OpenMP ({runtime.file}), {num_threads()} thread{'s' if num_threads() != 1 else ''}"
 
 
 def available_cores() -> int:
@@ -62,7 +61,14 @@ def available_cores() -> int:
 
 
 def num_threads() -> int:
-    """Return how many threads a parallel loop gets."""
+    """Return how many threads a parallel loop gets.
+
+    Returns
+    -------
+    int
+        What :func:`set_num_threads` set, else ``TVM_NUM_THREADS`` or ``OMP_NUM_THREADS`` of the environment, else the
+        number of cores that this process may use; 1 without an OpenMP runtime.
+    """
     if openmp() is None:
         return 1
     if _requested:
@@ -75,7 +81,12 @@ def num_threads() -> int:
 
 
 def set_num_threads(count: int | None) -> None:
-    """Let parallel loops run on ``count`` threads from now on; None means as many as there are cores.
+    """Let parallel loops run on a number of threads from now on.
+
+    Parameters
+    ----------
+    count : int or None
+        From 1 to 1024; None means as many as there are cores.
 
     Raises
     ------

@@ -16,14 +16,19 @@ from compiler.ir.error import ArgumentError, TVMError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
-from compiler.runtime.ndarray import NDArray, array
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.vm_instructions import Frame, VMFunction
-from compiler.runtime.vm_values import ADT, Closure
+from compiler.runtime.vm_values import ADT, Closure, Value
 
-MOST_FRAMES = 200_000
+__all__ = ["ADT", "Closure", "Executable", "VMFunction", "VirtualMachine"]
+
+MAX_FRAMES = 200_000
 """Calls inside of calls; a recursion that is deeper does not end."""
 
-Kernel = Callable[[Sequence[Any]], Any]
+Argument = ArrayLike | ADT | Closure
+"""What a caller gives: arrays, tuples of such, closures that a call returned."""
+Kernel = Callable[[Sequence[Value]], Value]
 
 
 @dataclass(slots=True)
@@ -40,6 +45,8 @@ class Executable:
         Take values and return one.
     dtypes : dict of str to list of str or None
         What arrays given to an entry are converted to.
+    lib : Module, optional
+        The machine code of the kernels.
     """
 
     functions: list[VMFunction] = field(default_factory=list)
@@ -47,7 +54,7 @@ class Executable:
     constants: list[NDArray] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     dtypes: dict[str, list[str | None]] = field(default_factory=dict)
-    lib: Any = None
+    lib: Module | None = None
 
     @property
     def bytecode(self) -> str:
@@ -76,30 +83,54 @@ class VirtualMachine:
     Parameters
     ----------
     exe : Executable
+        What ``relay.vm.compile`` returned.
     device : Device
+        Where it runs.
+    memory_cfg : str, optional
+        Accepted as TVM does.
     """
 
-    def __init__(self, exe: Executable, device: Device, memory_cfg: Any = None) -> None:
+    def __init__(self, exe: Executable, device: Device, memory_cfg: object = None) -> None:
         if not isinstance(exe, Executable):
             expected("VirtualMachine", "exe", "what relay.vm.compile returns", type(exe).__name__)
         self.executable = exe
         self.device = device.require("VirtualMachine")
         self._frames: list[Frame] = []
-        self._result: Any = None
-        self._inputs: dict[str, tuple[Any, ...]] = {}
+        self._result: Value | None = None
+        self._inputs: dict[str, tuple[Value, ...]] = {}
 
     # calls from outside
 
-    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Set the arguments that a function is called with when it is given none."""
+    def set_input(self, func_name: str, *args: Argument, **kwargs: Argument) -> None:
+        """Set the arguments that a function is called with when it is given none.
+
+        Parameters
+        ----------
+        func_name : str
+            The function.
+        *args : array_like or NDArray
+            Arguments in order.
+        **kwargs : array_like or NDArray
+            Arguments by name.
+        """
         self._inputs[func_name] = self._arguments(func_name, args, kwargs)
 
-    def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
+    def invoke(self, func_name: str, *args: Argument, **kwargs: Argument) -> Any:
         """Call a function.
+
+        Parameters
+        ----------
+        func_name : str
+            The function.
+        *args : array_like or NDArray
+            Arguments in order.
+        **kwargs : array_like or NDArray
+            Arguments by name.
 
         Returns
         -------
-        NDArray, ADT, …
+        NDArray, ADT, Closure or Ref
+            A tuple is an :class:`ADT`.
 
         Raises
         ------
@@ -114,19 +145,69 @@ class VirtualMachine:
             return call_instrumented(instruments, self, func_name, values, lambda: self._run(func_name, values))
         return self._run(func_name, values)
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function ``main``."""
+    def run(self, *args: Argument, **kwargs: Argument) -> Any:
+        """Call the function ``main``.
+
+        Parameters
+        ----------
+        *args : array_like or NDArray
+            Arguments in order.
+        **kwargs : array_like or NDArray
+            Arguments by name.
+
+        Returns
+        -------
+        NDArray, ADT, Closure or Ref
+        """
         return self.invoke("main", *args, **kwargs)
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a function by name."""
+        """Return a function by name.
+
+        Parameters
+        ----------
+        name : str
+            One of the executable's functions.
+
+        Returns
+        -------
+        callable
+            Takes the function's arguments.
+        """
         self._entry(name)
         return lambda *args: self.invoke(name, *args)
 
     def benchmark(
-        self, device: Device, *args: Any, func_name: str = "main", repeat: int = 5, number: int = 5, **kwargs: Any
+        self,
+        device: Device,
+        *args: Argument,
+        func_name: str = "main",
+        repeat: int = 5,
+        number: int = 5,
+        **kwargs: Argument,
     ) -> BenchmarkResult:
-        """Measure calls of a function."""
+        """Measure calls of a function.
+
+        Parameters
+        ----------
+        device : Device
+            Where it runs.
+        *args : array_like or NDArray
+            Arguments in order.
+        func_name : str
+            The function.
+        repeat : int
+            Measurements.
+        number : int
+            Calls that one measurement averages over.
+        **kwargs : array_like or NDArray
+            Arguments by name.
+
+        Returns
+        -------
+        BenchmarkResult
+            In seconds a call.
+        """
         values = self._arguments(func_name, args, kwargs)
 
         def run() -> None:
@@ -141,7 +222,7 @@ class VirtualMachine:
             raise ArgumentError(f"vm: there is no function {show(name)}; there are {names}")
         return self.executable.functions[index]
 
-    def _arguments(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _arguments(self, name: str, args: tuple[Argument, ...], kwargs: dict[str, Argument]) -> tuple[Value, ...]:
         function = self._entry(name)
         if not args and not kwargs and name in self._inputs:
             return self._inputs[name]
@@ -157,7 +238,7 @@ class VirtualMachine:
 
     # running
 
-    def _run(self, name: str, args: tuple[Any, ...]) -> Any:
+    def _run(self, name: str, args: tuple[Value, ...]) -> Value | None:
         outer, self._frames = self._frames, []
         self.enter(self.executable.entries[name], args, -1)
         frames = self._frames
@@ -173,17 +254,40 @@ class VirtualMachine:
             self._frames = outer
         return self._result
 
-    def enter(self, function: int, args: tuple[Any, ...], target: int, last: bool = False) -> None:
-        """Begin a call; one whose result the caller only returns (``last``) takes the caller's place."""
+    def enter(self, function: int, args: tuple[Value, ...], target: int, last: bool = False) -> None:
+        """Begin a call.
+
+        Parameters
+        ----------
+        function : int
+            Number of the function.
+        args : tuple of NDArray, ADT, Closure or Ref
+            Values of its parameters.
+        target : int
+            The caller's register that the result is for.
+        last : bool
+            Whether the caller only returns the result: then the call takes the caller's place.
+
+        Raises
+        ------
+        TVMError
+            If the recursion does not end.
+        """
         frames = self._frames
         if last:
             target = frames.pop().target
-        elif len(frames) >= MOST_FRAMES:
-            raise TVMError(f"vm: more than {MOST_FRAMES} calls are inside of each other: the recursion does not end")
+        elif len(frames) >= MAX_FRAMES:
+            raise TVMError(f"vm: more than {MAX_FRAMES} calls are inside of each other: the recursion does not end")
         frames.append(Frame(self.executable.functions[function], args, target))
 
-    def leave(self, value: Any) -> None:
-        """End the running call."""
+    def leave(self, value: Value) -> None:
+        """End the running call.
+
+        Parameters
+        ----------
+        value : NDArray, ADT, Closure or Ref
+            Its result.
+        """
         target = self._frames.pop().target
         if self._frames:
             self._frames[-1].registers[target] = value
@@ -191,7 +295,7 @@ class VirtualMachine:
             self._result = value
 
 
-def _value(given: Any, dtype: str | None) -> Any:
+def _value(given: Argument, dtype: str | None) -> Value:
     """Return an argument as the machine has it: arrays aligned, Python sequences as tuples."""
     if isinstance(given, (tuple, list)) and dtype is None:
         return ADT(0, [_value(v, None) for v in given])

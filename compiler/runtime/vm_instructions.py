@@ -6,22 +6,30 @@ A frame's ``at`` is already the next instruction when one is executed; jumps cha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import TVMError
 from compiler.runtime.ndarray import NDArray
-from compiler.runtime.vm_values import ADT, Closure, Ref
+from compiler.runtime.vm_values import ADT, Closure, Ref, Value
+
+if TYPE_CHECKING:
+    from compiler.runtime.vm import VirtualMachine
 
 
 @dataclass(slots=True)
 class VMFunction:
     """A function as instructions.
 
-    Attributes
+    Parameters
     ----------
+    name : str
+        Of the function.
     params : tuple of str
-        They are in the first registers.
+        Names of the parameters, which are in the first registers.
     registers : int
+        How many there are.
+    instructions : list of Instruction
+        What it does.
     """
 
     name: str
@@ -31,11 +39,21 @@ class VMFunction:
 
 
 class Frame:
-    """A call that runs: its function, its registers, where it is, and which register of its caller it is for."""
+    """A call that runs: its function, its registers, and where it is.
+
+    Parameters
+    ----------
+    function : VMFunction
+        What runs.
+    args : tuple of NDArray, ADT, Closure or Ref
+        Values of its parameters.
+    target : int
+        The caller's register that the result is for.
+    """
 
     __slots__ = ("at", "function", "registers", "target")
 
-    def __init__(self, function: VMFunction, args: tuple[Any, ...], target: int) -> None:
+    def __init__(self, function: VMFunction, args: tuple[Value, ...], target: int) -> None:
         self.function = function
         self.registers: list[Any] = [*args, *([None] * (function.registers - len(args)))]
         self.at = 0
@@ -48,8 +66,21 @@ class Instruction:
 
     target: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
-        """Do what the instruction is for."""
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
+        """Do what the instruction is for.
+
+        Parameters
+        ----------
+        machine : VirtualMachine
+            What runs.
+        frame : Frame
+            The running call.
+
+        Raises
+        ------
+        TVMError
+            If the program fails.
+        """
         raise NotImplementedError(type(self).__name__)
 
     def __str__(self) -> str:
@@ -58,7 +89,7 @@ class Instruction:
         return f"${self.target} = {type(self).__name__}({rest})"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_shown, value))}]"
     return str(value)
@@ -70,7 +101,7 @@ class LoadConstant(Instruction):
 
     constant: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.target] = machine.executable.constants[self.constant]
 
 
@@ -80,7 +111,7 @@ class Move(Instruction):
 
     source: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.target] = frame.registers[self.source]
 
 
@@ -91,7 +122,7 @@ class CallKernel(Instruction):
     kernel: int
     args: tuple[int, ...]
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         registers = frame.registers
         kernel = machine.executable.kernels[self.kernel]
         registers[self.target] = kernel([registers[a] for a in self.args])
@@ -105,7 +136,7 @@ class CallFunction(Instruction):
     args: tuple[int, ...]
     last: bool = False
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         registers = frame.registers
         machine.enter(self.function, tuple([registers[a] for a in self.args]), self.target, self.last)
 
@@ -118,7 +149,7 @@ class CallClosure(Instruction):
     args: tuple[int, ...]
     last: bool = False
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         registers = frame.registers
         closure = registers[self.closure]
         args = closure.captured + tuple([registers[a] for a in self.args])
@@ -132,7 +163,7 @@ class MakeClosure(Instruction):
     function: int
     captured: tuple[int, ...]
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         registers = frame.registers
         made = registers[self.target] = Closure(self.function)
         made.captured = tuple([registers[c] for c in self.captured])
@@ -146,7 +177,7 @@ class MakeADT(Instruction):
     name: str
     fields: tuple[int, ...]
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         registers = frame.registers
         registers[self.target] = ADT(self.tag, [registers[f] for f in self.fields], self.name)
 
@@ -158,7 +189,7 @@ class GetField(Instruction):
     source: int
     index: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.target] = frame.registers[self.source][self.index]
 
 
@@ -168,7 +199,7 @@ class MakeRef(Instruction):
 
     source: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.target] = Ref(frame.registers[self.source])
 
 
@@ -178,7 +209,7 @@ class ReadRef(Instruction):
 
     source: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.target] = frame.registers[self.source].value
 
 
@@ -189,7 +220,7 @@ class WriteRef(Instruction):
     ref: int
     source: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.ref].value = frame.registers[self.source]
         frame.registers[self.target] = ADT(0, ())
 
@@ -200,7 +231,7 @@ class Jump(Instruction):
 
     to: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.at = self.to
 
     def __str__(self) -> str:
@@ -214,7 +245,7 @@ class JumpUnless(Instruction):
     condition: int
     to: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         value: NDArray = frame.registers[self.condition]
         if not value.view():
             frame.at = self.to
@@ -231,7 +262,7 @@ class JumpUnlessTag(Instruction):
     tag: int
     to: int
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         if frame.registers[self.source].tag != self.tag:
             frame.at = self.to
 
@@ -243,7 +274,7 @@ class JumpUnlessTag(Instruction):
 class Return(Instruction):
     """Ends the function; the target is the register of its result."""
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         machine.leave(frame.registers[self.target])
 
     def __str__(self) -> str:
@@ -256,7 +287,7 @@ class Fail(Instruction):
 
     message: str
 
-    def execute(self, machine: Any, frame: Frame) -> None:
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         raise TVMError(f"vm: {frame.function.name}: {self.message}")
 
 

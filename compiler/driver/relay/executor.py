@@ -17,7 +17,7 @@ from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TupleType
 from compiler.runtime.device import Device, cpu
-from compiler.runtime.graph_executor import GraphModule
+from compiler.runtime.graph_module import GraphModule
 from compiler.runtime.ndarray import NDArray, array
 from compiler.target.target import Target
 

@@ -26,7 +26,7 @@ from compiler.target.codegen.llvm.generate import Generated, described, emit, li
 from compiler.target.host_check import require_host_can_run
 from compiler.target.target import Target
 
-_MOST_CACHED = 512
+_MAX_CACHED = 512
 
 _cache: OrderedDict[Any, CompiledKernel] = OrderedDict()
 """Kernels by what they compute, for what target and under what options; the least recently used go first."""
@@ -119,7 +119,7 @@ class KernelCompiler:
         found = _cache.get(whole_key)
         if found is None:
             found = _cache[whole_key] = self._compile(function, name)
-            if len(_cache) > _MOST_CACHED:
+            if len(_cache) > _MAX_CACHED:
                 _cache.popitem(last=False)
         _cache.move_to_end(whole_key)
         return found
@@ -175,6 +175,7 @@ class KernelModule(Module):
             "asm": lambda: self._text("assembly"),
         }
         super().__init__([n.signature for n in named] or [_NOTHING], self._no_code, sources, self._export, target)
+        self._target = target
         self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in named}
         self.kernels = {n.name: n.kernel.lowered for n in named}
 
@@ -198,7 +199,7 @@ class KernelModule(Module):
             signature = named.signature
             parts.append((named.kernel.generated, {signature.symbol: named.name}))
             signatures.append(msgspec.structs.replace(signature, symbol=named.name))
-        description = described(self.target, signatures, graph, model)
+        description = described(self._target, signatures, graph, model)
         code = linked_object_code(parts, description)
         write_library(code, path, marked(PARAMS_MARK, params) if graph else b"")
 

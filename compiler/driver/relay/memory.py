@@ -15,7 +15,7 @@ from compiler.driver.relay.graph import GraphProgram
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import numpy_dtype
 
-_MOST_SLACK = 16
+_MAX_SLACK = 16
 """A buffer more than this many times as large as a value is left to a larger one."""
 
 
@@ -97,8 +97,8 @@ class _Planning:
 
     def _take(self, size: int) -> int:
         """Return a free buffer: the smallest that is large enough, else the largest, which grows."""
-        fitting = [b for b in self._free if size <= self.plan.sizes[b] <= max(size, 1) * _MOST_SLACK]
-        smaller = [b for b in self._free if self.plan.sizes[b] < size <= self.plan.sizes[b] * _MOST_SLACK]
+        fitting = [b for b in self._free if size <= self.plan.sizes[b] <= max(size, 1) * _MAX_SLACK]
+        smaller = [b for b in self._free if self.plan.sizes[b] < size <= self.plan.sizes[b] * _MAX_SLACK]
         if fitting:
             buffer = min(fitting, key=lambda b: self.plan.sizes[b])
         elif smaller:

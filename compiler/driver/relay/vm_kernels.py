@@ -30,9 +30,9 @@ from compiler.runtime.vm import Kernel
 from compiler.runtime.vm_values import ADT
 from compiler.target.target import Target
 
-MOST_COMPILED = 32
+MAX_COMPILED = 32
 """Shapes that one group of operators gets machine code for."""
-MOST_SEEN = 1024
+MAX_SEEN = 1024
 """Shapes that are remembered as having come once."""
 
 
@@ -75,11 +75,11 @@ class _DynamicKernel:
     def __call__(self, args: Sequence[Any]) -> Any:
         types = tuple([_type_of(a) for a in args])
         kernel = self._compiled.get(types)
-        if kernel is None and types in self._seen and len(self._compiled) < MOST_COMPILED:
+        if kernel is None and types in self._seen and len(self._compiled) < MAX_COMPILED:
             kernel = self._compiled[types] = self._specialised(types)
         if kernel is None:
             kernel = self._by_numpy
-            if len(self._seen) < MOST_SEEN:
+            if len(self._seen) < MAX_SEEN:
                 self._seen.add(types)
         return kernel(args)
 

@@ -49,7 +49,7 @@ def test_a_call_in_last_place_needs_no_memory() -> None:
 
 
 def test_recursion_that_does_not_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.runtime.vm.MOST_FRAMES", 100)
+    monkeypatch.setattr("compiler.runtime.vm.MAX_FRAMES", 100)
     n, f = relay.var("n", INT), GlobalVar("f")
     module = IRModule({f: relay.Function([n], relay.Call(f, [n]) + relay.const(1), INT)})
     module["main"] = relay.Function([m := relay.var("m", INT)], relay.Call(f, [m]), INT)

@@ -15,7 +15,7 @@ from compiler.relay.expr import Call
 from compiler.relay.frontend import from_onnx
 from compiler.relay.interpreter import Interpreter
 from compiler.runtime.device import cpu
-from compiler.runtime.graph_executor import GraphModule
+from compiler.runtime.graph_module import GraphModule
 from tests.models import MODELS, build, inputs_of
 
 
