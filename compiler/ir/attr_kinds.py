@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import AttrKind, Attrs, frozen
+from compiler.ir.attrs import AttrKind, Attrs
 from compiler.ir.primexpr import IntImm, PrimExpr
 
 T = TypeVar("T")
@@ -128,6 +128,8 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
 INT: AttrKind[int] = _Plain("int", _int)
 POSITIVE_INT: AttrKind[int] = _Plain("int", _positive)
 BOOL: AttrKind[bool] = _Plain("bool", _bool)
+FLAG: AttrKind[bool] = _Plain("bool, optional", lambda value: False if value is None else _bool(value))
+"""A bool that may be left out by None, which means False."""
 FLOAT: AttrKind[float] = _Plain("float", _float)
 NUMBER: AttrKind[int | float] = _Plain("int or float", _number)
 STRING: AttrKind[str] = _Plain("str", _string)
@@ -138,7 +140,6 @@ INTS: AttrKind[tuple[int, ...]] = _Plain("int or sequence of int", _int_sequence
 FLOATS: AttrKind[tuple[float, ...]] = _Plain("sequence of float", _floats)
 SHAPE: AttrKind[tuple[int | PrimExpr, ...]] = _Plain("sequence of int or PrimExpr", _shape)
 PAIRS: AttrKind[tuple[tuple[int, int], ...]] = _Plain("sequence of pairs of int", _pairs)
-ANY: AttrKind[Any] = _Plain("object", frozen)
 
 
 class _Optional(AttrKind[T | None]):

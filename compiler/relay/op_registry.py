@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from compiler.ir.attr_kinds import ANY
-from compiler.ir.attrs import REQUIRED, Attrs, AttrsMeta, attr_field
+from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.op import add_op, registered_ops
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, const
@@ -52,17 +51,16 @@ class OpFunction(Protocol):
 
 
 _PUBLIC: dict[str, Callable[..., Any]] = {}
-"""The public functions by name: ``add``, ``nn.conv2d``."""
+"""The public functions by name, in lower case as Python's are: ``add``, ``nn.conv2d``."""
 
 
 def register(
     name: str,
     *,
     doc: str,
-    inputs: Mapping[str, str | Input] | Sequence[str],
+    inputs: Mapping[str, str | Input],
     relation: Relation[A],
     attrs: type[A] | None = None,
-    attributes: Mapping[str, Any] | None = None,
     complete: Completion[A] | None = None,
     pattern: OpPattern = OpPattern.OPAQUE,
     compute: Compute[A] | None = None,
@@ -109,15 +107,12 @@ onnx, spelt_out, parameters, returns, references, waived
     ValueError
         If the name is taken.
     """
-    if not isinstance(inputs, Mapping):
-        inputs = dict.fromkeys(inputs, "")
-    kind: Any = attrs or (_untyped(name, attributes) if attributes else Attrs)
     op = RelayOp(
         name,
         reference=reference,
         doc=doc,
         inputs={n: i if isinstance(i, Input) else Input(i) for n, i in inputs.items()},
-        attrs_type=kind,
+        attrs_type=attrs or Attrs,
         relation=relation,
         complete=complete,
         pattern=pattern,
@@ -142,21 +137,16 @@ onnx, spelt_out, parameters, returns, references, waived
     return function
 
 
-def _untyped(name: str, attributes: Mapping[str, Any]) -> Any:
-    """Return a class of attributes whose kinds are not declared yet."""
-    return AttrsMeta(f"{name}Attrs", (Attrs,), {n: attr_field(ANY, "", default) for n, default in attributes.items()})
-
-
 def _publish(op: RelayOp, function: Any) -> Any:
     """Give a public function its documentation and enter it under the operator's name."""
     documentation = op.documentation
-    namespace, _, function.__name__ = op.name.rpartition(".")
+    namespace, _, function.__name__ = op.name.lower().rpartition(".")
     function.__qualname__ = function.__name__
     function.__module__ = f"tvm.relay.{namespace}".rstrip(".")
     function.__doc__ = documentation.docstring()
     function.__signature__ = documentation.signature()
     function.op = op
-    _PUBLIC[op.name] = function
+    _PUBLIC[op.name.lower()] = function
     return function
 
 

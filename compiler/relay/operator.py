@@ -20,6 +20,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
+from compiler.relay.ty import TensorType
 from compiler.topi.tag import OpPattern as OpPattern
 
 if TYPE_CHECKING:
@@ -52,11 +53,12 @@ Reference = Callable[..., Any]
 """``reference(attrs, *arrays)``: NumPy arrays (tuples as tuples of arrays) to an array or a tuple of arrays."""
 Gradient = Callable[[Call, Expr], Sequence[RelayExpr]]
 """``gradient(call, output_gradient)`` returns one expression for each argument; ``call`` is type-checked."""
-AlterLayout = Callable[[Call, Sequence[Any], Any], Call | None]
+AlterLayout = Callable[[Call, Sequence[Any], "Target"], Call | None]
 """``alter_layout(call, arg_types, target)`` returns the call in the layout that the target likes, or None."""
-LayoutRule = Callable[[Call, Sequence[str], Sequence[Any]], "tuple[list[str], list[str], Attrs] | None"]
-"""``layout(call, input_layouts, arg_types)`` returns the layouts that the inputs must have, those of the outputs, and
-the attributes that go with them; None if the operator takes no layout but its own."""
+Layouts = tuple[list[str], list[str], Attrs]
+"""The layouts that inputs must have, those of the outputs, and the attributes that go with them."""
+LayoutRule = Callable[[Call, Sequence[str], Sequence[TensorType]], Layouts | None]
+"""``layout(call, input_layouts, arg_types)`` returns layouts, None if the operator takes no other than its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,18 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import Attrs
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import NOT_SMOOTH, OpFunction
+from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op.relations import broadcast, broadcast_compare, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, Layouts, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, same_dim
+from compiler.te.tensor import Tensor
 from compiler.topi import broadcast as topi
 
-Rule = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
+Rule = Callable[[RelayExpr, RelayExpr, RelayExpr, RelayExpr], tuple[RelayExpr, RelayExpr]]
 
 
 def logical(types: Types, attrs: Attrs) -> Type:
@@ -40,7 +42,7 @@ def integral(types: Types, attrs: Attrs) -> Type:
     return found
 
 
-def _layout(call: Call, inputs: Sequence[Any], types: Sequence[Any]) -> Any:
+def _layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts | None:
     """Inputs of one rank take the same layout, that of the first one that has one; a scalar fits to any."""
     ranks = [len(t.shape) for t in types]
     wanted = next((name for name, rank in zip(inputs, ranks, strict=True) if name and rank == max(ranks)), None)
@@ -49,7 +51,7 @@ def _layout(call: Call, inputs: Sequence[Any], types: Sequence[Any]) -> Any:
     return [wanted if rank else "" for rank in ranks], [wanted], call.attrs
 
 
-def sum_to(grad: Any, arg: Any, shape_of: Any) -> Any:
+def sum_to(grad: RelayExpr, arg: RelayExpr, shape_of: RelayExpr) -> RelayExpr:
     """Return a gradient summed over the axes along which an argument was broadcast to ``shape_of``'s shape."""
     own, wide = arg.checked_type, shape_of.checked_type
     same = len(own.shape) == len(wide.shape) and all(
@@ -60,54 +62,49 @@ def sum_to(grad: Any, arg: Any, shape_of: Any) -> Any:
 
 def _binary(
     name: str,
-    compute: Callable[[Any, Any], Any],
-    reference: Callable[..., Any],
+    compute: Callable[[Tensor, Tensor], Tensor],
+    reference: Callable[..., Array],
     doc: str,
     gradient: Rule | None = None,
-    relation: Any = broadcast,
+    relation: Relation[Attrs] = broadcast,
+    onnx: str = "",
 ) -> OpFunction:
-    """Register a function of two broadcast tensors and return what calls it."""
+    """Register a function of two broadcast tensors."""
 
-    def rule(call: Call, grad: Expr) -> list[Expr]:
+    def rule(call: Call, grad: Expr) -> list[RelayExpr]:
         assert gradient is not None
         lhs, rhs = call.args
         parts = gradient(lhs, rhs, call, grad)
         return [sum_to(part, arg, call) for part, arg in zip(parts, call.args, strict=True)]
 
-    op = register(
+    return register(
         name,
         doc=doc,
-        inputs=("lhs", "rhs"),
+        inputs={"lhs": "The left operand.", "rhs": "The right operand, of the same data type."},
         relation=relation,
         pattern=OpPattern.BROADCAST,
         compute=lambda attrs, inputs, out_type: [compute(*inputs)],
         reference=lambda attrs, a, b: reference(a, b),
         gradient=rule if gradient else None,
         layout=_layout,
+        onnx=onnx,
         waived={} if gradient else NOT_SMOOTH,
     )
 
-    def build(lhs: Expr, rhs: Expr) -> Call:
-        return op(lhs, rhs)
 
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = doc
-    return build
-
-
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: RelayExpr, b: RelayExpr) -> Call:
     return call_op("multiply", a, b)
 
 
-def _div(a: Any, b: Any) -> Any:
+def _div(a: RelayExpr, b: RelayExpr) -> Call:
     return call_op("divide", a, b)
 
 
-def _neg(a: Any) -> Any:
+def _neg(a: RelayExpr) -> Call:
     return call_op("negative", a)
 
 
-def _power_gradient(a: Any, b: Any, y: Any, g: Any) -> tuple[Any, Any]:
+def _power_gradient(a: RelayExpr, b: RelayExpr, y: RelayExpr, g: RelayExpr) -> tuple[Call, Call]:
     one = const(1, a.checked_type.dtype)
     to_base = _mul(g, _mul(b, call_op("power", a, call_op("subtract", b, one))))
     return to_base, _mul(g, _mul(call_op("log", a), y))
@@ -116,7 +113,7 @@ def _power_gradient(a: Any, b: Any, y: Any, g: Any) -> tuple[Any, Any]:
 def _choice_gradient(better: str) -> Rule:
     """The gradient goes to the one that was chosen; of two equal ones to the first."""
 
-    def rule(a: Any, b: Any, y: Any, g: Any) -> tuple[Any, Any]:
+    def rule(a: RelayExpr, b: RelayExpr, y: RelayExpr, g: RelayExpr) -> tuple[Call, Call]:
         first = call_op(better, a, b)
         nothing = call_op("zeros_like", g)
         return call_op("where", first, g, nothing), call_op("where", first, nothing, g)
@@ -124,13 +121,13 @@ def _choice_gradient(better: str) -> Rule:
     return rule
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: Array, b: Array) -> Any:
     if np.result_type(a, b).kind == "f":
         return np.divide(a, b)
     return _trunc_divide(a, b)
 
 
-def _trunc_divide(a: Any, b: Any) -> Any:
+def _trunc_divide(a: Array, b: Array) -> Any:
     """The quotient towards zero; an integer divided by zero is zero."""
     dtype = np.result_type(a, b)
     if dtype.kind == "f":
@@ -139,58 +136,148 @@ def _trunc_divide(a: Any, b: Any) -> Any:
     return (down + ((down < 0) & (down * b != a))).astype(dtype)
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: Array, b: Array) -> Any:
     if a.dtype.kind == "f":
         return np.power(a, b)
     return np.rint(np.power(a.astype("float64"), b.astype("float64"))).astype(a.dtype)
 
 
-add = _binary("add", topi.add, np.add, "Sum.", lambda a, b, y, g: (g, g))
-subtract = _binary("subtract", topi.subtract, np.subtract, "Difference.", lambda a, b, y, g: (g, _neg(g)))
-multiply = _binary("multiply", topi.multiply, np.multiply, "Product.", lambda a, b, y, g: (_mul(g, b), _mul(g, a)))
+add = _binary("add", topi.add, np.add, "Add two tensors.", lambda a, b, y, g: (g, g), onnx="Add")
+subtract = _binary(
+    "subtract",
+    topi.subtract,
+    np.subtract,
+    "Subtract the right tensor from the left one.",
+    lambda a, b, y, g: (g, _neg(g)),
+    onnx="Sub",
+)
+multiply = _binary(
+    "multiply",
+    topi.multiply,
+    np.multiply,
+    "Multiply two tensors.",
+    lambda a, b, y, g: (_mul(g, b), _mul(g, a)),
+    onnx="Mul",
+)
 divide = _binary(
     "divide",
     topi.divide,
     _divide,
-    "Quotient; that of integers is rounded towards zero.",
+    "Divide two tensors; quotients of integers are rounded towards zero.",
     lambda a, b, y, g: (_div(g, b), _neg(_mul(g, _div(y, b)))),
+    onnx="Div",
 )
-floor_divide = _binary("floor_divide", topi.floor_divide, np.floor_divide, "Quotient, rounded down.")
-floor_mod = _binary("floor_mod", topi.floor_mod, np.mod, "Remainder of floor_divide; it has the sign of the divisor.")
-trunc_divide = _binary("trunc_divide", topi.trunc_divide, _trunc_divide, "Quotient, rounded towards zero.")
-trunc_mod = _binary("trunc_mod", topi.trunc_mod, np.fmod, "Remainder of trunc_divide; it has the sign of the dividend.")
-mod = _binary("mod", topi.mod, np.fmod, "Remainder of trunc_divide; it has the sign of the dividend.")
-power = _binary("power", topi.power, _power, "lhs to the power of rhs.", _power_gradient)
-maximum = _binary("maximum", topi.maximum, np.maximum, "The larger one.", _choice_gradient("greater_equal"))
-minimum = _binary("minimum", topi.minimum, np.minimum, "The smaller one.", _choice_gradient("less_equal"))
-left_shift = _binary("left_shift", topi.left_shift, np.left_shift, "lhs * 2 ** rhs.", relation=integral)
+floor_divide = _binary("floor_divide", topi.floor_divide, np.floor_divide, "Divide two tensors and round down.")
+floor_mod = _binary(
+    "floor_mod", topi.floor_mod, np.mod, "Return the remainder of floor_divide, which has the sign of the divisor."
+)
+trunc_divide = _binary("trunc_divide", topi.trunc_divide, _trunc_divide, "Divide two tensors and round towards zero.")
+trunc_mod = _binary(
+    "trunc_mod", topi.trunc_mod, np.fmod, "Return the remainder of trunc_divide, which has the sign of the dividend."
+)
+mod = _binary("mod", topi.mod, np.fmod, "Return the remainder of trunc_divide, which has the sign of the dividend.")
+power = _binary("power", topi.power, _power, "Raise the left tensor to the power of the right one.", _power_gradient)
+maximum = _binary(
+    "maximum", topi.maximum, np.maximum, "Return the larger of two elements.", _choice_gradient("greater_equal")
+)
+minimum = _binary(
+    "minimum", topi.minimum, np.minimum, "Return the smaller of two elements.", _choice_gradient("less_equal")
+)
+left_shift = _binary(
+    "left_shift",
+    topi.left_shift,
+    np.left_shift,
+    "Shift the bits of the left tensor to the left by the right one.",
+    relation=integral,
+)
 right_shift = _binary(
-    "right_shift", topi.right_shift, np.right_shift, "lhs / 2 ** rhs, rounded down.", relation=integral
+    "right_shift",
+    topi.right_shift,
+    np.right_shift,
+    "Shift the bits of the left tensor to the right by the right one, rounding down.",
+    relation=integral,
 )
-bitwise_and = _binary("bitwise_and", topi.bitwise_and, np.bitwise_and, "The bits set in both.", relation=integral)
-bitwise_or = _binary("bitwise_or", topi.bitwise_or, np.bitwise_or, "The bits set in either.", relation=integral)
-bitwise_xor = _binary("bitwise_xor", topi.bitwise_xor, np.bitwise_xor, "The bits set in one.", relation=integral)
-logical_and = _binary("logical_and", topi.logical_and, np.logical_and, "Whether both hold.", relation=logical)
-logical_or = _binary("logical_or", topi.logical_or, np.logical_or, "Whether either holds.", relation=logical)
-logical_xor = _binary("logical_xor", topi.logical_xor, np.logical_xor, "Whether one holds.", relation=logical)
-equal = _binary("equal", topi.equal, np.equal, "Whether lhs == rhs.", relation=broadcast_compare)
-not_equal = _binary("not_equal", topi.not_equal, np.not_equal, "Whether lhs != rhs.", relation=broadcast_compare)
-less = _binary("less", topi.less, np.less, "Whether lhs < rhs.", relation=broadcast_compare)
-less_equal = _binary("less_equal", topi.less_equal, np.less_equal, "Whether lhs <= rhs.", relation=broadcast_compare)
-greater = _binary("greater", topi.greater, np.greater, "Whether lhs > rhs.", relation=broadcast_compare)
+bitwise_and = _binary(
+    "bitwise_and",
+    topi.bitwise_and,
+    np.bitwise_and,
+    "Return the bits that are set in both tensors.",
+    relation=integral,
+    onnx="BitwiseAnd",
+)
+bitwise_or = _binary(
+    "bitwise_or",
+    topi.bitwise_or,
+    np.bitwise_or,
+    "Return the bits that are set in either tensor.",
+    relation=integral,
+    onnx="BitwiseOr",
+)
+bitwise_xor = _binary(
+    "bitwise_xor",
+    topi.bitwise_xor,
+    np.bitwise_xor,
+    "Return the bits that are set in one of the tensors.",
+    relation=integral,
+    onnx="BitwiseXor",
+)
+logical_and = _binary(
+    "logical_and",
+    topi.logical_and,
+    np.logical_and,
+    "Return whether both truth values hold.",
+    relation=logical,
+    onnx="And",
+)
+logical_or = _binary(
+    "logical_or",
+    topi.logical_or,
+    np.logical_or,
+    "Return whether either truth value holds.",
+    relation=logical,
+    onnx="Or",
+)
+logical_xor = _binary(
+    "logical_xor",
+    topi.logical_xor,
+    np.logical_xor,
+    "Return whether exactly one truth value holds.",
+    relation=logical,
+    onnx="Xor",
+)
+equal = _binary("equal", topi.equal, np.equal, "Return whether lhs == rhs.", relation=broadcast_compare, onnx="Equal")
+not_equal = _binary("not_equal", topi.not_equal, np.not_equal, "Return whether lhs != rhs.", relation=broadcast_compare)
+less = _binary("less", topi.less, np.less, "Return whether lhs < rhs.", relation=broadcast_compare, onnx="Less")
+less_equal = _binary(
+    "less_equal",
+    topi.less_equal,
+    np.less_equal,
+    "Return whether lhs <= rhs.",
+    relation=broadcast_compare,
+    onnx="LessOrEqual",
+)
+greater = _binary(
+    "greater", topi.greater, np.greater, "Return whether lhs > rhs.", relation=broadcast_compare, onnx="Greater"
+)
 greater_equal = _binary(
-    "greater_equal", topi.greater_equal, np.greater_equal, "Whether lhs >= rhs.", relation=broadcast_compare
+    "greater_equal",
+    topi.greater_equal,
+    np.greater_equal,
+    "Return whether lhs >= rhs.",
+    relation=broadcast_compare,
+    onnx="GreaterOrEqual",
 )
 
 
 def _where_relation(types: Types, attrs: Attrs) -> Type:
+    """The shapes broadcast against each other, and the data type of x and y."""
     condition = tensor(types[0], "condition")
     found = broadcast(types[1:], attrs)
     assert isinstance(found, TensorType)
     return broadcast((TensorType(condition.shape, found.dtype), found), attrs)
 
 
-def _where_gradient(call: Call, grad: Expr) -> list[Expr]:
+def _where_gradient(call: Call, grad: Expr) -> list[RelayExpr]:
     condition, x, y = call.args
     nothing = call_op("zeros_like", grad)
     return [
@@ -200,10 +287,15 @@ def _where_gradient(call: Call, grad: Expr) -> list[Expr]:
     ]
 
 
-_WHERE = register(
+where = register(
     "where",
-    doc="x where a condition holds, y elsewhere.",
-    inputs=("condition", "x", "y"),
+    doc="Choose x where a condition is not zero, y elsewhere, all broadcast against each other.",
+    inputs={
+        "condition": "Truth values, or numbers that are true where they are not zero.",
+        "x": "What to take where the condition holds.",
+        "y": "What to take elsewhere, of the same data type.",
+    },
+    onnx="Where",
     relation=_where_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi.where(*inputs)],
@@ -211,8 +303,3 @@ _WHERE = register(
     gradient=_where_gradient,
     layout=_layout,
 )
-
-
-def where(condition: Expr, x: Expr, y: Expr) -> Call:
-    """Return ``x`` where ``condition`` is not zero, ``y`` elsewhere, all broadcast against each other."""
-    return _WHERE(condition, x, y)

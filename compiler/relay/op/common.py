@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import IntImm, PrimExpr
 from compiler.relay.expr import Call, Constant
-from compiler.relay.operator import RelationError
-from compiler.relay.ty import AnyDim, Dim
+from compiler.relay.operator import Layouts, RelationError
+from compiler.relay.ty import AnyDim, Dim, TensorType
 
 NOT_SMOOTH = {"gradient": "it is constant between its jumps, so its derivative says nothing"}
 """Waives the gradient of what counts, compares or rounds."""
 FIRST_ORDER = {"gradient": "it is itself made by differentiating, or by a pass after it"}
 """Waives the gradient of what only gradients and late passes make."""
-
-OpFunction = Callable[..., Call]
 
 
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:
@@ -119,6 +117,6 @@ def shape_of_attr(shape: Any, what: str) -> tuple[Any, ...]:
     return tuple(v if symbolic(v) else int_of(v, what) for v in values)
 
 
-def same_layout(call: Call, inputs: Sequence[Any], types: Sequence[Any]) -> Any:
+def same_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
     """An operator on single elements of one input takes every layout, and keeps it."""
     return [inputs[0]], [inputs[0]], call.attrs

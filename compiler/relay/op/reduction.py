@@ -8,22 +8,43 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import Attrs
+from compiler.ir.attr_kinds import BOOL, INTS, optional
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, Tuple, TupleWrapper, const
-from compiler.relay.op.common import NOT_SMOOTH, OpFunction, axes_of, ints_of, total
+from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, const
+from compiler.relay.op.common import NOT_SMOOTH, axes_of, total
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import OpFunction, composite, public_function, register
+from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi import reduction as topi
-
-_AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
 
 Axis = int | Sequence[int] | None
 
 
-def reduced_axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
+class ReduceAttrs(Attrs):
+    """Attributes of reductions."""
+
+    axis: tuple[int, ...] | None = attr_field(optional(INTS), "Axes to reduce over; all of them if it is None.", None)
+    keepdims: bool = attr_field(BOOL, "Whether reduced axes stay, with extent 1.", False)
+    exclude: bool = attr_field(BOOL, "Whether ``axis`` names the axes that are not reduced.", False)
+
+
+class ArgReduceAttrs(ReduceAttrs):
+    """Attributes of ``argmax`` and ``argmin``."""
+
+    select_last_index: bool = attr_field(BOOL, "Whether to take the last of several equal elements.", False)
+
+
+class VarianceAttrs(ReduceAttrs):
+    """Attributes of ``variance``."""
+
+    unbiased: bool = attr_field(BOOL, "Whether to divide by one less than the number of elements.", False)
+
+
+def reduced_axes(attrs: ReduceAttrs, rank: int) -> tuple[int, ...]:
     """Return the axes that a reduction goes over, in order."""
     if attrs.axis is None:
         return tuple(range(rank))
@@ -31,45 +52,48 @@ def reduced_axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
     return tuple(d for d in range(rank) if (d in given) != attrs.exclude)
 
 
-def _reduced_shape(attrs: Attrs, data: TensorType) -> tuple[Any, ...]:
+def _reduced_shape(attrs: ReduceAttrs, data: TensorType) -> tuple[Any, ...]:
     over = reduced_axes(attrs, len(data.shape))
     if attrs.keepdims:
         return tuple(1 if d in over else e for d, e in enumerate(data.shape))
     return tuple(e for d, e in enumerate(data.shape) if d not in over)
 
 
-def reduction(types: Types, attrs: Attrs) -> Type:
+def reduction(types: Types, attrs: ReduceAttrs) -> Type:
     """The output has the axes that are not reduced, and with ``keepdims`` the others with extent 1."""
     data = tensor(types[0], "data")
     return TensorType(_reduced_shape(attrs, data), data.dtype)
 
 
-def _arg_relation(types: Types, attrs: Attrs) -> Type:
+def _arg_relation(types: Types, attrs: ArgReduceAttrs) -> Type:
+    """The output has the axes that are not reduced, and data type int32."""
     data = tensor(types[0], "data")
     return TensorType(_reduced_shape(attrs, data), "int32")
 
 
-def _logical_relation(types: Types, attrs: Attrs) -> Type:
+def _logical_relation(types: Types, attrs: ReduceAttrs) -> Type:
+    """The output has the axes that are not reduced, and data type bool."""
     data = tensor(types[0], "data")
     if not dt.is_bool(data.dtype):
         raise RelationError(f"data must be of type bool, got {data}; cast it first")
     return reduction(types, attrs)
 
 
-def spread(value: Any, call: Call) -> Any:
+def spread(value: RelayExpr, call: Call) -> RelayExpr:
     """Return the result of a reduction, or the gradient of it, with the reduced axes put back as extent 1."""
     rank = len(call.args[0].checked_type.shape)
-    if call.attrs.keepdims or rank == 0:
+    attrs = ReduceAttrs.of(call)
+    if attrs.keepdims or rank == 0:
         return value
-    for d in reduced_axes(call.attrs, rank):
+    for d in reduced_axes(attrs, rank):
         value = call_op("expand_dims", value, axis=d)
     return value
 
 
-def _elements(call: Call) -> Any:
+def _elements(call: Call) -> Constant:
     """Return, as a constant, how many elements each result is made of."""
     data = call.args[0].checked_type
-    count: Any = total(data.dims[d] for d in reduced_axes(call.attrs, len(data.dims)))
+    count: Any = total(data.dims[d] for d in reduced_axes(ReduceAttrs.of(call), len(data.dims)))
     return const(count, data.dtype)
 
 
@@ -98,23 +122,22 @@ def _prod_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 def _reduction(
     name: str,
-    compute: Callable[..., Any],
-    reference: Callable[..., Any],
+    compute: Callable[..., Tensor],
+    reference: Callable[..., Array],
     doc: str,
-    gradient: Any = None,
-    relation: Any = reduction,
+    gradient: Gradient | None = None,
+    relation: Relation[ReduceAttrs] = reduction,
 ) -> OpFunction:
-    """Register a reduction and return what calls it."""
+    """Register a reduction."""
 
-    def run(attrs: Attrs, x: Any) -> Any:
-        found = reference(x, axis=reduced_axes(attrs, x.ndim), keepdims=attrs.keepdims)
-        return np.asarray(found, x.dtype)
+    def run(attrs: ReduceAttrs, x: Array) -> Array:
+        return np.asarray(reference(x, axis=reduced_axes(attrs, x.ndim), keepdims=attrs.keepdims), x.dtype)
 
-    op = register(
+    return register(
         name,
         doc=doc,
-        inputs=("data",),
-        attributes=_AXES,
+        inputs={"data": "The tensor to reduce."},
+        attrs=ReduceAttrs,
         relation=relation,
         pattern=OpPattern.COMM_REDUCE,
         compute=lambda attrs, inputs, out_type: [
@@ -125,55 +148,37 @@ def _reduction(
         waived={} if gradient else NOT_SMOOTH,
     )
 
-    def build(data: Expr, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> Call:
-        return op(data, **_axes(axis, keepdims, exclude))
 
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"""{doc}
-
-    Parameters
-    ----------
-    axis : int or sequence of int, optional
-        The axes to reduce over; all when left out.
-    keepdims : bool
-        Whether these axes stay, with extent 1.
-    exclude : bool
-        Whether ``axis`` names the axes that are not reduced.
-    """
-    return build
-
-
-def _axes(axis: Axis, keepdims: bool, exclude: bool) -> dict[str, Any]:
-    axes = None if axis is None else ints_of(axis, "axis")
-    return {"axis": axes, "keepdims": bool(keepdims), "exclude": bool(exclude)}
-
-
-def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
+def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
     if x.dtype.kind == "f":
         return np.mean(x, axis=axis, keepdims=keepdims)
     whole = np.sum(x, axis=axis, keepdims=keepdims, dtype="int64")
     return np.trunc(whole / np.prod([x.shape[d] for d in axis]))
 
 
-def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+def _sum(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=None if x.dtype.kind == "b" else x.dtype)
 
 
-def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
+def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Any:
     return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-sum = _reduction("sum", topi.sum, _sum, "Sum over some axes.", _sum_gradient)
-mean = _reduction("mean", topi.mean, _mean, "Mean over some axes.", _mean_gradient)
-prod = _reduction("prod", topi.prod, _prod, "Product over some axes.", _prod_gradient)
-max = _reduction("max", topi.max, np.max, "The largest element over some axes.", _choice_gradient)
-min = _reduction("min", topi.min, np.min, "The smallest element over some axes.", _choice_gradient)
-all = _reduction("all", topi.all, np.all, "Whether all hold over some axes.", relation=_logical_relation)
-any = _reduction("any", topi.any, np.any, "Whether at least one holds over some axes.", relation=_logical_relation)
+sum = _reduction("sum", topi.sum, _sum, "Return the sum over some axes.", _sum_gradient)
+mean = _reduction("mean", topi.mean, _mean, "Return the mean over some axes.", _mean_gradient)
+prod = _reduction("prod", topi.prod, _prod, "Return the product over some axes.", _prod_gradient)
+max = _reduction("max", topi.max, np.max, "Return the largest element over some axes.", _choice_gradient)
+min = _reduction("min", topi.min, np.min, "Return the smallest element over some axes.", _choice_gradient)
+all = _reduction(
+    "all", topi.all, np.all, "Return whether all elements over some axes are true.", relation=_logical_relation
+)
+any = _reduction(
+    "any", topi.any, np.any, "Return whether at least one element over some axes is true.", relation=_logical_relation
+)
 
 
-def _arg_reference(find: Callable[..., Any]) -> Callable[..., Any]:
-    def run(attrs: Attrs, x: Any) -> Any:
+def _arg_reference(find: Callable[..., Array]) -> Reference:
+    def run(attrs: ArgReduceAttrs, x: Array) -> Array:
         over = reduced_axes(attrs, x.ndim)
         kept = [d for d in range(x.ndim) if d not in over]
         rows = np.transpose(x, [*kept, *over]).reshape([x.shape[d] for d in kept] + [-1])
@@ -184,14 +189,13 @@ def _arg_reference(find: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _arg(name: str, compute: Callable[..., Any], find: Callable[..., Any], which: str) -> OpFunction:
-    """Register a search for the best element and return what calls it."""
-    doc = f"Where the {which} element over some axes stands, counted as if these axes were one."
-    op = register(
+def _arg(name: str, compute: Callable[..., Tensor], find: Callable[..., Array], which: str) -> OpFunction:
+    """Register a search for the best element."""
+    return register(
         name,
-        doc=doc,
-        inputs=("data",),
-        attributes={**_AXES, "select_last_index": False},
+        doc=f"Return the index of the {which} element over some axes, counted as if these axes were one.",
+        inputs={"data": "The tensor to search."},
+        attrs=ArgReduceAttrs,
         relation=_arg_relation,
         pattern=OpPattern.COMM_REDUCE,
         compute=lambda attrs, inputs, out_type: [
@@ -201,21 +205,13 @@ def _arg(name: str, compute: Callable[..., Any], find: Callable[..., Any], which
         waived=NOT_SMOOTH,
     )
 
-    def build(
-        data: Expr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False
-    ) -> Call:
-        return op(data, **_axes(axis, keepdims, exclude), select_last_index=bool(select_last_index))
-
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = doc + "  Of several the first one, or with ``select_last_index`` the last."
-    return build
-
 
 argmax = _arg("argmax", topi.argmax, np.argmax, "largest")
 argmin = _arg("argmin", topi.argmin, np.argmin, "smallest")
 
 
-def _variance_relation(types: Types, attrs: Attrs) -> Type:
+def _variance_relation(types: Types, attrs: VarianceAttrs) -> Type:
+    """The output has the axes that are not reduced, and with ``keepdims`` the others with extent 1."""
     data, middle = tensor(types[0], "data"), tensor(types[1], "with_mean")
     over = reduced_axes(attrs, len(data.shape))
     wanted = TensorType(tuple(1 if d in over else e for d, e in enumerate(data.shape)), data.dtype)
@@ -224,12 +220,12 @@ def _variance_relation(types: Types, attrs: Attrs) -> Type:
     return reduction(types, attrs)
 
 
-def _variance_compute(attrs: Attrs, inputs: list[Any], out_type: Type) -> list[Any]:
+def _variance_compute(attrs: VarianceAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     data, middle = inputs
     return [topi.variance(data, middle, reduced_axes(attrs, data.ndim), attrs.keepdims, attrs.unbiased)]
 
 
-def _variance_reference(attrs: Attrs, x: Any, middle: Any) -> Any:
+def _variance_reference(attrs: VarianceAttrs, x: Array, middle: Array) -> Array:
     over = reduced_axes(attrs, x.ndim)
     squares = ((x - middle) ** 2).sum(axis=over, keepdims=attrs.keepdims)
     count = int(np.prod([x.shape[d] for d in over])) - attrs.unbiased
@@ -240,7 +236,7 @@ def _variance_gradient(call: Call, grad: Expr) -> list[Expr]:
     """The mean is an argument of its own: its gradient is the sum of the distances, which is zero for the true mean."""
     data, middle = call.args
     dtype = data.checked_type.dtype
-    count = call_op("subtract", _elements(call), const(int(call.attrs.unbiased), dtype))
+    count = call_op("subtract", _elements(call), const(int(VarianceAttrs.of(call).unbiased), dtype))
     away = call_op("multiply", const(2, dtype), call_op("subtract", data, middle))
     to_data = call_op("multiply", call_op("divide", away, count), spread(grad, call))
     return [to_data, call_op("negative", call_op("collapse_sum_like", to_data, middle))]
@@ -248,9 +244,12 @@ def _variance_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 _VARIANCE = register(
     "variance",
-    doc="Mean squared distance from a mean over some axes.",
-    inputs=("data", "with_mean"),
-    attributes={**_AXES, "unbiased": False},
+    doc="Return the mean squared distance from the mean over some axes.",
+    inputs={
+        "data": "The tensor to reduce.",
+        "with_mean": "The mean with ``keepdims``; computed if it is left out.",
+    },
+    attrs=VarianceAttrs,
     relation=_variance_relation,
     pattern=OpPattern.COMM_REDUCE,
     compute=_variance_compute,
@@ -259,53 +258,121 @@ _VARIANCE = register(
 )
 
 
+@public_function(_VARIANCE)
 def variance(
-    data: Expr,
+    data: RelayExpr,
     axis: Axis = None,
     keepdims: bool = False,
     exclude: bool = False,
     unbiased: bool = False,
-    with_mean: Expr | None = None,
+    with_mean: RelayExpr | None = None,
 ) -> Call:
-    """Return the mean squared distance from the mean over some axes.
+    """Return the mean squared distance from the mean over some axes."""
+    middle = mean(data, axis, True, exclude) if with_mean is None else with_mean
+    return _VARIANCE(data, middle, axis=axis, keepdims=keepdims, exclude=exclude, unbiased=unbiased)
+
+
+@composite
+def std(
+    data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> Call:
+    """Return the standard deviation over some axes: the root of the variance.
 
     Parameters
     ----------
+    data : Expr
+        The tensor to reduce.
+    axis : int or sequence of int, optional
+        Axes to reduce over; all of them if it is None.
+    keepdims : bool
+        Whether reduced axes stay, with extent 1.
+    exclude : bool
+        Whether ``axis`` names the axes that are not reduced.
     unbiased : bool
         Whether to divide by one less than the number of elements.
-    with_mean : Expr, optional
-        The mean with ``keepdims`` where it is known already.
+
+    Returns
+    -------
+    Call
+        Of the data type of ``data``, with the axes that are not reduced.
     """
-    middle = mean(data, axis, True, exclude) if with_mean is None else with_mean
-    return _VARIANCE(data, middle, **_axes(axis, keepdims, exclude), unbiased=bool(unbiased))
-
-
-def std(data: Expr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False) -> Call:
-    """Return the standard deviation over some axes: the root of the variance."""
     return call_op("sqrt", variance(data, axis, keepdims, exclude, unbiased))
 
 
+@composite
 def mean_variance(
-    data: Expr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+    data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> TupleWrapper:
-    """Return mean and variance over some axes."""
+    """Return mean and variance over some axes.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor to reduce.
+    axis : int or sequence of int, optional
+        Axes to reduce over; all of them if it is None.
+    keepdims : bool
+        Whether reduced axes stay, with extent 1.
+    exclude : bool
+        Whether ``axis`` names the axes that are not reduced.
+    unbiased : bool
+        Whether the variance divides by one less than the number of elements.
+
+    Returns
+    -------
+    TupleWrapper
+        Two tensors of the data type of ``data``, with the axes that are not reduced.
+    """
     middle = mean(data, axis, True, exclude)
-    spread_out = variance(data, axis, keepdims, exclude, unbiased, with_mean=middle)
-    shown = middle if keepdims else mean(data, axis, False, exclude)
-    return TupleWrapper(Tuple((shown, spread_out)), 2)
+    squares = variance(data, axis, keepdims, exclude, unbiased, with_mean=middle)
+    return TupleWrapper(Tuple((middle if keepdims else mean(data, axis, False, exclude), squares)), 2)
 
 
-def mean_std(data: Expr, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
-    """Return mean and standard deviation over some axes."""
-    middle, spread_out = mean_variance(data, axis, keepdims, exclude)
-    return TupleWrapper(Tuple((middle, call_op("sqrt", spread_out))), 2)
+@composite
+def mean_std(data: RelayExpr, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
+    """Return mean and standard deviation over some axes.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor to reduce.
+    axis : int or sequence of int, optional
+        Axes to reduce over; all of them if it is None.
+    keepdims : bool
+        Whether reduced axes stay, with extent 1.
+    exclude : bool
+        Whether ``axis`` names the axes that are not reduced.
+
+    Returns
+    -------
+    TupleWrapper
+        Two tensors of the data type of ``data``, with the axes that are not reduced.
+    """
+    middle, squares = mean_variance(data, axis, keepdims, exclude)
+    return TupleWrapper(Tuple((middle, call_op("sqrt", squares))), 2)
 
 
-def logsumexp(data: Expr, axis: Axis = None, keepdims: bool = False) -> Call:
-    """Return the logarithm of the sum of e to the power of the elements; the largest is taken out first."""
-    top = max(data, axis, True)
-    powers = call_op("exp", call_op("subtract", data, top))
-    found = call_op("add", call_op("log", sum(powers, axis, True)), top)
+@composite
+def logsumexp(data: RelayExpr, axis: Axis = None, keepdims: bool = False) -> Call:
+    """Return the logarithm of the sum of exponentials over some axes; the largest element is factored out first.
+
+    Parameters
+    ----------
+    data : Expr
+        A tensor of floating-point numbers.
+    axis : int or sequence of int, optional
+        Axes to reduce over; all of them if it is None.
+    keepdims : bool
+        Whether reduced axes stay, with extent 1.
+
+    Returns
+    -------
+    Call
+        Of the data type of ``data``, with the axes that are not reduced.
+    """
+    largest = max(data, axis, True)
+    powers = call_op("exp", call_op("subtract", data, largest))
+    logarithm = call_op("add", call_op("log", sum(powers, axis, True)), largest)
     if keepdims:
-        return found
-    return call_op("squeeze", found, axis=None if axis is None else ints_of(axis, "axis"))
+        return logarithm
+    return call_op("squeeze", logarithm, axis=axis)

@@ -6,24 +6,41 @@ A gradient in the table is ``(x, y, g) -> expression``: the input, the result, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import FLOAT, INT
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH, OpFunction, same_layout
+from compiler.relay.expr import Call, Constant, Expr, const
+from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH, same_layout
 from compiler.relay.op.relations import identity, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, Gradient, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi import elementwise as topi
 from compiler.topi import fast_math
 
-Rule = Callable[[Any, Any, Any], Any]
+Rule = Callable[[RelayExpr, RelayExpr, RelayExpr], RelayExpr]
+
+
+class ClipAttrs(Attrs):
+    """Attributes of ``clip``."""
+
+    a_min: float = attr_field(FLOAT, "Least value.")
+    a_max: float = attr_field(FLOAT, "Largest value.")
+
+
+class FixedPointMultiplyAttrs(Attrs):
+    """Attributes of ``fixed_point_multiply``."""
+
+    multiplier: int = attr_field(INT, "Factor as an integer with 31 bits behind the point.")
+    shift: int = attr_field(INT, "Power of two to multiply by.")
 
 
 def floating(types: Types, attrs: Attrs) -> Type:
@@ -34,8 +51,8 @@ def floating(types: Types, attrs: Attrs) -> Type:
     return data
 
 
-def truth(types: Types, attrs: Attrs) -> Type:
-    """The output has the shape of the input and says yes or no."""
+def boolean_result(types: Types, attrs: Attrs) -> Type:
+    """The output has the shape of the input and data type bool."""
     data = tensor(types[0], "data")
     return TensorType(data.shape, "bool")
 
@@ -58,58 +75,53 @@ def integral(types: Types, attrs: Attrs) -> Type:
 
 def _unary(
     name: str,
-    compute: Callable[[Any], Any],
-    reference: Callable[..., Any],
+    compute: Callable[[Tensor], Tensor],
+    reference: Callable[..., Array],
     doc: str,
     gradient: Rule | None = None,
-    relation: Any = floating,
-    waived: Any = NOT_SMOOTH,
+    relation: Relation[Attrs] = floating,
+    waived: Mapping[str, str] = NOT_SMOOTH,
+    onnx: str = "",
 ) -> OpFunction:
-    """Register a function of single elements and return what calls it."""
-    rule = None if gradient is None else lambda call, grad: [gradient(call.args[0], call, grad)]
-    op = register(
+    """Register a function of single elements."""
+    rule: Gradient | None = None if gradient is None else lambda call, grad: [gradient(call.args[0], call, grad)]
+    return register(
         name,
         doc=doc,
-        inputs=("data",),
+        inputs={"data": "The tensor to apply it to."},
         relation=relation,
         pattern=OpPattern.ELEMWISE,
         compute=lambda attrs, inputs, out_type: [compute(inputs[0])],
         reference=lambda attrs, x: reference(x),
         gradient=rule,
         layout=same_layout,
+        onnx=onnx,
         waived={} if gradient else waived,
     )
 
-    def build(data: Expr) -> Call:
-        return op(data)
 
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = doc
-    return build
-
-
-def _like(x: Any, value: float) -> Any:
+def _like(x: RelayExpr, value: float) -> Constant:
     return const(value, x.checked_type.dtype)
 
 
-def _mul(a: Any, b: Any) -> Any:
+def _mul(a: RelayExpr, b: RelayExpr) -> Call:
     return call_op("multiply", a, b)
 
 
-def _div(a: Any, b: Any) -> Any:
+def _div(a: RelayExpr, b: RelayExpr) -> Call:
     return call_op("divide", a, b)
 
 
-def _one_minus_square(x: Any, sign: float = -1.0) -> Any:
+def _one_minus_square(x: RelayExpr, sign: float = -1.0) -> Call:
     """Return ``1 - x * x``, or ``1 + x * x``."""
     return call_op("add", _like(x, 1), _mul(_like(x, sign), _mul(x, x)))
 
 
-def _sqrt(x: Any) -> Any:
+def _sqrt(x: RelayExpr) -> Call:
     return call_op("sqrt", x)
 
 
-def _round(x: Any) -> Any:
+def _round(x: Array) -> Any:
     """Halves go away from zero."""
     if x.dtype.kind != "f":
         return x
@@ -120,117 +132,253 @@ def _round(x: Any) -> Any:
 _math_erf = np.frompyfunc(math.erf, 1, 1)
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: Array) -> Any:
     return np.asarray(_math_erf(x)).astype(x.dtype)
 
 
-def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
+def _floats_only(function: Callable[..., Array]) -> Callable[[Array], Array]:
     """Integers are their own rounding."""
     return lambda x: function(x) if x.dtype.kind == "f" else x
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Any:
     return (1 / (1 + np.exp(-x))).astype(x.dtype)
 
 
-def _erf_gradient(x: Any, y: Any, g: Any) -> Any:
+def _erf_gradient(x: RelayExpr, y: RelayExpr, g: RelayExpr) -> RelayExpr:
     return _mul(g, _mul(_like(x, 2 / math.sqrt(math.pi)), call_op("exp", call_op("negative", _mul(x, x)))))
 
 
-abs = _unary("abs", topi.abs, np.abs, "Absolute value.", lambda x, y, g: _mul(g, call_op("sign", x)), identity)
-exp = _unary("exp", topi.exp, np.exp, "e to the power of x.", lambda x, y, g: _mul(g, y))
-log = _unary("log", topi.log, np.log, "Natural logarithm.", lambda x, y, g: _div(g, x))
+abs = _unary(
+    "abs",
+    topi.abs,
+    np.abs,
+    "Return the absolute value of each element.",
+    lambda x, y, g: _mul(g, call_op("sign", x)),
+    identity,
+    onnx="Abs",
+)
+exp = _unary("exp", topi.exp, np.exp, "Return e to the power of each element.", lambda x, y, g: _mul(g, y), onnx="Exp")
+log = _unary(
+    "log", topi.log, np.log, "Return the natural logarithm of each element.", lambda x, y, g: _div(g, x), onnx="Log"
+)
 log2 = _unary(
-    "log2", topi.log2, np.log2, "Logarithm to base 2.", lambda x, y, g: _div(g, _mul(x, _like(x, math.log(2))))
+    "log2",
+    topi.log2,
+    np.log2,
+    "Return the logarithm to base 2 of each element.",
+    lambda x, y, g: _div(g, _mul(x, _like(x, math.log(2)))),
 )
 log10 = _unary(
-    "log10", topi.log10, np.log10, "Logarithm to base 10.", lambda x, y, g: _div(g, _mul(x, _like(x, math.log(10))))
+    "log10",
+    topi.log10,
+    np.log10,
+    "Return the logarithm to base 10 of each element.",
+    lambda x, y, g: _div(g, _mul(x, _like(x, math.log(10)))),
 )
-sqrt = _unary("sqrt", topi.sqrt, np.sqrt, "Square root.", lambda x, y, g: _div(_mul(g, _like(x, 0.5)), y))
+sqrt = _unary(
+    "sqrt",
+    topi.sqrt,
+    np.sqrt,
+    "Return the square root of each element.",
+    lambda x, y, g: _div(_mul(g, _like(x, 0.5)), y),
+    onnx="Sqrt",
+)
 rsqrt = _unary(
     "rsqrt",
     topi.rsqrt,
     lambda x: (1 / np.sqrt(x)).astype(x.dtype),
-    "One over the square root.",
+    "Return one over the square root of each element.",
     lambda x, y, g: _mul(_mul(g, _like(x, -0.5)), _mul(y, _mul(y, y))),
 )
-sin = _unary("sin", topi.sin, np.sin, "Sine of radians.", lambda x, y, g: _mul(g, call_op("cos", x)))
-cos = _unary("cos", topi.cos, np.cos, "Cosine of radians.", lambda x, y, g: call_op("negative", _mul(g, sin(x))))
-tan = _unary("tan", topi.tan, np.tan, "Tangent of radians.", lambda x, y, g: _mul(g, _one_minus_square(y, 1.0)))
-sinh = _unary("sinh", topi.sinh, np.sinh, "Hyperbolic sine.", lambda x, y, g: _mul(g, call_op("cosh", x)))
-cosh = _unary("cosh", topi.cosh, np.cosh, "Hyperbolic cosine.", lambda x, y, g: _mul(g, sinh(x)))
-tanh = _unary("tanh", topi.tanh, np.tanh, "Hyperbolic tangent.", lambda x, y, g: _mul(g, _one_minus_square(y)))
+sin = _unary(
+    "sin",
+    topi.sin,
+    np.sin,
+    "Return the sine of each element, in radians.",
+    lambda x, y, g: _mul(g, call_op("cos", x)),
+    onnx="Sin",
+)
+cos = _unary(
+    "cos",
+    topi.cos,
+    np.cos,
+    "Return the cosine of each element, in radians.",
+    lambda x, y, g: call_op("negative", _mul(g, sin(x))),
+    onnx="Cos",
+)
+tan = _unary(
+    "tan",
+    topi.tan,
+    np.tan,
+    "Return the tangent of each element, in radians.",
+    lambda x, y, g: _mul(g, _one_minus_square(y, 1.0)),
+    onnx="Tan",
+)
+sinh = _unary(
+    "sinh",
+    topi.sinh,
+    np.sinh,
+    "Return the hyperbolic sine of each element.",
+    lambda x, y, g: _mul(g, call_op("cosh", x)),
+    onnx="Sinh",
+)
+cosh = _unary(
+    "cosh",
+    topi.cosh,
+    np.cosh,
+    "Return the hyperbolic cosine of each element.",
+    lambda x, y, g: _mul(g, sinh(x)),
+    onnx="Cosh",
+)
+tanh = _unary(
+    "tanh",
+    topi.tanh,
+    np.tanh,
+    "Return the hyperbolic tangent of each element.",
+    lambda x, y, g: _mul(g, _one_minus_square(y)),
+    onnx="Tanh",
+)
 asin = _unary(
-    "asin", topi.asin, np.arcsin, "Inverse sine, in radians.", lambda x, y, g: _div(g, _sqrt(_one_minus_square(x)))
+    "asin",
+    topi.asin,
+    np.arcsin,
+    "Return the inverse sine of each element, in radians.",
+    lambda x, y, g: _div(g, _sqrt(_one_minus_square(x))),
+    onnx="Asin",
 )
 acos = _unary(
     "acos",
     topi.acos,
     np.arccos,
-    "Inverse cosine, in radians.",
+    "Return the inverse cosine of each element, in radians.",
     lambda x, y, g: call_op("negative", _div(g, _sqrt(_one_minus_square(x)))),
+    onnx="Acos",
 )
 atan = _unary(
-    "atan", topi.atan, np.arctan, "Inverse tangent, in radians.", lambda x, y, g: _div(g, _one_minus_square(x, 1.0))
+    "atan",
+    topi.atan,
+    np.arctan,
+    "Return the inverse tangent of each element, in radians.",
+    lambda x, y, g: _div(g, _one_minus_square(x, 1.0)),
+    onnx="Atan",
 )
 asinh = _unary(
     "asinh",
     topi.asinh,
     np.arcsinh,
-    "Inverse hyperbolic sine.",
+    "Return the inverse hyperbolic sine of each element.",
     lambda x, y, g: _div(g, _sqrt(_one_minus_square(x, 1.0))),
+    onnx="Asinh",
 )
 acosh = _unary(
     "acosh",
     topi.acosh,
     np.arccosh,
-    "Inverse hyperbolic cosine.",
+    "Return the inverse hyperbolic cosine of each element.",
     lambda x, y, g: _div(g, _sqrt(call_op("subtract", _mul(x, x), _like(x, 1)))),
+    onnx="Acosh",
 )
 atanh = _unary(
     "atanh",
     topi.atanh,
     np.arctanh,
-    "Inverse hyperbolic tangent.",
+    "Return the inverse hyperbolic tangent of each element.",
     lambda x, y, g: _div(g, _one_minus_square(x)),
+    onnx="Atanh",
 )
 sigmoid = _unary(
     "sigmoid",
     topi.sigmoid,
     _sigmoid,
-    "1 / (1 + exp(-x)).",
+    "Return 1 / (1 + exp(-x)) of each element x.",
     lambda x, y, g: _mul(g, _mul(y, call_op("subtract", _like(x, 1), y))),
+    onnx="Sigmoid",
 )
-erf = _unary("erf", topi.erf, _erf, "Error function.", _erf_gradient)
-floor = _unary("floor", topi.floor, _kept(np.floor), "Largest whole number not above x.", relation=identity)
-ceil = _unary("ceil", topi.ceil, _kept(np.ceil), "Smallest whole number not below x.", relation=identity)
-round = _unary("round", topi.round, _round, "Nearest whole number, halves away from zero.", relation=identity)
-trunc = _unary("trunc", topi.trunc, _kept(np.trunc), "Whole number next to x towards zero.", relation=identity)
-sign = _unary("sign", topi.sign, np.sign, "-1, 0 or 1 by the sign of x.", relation=identity)
+erf = _unary("erf", topi.erf, _erf, "Return the error function of each element.", _erf_gradient, onnx="Erf")
+floor = _unary(
+    "floor",
+    topi.floor,
+    _floats_only(np.floor),
+    "Return the largest integer not above each element.",
+    relation=identity,
+    onnx="Floor",
+)
+ceil = _unary(
+    "ceil",
+    topi.ceil,
+    _floats_only(np.ceil),
+    "Return the smallest integer not below each element.",
+    relation=identity,
+    onnx="Ceil",
+)
+round = _unary(
+    "round", topi.round, _round, "Round each element to the nearest integer, halves away from zero.", relation=identity
+)
+trunc = _unary("trunc", topi.trunc, _floats_only(np.trunc), "Round each element towards zero.", relation=identity)
+sign = _unary(
+    "sign", topi.sign, np.sign, "Return -1, 0 or 1 by the sign of each element.", relation=identity, onnx="Sign"
+)
 negative = _unary(
-    "negative", topi.negative, np.negative, "Minus x.", lambda x, y, g: call_op("negative", g), relation=identity
+    "negative",
+    topi.negative,
+    np.negative,
+    "Negate each element.",
+    lambda x, y, g: call_op("negative", g),
+    relation=identity,
+    onnx="Neg",
 )
-copy = _unary("copy", topi.identity, np.copy, "A copy.", lambda x, y, g: g, relation=identity)
-logical_not = _unary("logical_not", topi.logical_not, np.logical_not, "Whether x does not hold.", relation=logical)
-bitwise_not = _unary("bitwise_not", topi.bitwise_not, np.invert, "x with all bits turned over.", relation=integral)
-isnan = _unary("isnan", topi.isnan, np.isnan, "Whether x is not a number.", relation=truth)
-isfinite = _unary("isfinite", topi.isfinite, np.isfinite, "Whether x is neither infinite nor NaN.", relation=truth)
-isinf = _unary("isinf", topi.isinf, np.isinf, "Whether x is infinite.", relation=truth)
+copy = _unary("copy", topi.identity, np.copy, "Copy a tensor.", lambda x, y, g: g, relation=identity)
+logical_not = _unary(
+    "logical_not", topi.logical_not, np.logical_not, "Negate each truth value.", relation=logical, onnx="Not"
+)
+bitwise_not = _unary(
+    "bitwise_not", topi.bitwise_not, np.invert, "Invert the bits of each element.", relation=integral, onnx="BitwiseNot"
+)
+isnan = _unary(
+    "isnan", topi.isnan, np.isnan, "Return whether each element is not a number.", relation=boolean_result, onnx="IsNaN"
+)
+isfinite = _unary(
+    "isfinite",
+    topi.isfinite,
+    np.isfinite,
+    "Return whether each element is neither infinite nor NaN.",
+    relation=boolean_result,
+)
+isinf = _unary("isinf", topi.isinf, np.isinf, "Return whether each element is infinite.", relation=boolean_result)
 
 # FastMath makes these of exp, tanh and erf.
-fast_exp = _unary("fast_exp", fast_math.fast_exp, np.exp, "e to the power of x, fast.", waived=FIRST_ORDER)
-fast_tanh = _unary("fast_tanh", fast_math.fast_tanh, np.tanh, "Hyperbolic tangent, fast.", waived=FIRST_ORDER)
-fast_erf = _unary("fast_erf", fast_math.fast_erf, _erf, "Error function, fast.", waived=FIRST_ORDER)
+fast_exp = _unary(
+    "fast_exp",
+    fast_math.fast_exp,
+    np.exp,
+    "Return e to the power of each element, by a fast approximation.",
+    waived=FIRST_ORDER,
+)
+fast_tanh = _unary(
+    "fast_tanh",
+    fast_math.fast_tanh,
+    np.tanh,
+    "Return the hyperbolic tangent of each element, by a fast approximation.",
+    waived=FIRST_ORDER,
+)
+fast_erf = _unary(
+    "fast_erf",
+    fast_math.fast_erf,
+    _erf,
+    "Return the error function of each element, by a fast approximation.",
+    waived=FIRST_ORDER,
+)
 
 
 def _clip_gradient(call: Call, grad: Expr) -> list[Expr]:
-    x = call.args[0]
-    low, high = (_like(x, v) for v in (call.attrs.a_min, call.attrs.a_max))
+    x, attrs = call.args[0], ClipAttrs.of(call)
+    low, high = _like(x, attrs.a_min), _like(x, attrs.a_max)
     inside = call_op("logical_and", call_op("greater_equal", x, low), call_op("less_equal", x, high))
     return [call_op("where", inside, grad, call_op("zeros_like", grad))]
 
 
-def _clip_reference(attrs: Attrs, x: Any) -> Any:
+def _clip_reference(attrs: ClipAttrs, x: Array) -> Array:
     if x.dtype.kind == "f":
         return np.clip(x, x.dtype.type(attrs.a_min), x.dtype.type(attrs.a_max))
     limits = np.iinfo(x.dtype)
@@ -238,11 +386,11 @@ def _clip_reference(attrs: Attrs, x: Any) -> Any:
     return np.clip(x, low, high).astype(x.dtype)
 
 
-_CLIP = register(
+clip = register(
     "clip",
-    doc="x where it is between two bounds, the nearer bound elsewhere.",
-    inputs=("a",),
-    attributes={"a_min": REQUIRED, "a_max": REQUIRED},
+    doc="Limit each element to a range.",
+    inputs={"a": "The tensor to limit."},
+    attrs=ClipAttrs,
     relation=identity,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.clip(inputs[0], attrs.a_min, attrs.a_max)],
@@ -252,22 +400,17 @@ _CLIP = register(
 )
 
 
-def clip(a: Expr, a_min: float, a_max: float) -> Call:
-    """Return ``a`` where it is from ``a_min`` to ``a_max``, the nearer of the two elsewhere."""
-    return _CLIP(a, a_min=float(a_min), a_max=float(a_max))
-
-
-def _fixed_point_reference(attrs: Attrs, x: Any) -> Any:
+def _fixed_point_reference(attrs: FixedPointMultiplyAttrs, x: Array) -> Any:
     right = 31 + max(-attrs.shift, 0)
     scaled = (x.astype("int64") << max(attrs.shift, 0)) * attrs.multiplier + (1 << (right - 1))
     return (scaled >> right).astype(x.dtype)
 
 
-_FIXED_POINT_MULTIPLY = register(
+fixed_point_multiply = register(
     "fixed_point_multiply",
-    doc="Integers times multiplier * 2 ** (shift - 31), rounded to the nearest, halves up.",
-    inputs=("data",),
-    attributes={"multiplier": REQUIRED, "shift": REQUIRED},
+    doc="Multiply integers by multiplier * 2 ** (shift - 31), rounded to the nearest, halves up.",
+    inputs={"data": "A tensor of integers."},
+    attrs=FixedPointMultiplyAttrs,
     relation=integral,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.fixed_point_multiply(inputs[0], attrs.multiplier, attrs.shift)],
@@ -275,8 +418,3 @@ _FIXED_POINT_MULTIPLY = register(
     layout=same_layout,
     waived=NOT_SMOOTH,
 )
-
-
-def fixed_point_multiply(data: Expr, multiplier: int, shift: int) -> Call:
-    """Return integers times ``multiplier * 2 ** (shift - 31)``, rounded to the nearest."""
-    return _FIXED_POINT_MULTIPLY(data, multiplier=multiplier, shift=shift)

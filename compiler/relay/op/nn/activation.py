@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import FLOAT, INT
+from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import agree, axis_of, same_layout
-from compiler.relay.op.nn.common import along
+from compiler.relay.op.nn.spatial import along
 from compiler.relay.op.relations import identity, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, PartialTypes, Types, call_op
+from compiler.relay.operator import Array, OpPattern, PartialTypes, Types, call_op
 from compiler.relay.ty import TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi.nn import elementwise as topi
+
+
+class LeakyReluAttrs(Attrs):
+    """Attributes of ``nn.leaky_relu``."""
+
+    alpha: float = attr_field(FLOAT, "Slope for negative elements.", 0.01)
+
+
+class PReluAttrs(Attrs):
+    """Attributes of ``nn.prelu``."""
+
+    axis: int = attr_field(INT, "Axis of the channels.", 1)
 
 
 def _where_positive(call: Call, then: Expr, other: Expr) -> Expr:
@@ -24,10 +38,11 @@ def _where_positive(call: Call, then: Expr, other: Expr) -> Expr:
     return call_op("where", call_op("greater", x, call_op("zeros_like", x)), then, other)
 
 
-_RELU = register(
+relu = register(
     "nn.relu",
-    doc="The positive part: max(x, 0).",
-    inputs=("data",),
+    doc="Return the positive part: max(x, 0).",
+    inputs={"data": "The tensor to apply it to."},
+    onnx="Relu",
     relation=identity,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.relu(inputs[0])],
@@ -38,15 +53,17 @@ _RELU = register(
 
 
 def _leaky_gradient(call: Call, grad: Expr) -> list[Expr]:
-    slope = const(call.attrs.alpha, call.args[0].checked_type.dtype)
+    slope = const(LeakyReluAttrs.of(call).alpha, call.args[0].checked_type.dtype)
     return [_where_positive(call, grad, call_op("multiply", grad, slope))]
 
 
-_LEAKY_RELU = register(
+leaky_relu = register(
     "nn.leaky_relu",
-    doc="x where it is positive, alpha * x elsewhere.",
-    inputs=("data",),
-    attributes={"alpha": REQUIRED},
+    doc="Return x where it is positive, alpha * x elsewhere.",
+    inputs={"data": "The tensor to apply it to."},
+    attrs=LeakyReluAttrs,
+    onnx="LeakyRelu",
+    spelt_out=("alpha",),
     relation=identity,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.leaky_relu(inputs[0], attrs.alpha)],
@@ -56,13 +73,21 @@ _LEAKY_RELU = register(
 )
 
 
-def _prelu_relation(types: Types, attrs: Attrs) -> Type:
+def _prelu_relation(types: Types, attrs: PReluAttrs) -> Type:
     data, alpha = tensor(types[0], "data"), tensor(types[1], "alpha", 1)
     agree(data.dims[axis_of(attrs.axis, len(data.dims))], alpha.dims[0], f"data along axis {attrs.axis} and alpha")
     return data
 
 
-def along_axis(types: PartialTypes, attrs: Attrs) -> Sequence[Type | None]:
+class HasAxis(Protocol):
+    """Attributes that name an axis."""
+
+    @property
+    def axis(self) -> int:
+        """The axis."""
+
+
+def along_axis(types: PartialTypes, attrs: HasAxis) -> Sequence[Type | None]:
     """The second input is a vector along an axis of the first."""
     data, vector = types
     if data is None or vector is not None:
@@ -71,18 +96,18 @@ def along_axis(types: PartialTypes, attrs: Attrs) -> Sequence[Type | None]:
     return (data, TensorType((found.dims[axis_of(attrs.axis, len(found.dims))],), found.dtype))
 
 
-def _prelu_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _prelu_compute(attrs: PReluAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return [topi.prelu(inputs[0], inputs[1], axis_of(attrs.axis, inputs[0].ndim))]
 
 
-def _prelu_reference(attrs: Attrs, x: Any, alpha: Any) -> Any:
+def _prelu_reference(attrs: PReluAttrs, x: Array, alpha: Array) -> Array:
     return np.where(x > 0, x, x * along(alpha, axis_of(attrs.axis, x.ndim), x.ndim))
 
 
 def _prelu_gradient(call: Call, grad: Expr) -> list[Expr]:
     x, alpha = call.args
     rank = len(x.checked_type.dims)
-    axis = axis_of(call.attrs.axis, rank)
+    axis = axis_of(PReluAttrs.of(call).axis, rank)
     shape = tuple(-1 if d == axis else 1 for d in range(rank))
     slopes = call_op("reshape", alpha, newshape=shape)
     to_data = _where_positive(call, grad, call_op("multiply", grad, slopes))
@@ -91,11 +116,11 @@ def _prelu_gradient(call: Call, grad: Expr) -> list[Expr]:
     return [to_data, call_op("sum", parts, axis=others)]
 
 
-_PRELU = register(
+prelu = register(
     "nn.prelu",
-    doc="x where it is positive, elsewhere x times a learned slope for each channel.",
-    inputs=("data", "alpha"),
-    attributes={"axis": 1},
+    doc="Return x where it is positive, elsewhere x times a learned slope for each channel.",
+    inputs={"data": "The tensor to apply it to.", "alpha": "Slope of each channel, a vector."},
+    attrs=PReluAttrs,
     relation=_prelu_relation,
     complete=along_axis,
     pattern=OpPattern.BROADCAST,
@@ -103,18 +128,3 @@ _PRELU = register(
     reference=_prelu_reference,
     gradient=_prelu_gradient,
 )
-
-
-def relu(data: Expr) -> Call:
-    """Return ``max(data, 0)``."""
-    return _RELU(data)
-
-
-def leaky_relu(data: Expr, alpha: float = 0.01) -> Call:
-    """Return ``data`` where it is positive, ``alpha * data`` elsewhere."""
-    return _LEAKY_RELU(data, alpha=float(alpha))
-
-
-def prelu(data: Expr, alpha: Expr, axis: int = 1) -> Call:
-    """Return ``data`` where it is positive, elsewhere times the slopes ``alpha`` along ``axis``."""
-    return _PRELU(data, alpha, axis=axis)

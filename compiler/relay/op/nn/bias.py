@@ -3,45 +3,59 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attr_kinds import FLOAT, INT
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleGetItem, TupleWrapper
 from compiler.relay.op.common import agree, axis_of, unknown
 from compiler.relay.op.nn.activation import along_axis
-from compiler.relay.op.nn.common import along
+from compiler.relay.op.nn.spatial import along
 from compiler.relay.op.relations import same_dtype, tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import composite, public_function, register, tuple_function
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType, TupleType
+from compiler.te.tensor import Tensor
 from compiler.topi.nn import elementwise as topi
 
 
-def _bias_relation(types: Types, attrs: Attrs) -> Type:
+class BiasAddAttrs(Attrs):
+    """Attributes of ``nn.bias_add``."""
+
+    axis: int = attr_field(INT, "Axis that the bias belongs to.", 1)
+
+
+class DropoutAttrs(Attrs):
+    """Attributes of ``nn.dropout``."""
+
+    rate: float = attr_field(FLOAT, "Share of elements that training drops.", 0.5)
+
+
+def _bias_relation(types: Types, attrs: BiasAddAttrs) -> Type:
     data, bias = tensor(types[0], "data"), tensor(types[1], "bias", 1)
     same_dtype(data, bias)
     agree(data.dims[axis_of(attrs.axis, len(data.dims))], bias.dims[0], f"data along axis {attrs.axis} and the bias")
     return data
 
 
-def _bias_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _bias_compute(attrs: BiasAddAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return [topi.bias_add(inputs[0], inputs[1], axis_of(attrs.axis, inputs[0].ndim))]
 
 
 def _bias_gradient(call: Call, grad: Expr) -> list[Expr]:
     rank = len(call.args[0].checked_type.dims)
-    others = tuple(d for d in range(rank) if d != axis_of(call.attrs.axis, rank))
+    others = tuple(d for d in range(rank) if d != axis_of(BiasAddAttrs.of(call).axis, rank))
     return [grad, call_op("sum", grad, axis=others)]
 
 
-_BIAS_ADD = register(
+bias_add = register(
     "nn.bias_add",
-    doc="Adds a vector along one axis.",
-    inputs=("data", "bias"),
-    attributes={"axis": 1},
+    doc="Add a vector along one axis.",
+    inputs={"data": "The tensor to add to.", "bias": "A vector."},
+    attrs=BiasAddAttrs,
     relation=_bias_relation,
     complete=along_axis,
     pattern=OpPattern.BROADCAST,
@@ -59,10 +73,10 @@ def _flatten_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType((batch, AnyDim() if unknown(*rest) else prod(rest, start=1)), data.dtype)
 
 
-_BATCH_FLATTEN = register(
+batch_flatten = register(
     "nn.batch_flatten",
-    doc="All axes after the first as one.",
-    inputs=("data",),
+    doc="Flatten all axes after the first one.",
+    inputs={"data": "``(N, …)``."},
     relation=_flatten_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.flatten(inputs[0])],
@@ -76,11 +90,11 @@ def _dropout_relation(types: Types, attrs: Attrs) -> Type:
     return TupleType((data, data))
 
 
-def _dropout_reference(attrs: Attrs, x: Any) -> Any:
+def _dropout_reference(attrs: DropoutAttrs, x: Array) -> tuple[Array, ...]:
     return x.copy(), np.ones_like(x)
 
 
-def _dropout_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _dropout_compute(attrs: DropoutAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return [topi.identity(inputs[0]), topi.ones_like(inputs[0])]
 
 
@@ -90,9 +104,9 @@ def _dropout_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 _DROPOUT = register(
     "nn.dropout",
-    doc="Drops elements while training; running models keep all of them. Also returns the mask of those kept.",
-    inputs=("data",),
-    attributes={"rate": 0.5},
+    doc="Return the data unchanged, as outside of training nothing is dropped, and the mask of what remains.",
+    inputs={"data": "The tensor to apply it to."},
+    attrs=DropoutAttrs,
     relation=_dropout_relation,
     pattern=OpPattern.OPAQUE,
     compute=_dropout_compute,
@@ -101,21 +115,29 @@ _DROPOUT = register(
 )
 
 
-def bias_add(data: Expr, bias: Expr, axis: int = 1) -> Call:
-    """Return ``data`` plus the vector ``bias`` along ``axis``."""
-    return _BIAS_ADD(data, bias, axis=axis)
+_DROPOUT_PAIR = tuple_function(_DROPOUT, 2)
 
 
-def batch_flatten(data: Expr) -> Call:
-    """Return ``data`` ``(N, …)`` as a matrix with ``N`` rows."""
-    return _BATCH_FLATTEN(data)
+@composite
+def dropout_raw(data: RelayExpr, rate: float = 0.5) -> TupleWrapper:
+    """Return the data unchanged, as outside of training no elements are dropped, and the mask of those that remain.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor to apply it to.
+    rate : float
+        Share of elements that training drops.
+
+    Returns
+    -------
+    TupleWrapper
+        The data, and a mask of its shape and data type.
+    """
+    return _DROPOUT_PAIR(data, rate=rate)
 
 
-def dropout(data: Expr, rate: float = 0.5) -> TupleGetItem:
-    """Return ``data`` as it is: elements are only dropped while training."""
-    return dropout_raw(data, rate)[0]
-
-
-def dropout_raw(data: Expr, rate: float = 0.5) -> TupleWrapper:
-    """Return ``data`` as it is, and the mask of the elements kept."""
-    return TupleWrapper(_DROPOUT(data, rate=float(rate)), 2)
+@public_function(_DROPOUT)
+def dropout(data: RelayExpr, rate: float = 0.5) -> TupleGetItem:
+    """Return the data unchanged, as outside of training no elements are dropped."""
+    return _DROPOUT_PAIR(data, rate=rate)[0]

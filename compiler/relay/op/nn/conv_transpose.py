@@ -7,26 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import agree, symbolic, unknown
-from compiler.relay.op.nn.common import ints
-from compiler.relay.op.nn.conv import conv_attrs, extents, out_layout, spec_of
+from compiler.relay.op.nn.conv_attrs import (
+    Conv1DTransposeAttrs,
+    Conv2DTransposeAttrs,
+    Conv3DTransposeAttrs,
+    ConvTransposeAttrs,
+)
+from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op, operator_of
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, Layouts, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
 from compiler.topi.nn import conv_transpose as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.schedules.x86.conv import schedule_conv
 
-_LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
+_PLAIN_LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
 
 
-def _relation(types: Types, attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: ConvTransposeAttrs) -> Type:
+    """The transposed images, of ``out_layout`` and ``out_dtype``."""
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")
     w = extents(weight, layout(attrs.kernel_layout), "weight")
@@ -41,10 +47,10 @@ def _relation(types: Types, attrs: Attrs) -> Type:
         if attrs.kernel_size is not None:
             agree(attrs.kernel_size[d], w[letter], f"kernel_size and the weight {weight} in {letter}")
         result[letter] = _extent(x[letter], w[letter], attrs, d, len(letters))
-    return TensorType(layout(out_layout(attrs)).shape(result), attrs.out_dtype or data.dtype)
+    return TensorType(layout(attrs.result_layout).shape(result), attrs.out_dtype or data.dtype)
 
 
-def _extent(extent: Dim, kernel: Any, attrs: Attrs, d: int, rank: int) -> Dim:
+def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: int) -> Dim:
     if unknown(extent, kernel):
         return AnyDim()
     around = attrs.padding[d] + attrs.padding[d + rank]
@@ -55,23 +61,24 @@ def _extent(extent: Dim, kernel: Any, attrs: Attrs, d: int, rank: int) -> Dim:
     return found
 
 
-def _complete(types: tuple[Any, ...], attrs: Attrs) -> Sequence[Type | None]:
+def _complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type | None]:
     data, weight = types
     if data is None or weight is not None or attrs.channels is None or attrs.kernel_size is None:
         return types
-    x = extents(tensor(data, "data"), layout(attrs.data_layout), "data")
+    images = tensor(data, "data")
+    x = extents(images, layout(attrs.data_layout), "data")
     if symbolic(x["C"]):
         return types
     w = {"I": x["C"], "O": attrs.channels // attrs.groups}
     w |= dict(zip(spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))
-    return (data, TensorType(layout(attrs.kernel_layout).shape(w), data.dtype))
+    return (images, TensorType(layout(attrs.kernel_layout).shape(w), images.dtype))
 
 
-def _compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
-    return [topi.conv_transpose(inputs[0], inputs[1], spec_of(attrs, inputs[0].dtype), attrs.output_padding)]
+def _compute(attrs: ConvTransposeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    return [topi.conv_transpose(inputs[0], inputs[1], attrs.spec(inputs[0].dtype), attrs.output_padding)]
 
 
-def _reference(attrs: Attrs, data: Any, weight: Any) -> Any:
+def _reference(attrs: ConvTransposeAttrs, data: Array, weight: Array) -> Any:
     """Add each element of the kernel times the data where it belongs in the result, then cut off the padding."""
     letters = spatial_letters(attrs.data_layout)
     dtype = attrs.out_dtype or str(data.dtype)
@@ -93,15 +100,17 @@ def _reference(attrs: Attrs, data: Any, weight: Any) -> Any:
         full[(..., *where)] += product
     inner: Any = [slice(attrs.padding[d], attrs.padding[d] + out[d]) for d in range(rank)]
     kept = full[(..., *inner)]
-    return layout(out_layout(attrs)).from_plain(kept.reshape(x.shape[0], -1, *out), "NC" + letters)
+    return layout(attrs.result_layout).from_plain(kept.reshape(x.shape[0], -1, *out), "NC" + letters)
 
 
 def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     """Gradients of data and weight: convolutions again, for plain layouts and one group."""
-    attrs, (data, weight) = call.attrs, call.args
+    attrs, (data, weight) = ConvTransposeAttrs.of(call), call.args
     rank = len(attrs.strides)
-    if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != _LAYOUTS[rank]:
-        raise ArgumentError(f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {_LAYOUTS[rank]}")
+    if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != _PLAIN_LAYOUTS[rank]:
+        raise ArgumentError(
+            f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {_PLAIN_LAYOUTS[rank]}"
+        )
     # As the kernel of a convolution, I is what comes out and O what goes in: its first axis is the output's.
     to_data = call_op(
         f"nn.conv{rank}d", grad, weight, strides=attrs.strides, padding=attrs.padding, dilation=attrs.dilation
@@ -120,26 +129,41 @@ def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     return [to_data, call_op("transpose", kept, axes=swapped)]
 
 
-def _register(rank: int) -> Any:
-    data_layout, kernel_layout = _LAYOUTS[rank]
+def _layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
+    attrs = ConvTransposeAttrs.of(call)
+    return [attrs.data_layout, attrs.kernel_layout], [attrs.result_layout], attrs
+
+
+_PARAMETERS = [
+    "data",
+    "weight",
+    "strides",
+    "padding",
+    "dilation",
+    "channels",
+    "kernel_size",
+    "groups",
+    "data_layout",
+    "kernel_layout",
+    "out_layout",
+    "output_padding",
+    "out_dtype",
+]
+
+
+def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:
+    rank, letters = attrs.RANK, ("", "W", "HW", "DHW")[attrs.RANK]
+    spatial = ", ".join(letters)
     return register(
         f"nn.conv{rank}d_transpose",
-        doc=f"Transposed convolution over {rank} spatial dimension{'s' * (rank > 1)}.",
-        inputs=("data", "weight"),
-        spelt_out=("padding",),
-        attributes={
-            "channels": None,
-            "kernel_size": None,
-            "strides": (1,) * rank,
-            "padding": (0,) * (2 * rank),
-            "output_padding": (0,) * rank,
-            "dilation": (1,) * rank,
-            "groups": 1,
-            "data_layout": data_layout,
-            "kernel_layout": kernel_layout,
-            "out_layout": "",
-            "out_dtype": "",
+        doc=f"Transposed convolution over {rank} spatial dimension{'s' * (rank > 1)}: the gradient of a convolution.",
+        inputs={
+            "data": f"Images, ``(N, C, {spatial})`` in the default layout.",
+            "weight": f"Kernels, ``(C, O / groups, {spatial})`` in the default layout.",
         },
+        spelt_out=("padding",),
+        parameters=_PARAMETERS,
+        attrs=attrs,
         relation=_relation,
         complete=_complete,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
@@ -147,98 +171,10 @@ def _register(rank: int) -> Any:
         schedule=schedule_conv,
         reference=_reference,
         gradient=_gradient,
-        layout=lambda call, inputs, types: (
-            [call.attrs.data_layout, call.attrs.kernel_layout],
-            [out_layout(call.attrs)],
-            call.attrs,
-        ),
+        layout=_layout,
     )
 
 
-_TRANSPOSED = {rank: _register(rank) for rank in _LAYOUTS}
-
-
-def _transposed(rank: int, data: Expr, weight: Expr, output_padding: Any, given: dict[str, Any]) -> Call:
-    attrs = conv_attrs(rank, given.pop("channels"), given.pop("kernel_size"), **given)
-    attrs["output_padding"] = ints(output_padding, rank, "output_padding")
-    return _TRANSPOSED[rank](data, weight, **attrs)  # type: ignore[no-any-return]
-
-
-def conv1d_transpose(
-    data: Expr,
-    weight: Expr,
-    strides: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    channels: int | None = None,
-    kernel_size: Any = None,
-    groups: int = 1,
-    data_layout: str = "NCW",
-    kernel_layout: str = "IOW",
-    out_layout: str = "",
-    output_padding: Any = 0,
-    out_dtype: str = "",
-) -> Call:
-    """Return the transposed 1-D convolution of ``data`` with ``weight`` ``(C, O / groups, kw)``.
-
-    See :func:`conv2d_transpose` for the parameters.
-    """
-    given = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups, "out_dtype": out_dtype}
-    given |= {"channels": channels, "kernel_size": kernel_size}
-    given |= {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout}
-    return _transposed(1, data, weight, output_padding, given)
-
-
-def conv2d_transpose(
-    data: Expr,
-    weight: Expr,
-    strides: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    channels: int | None = None,
-    kernel_size: Any = None,
-    groups: int = 1,
-    data_layout: str = "NCHW",
-    kernel_layout: str = "IOHW",
-    out_layout: str = "",
-    output_padding: Any = 0,
-    out_dtype: str = "",
-) -> Call:
-    """Return the transposed 2-D convolution of ``data`` with ``weight`` ``(C, O / groups, kh, kw)``.
-
-    Parameters
-    ----------
-    output_padding : int or sequence of int
-        Rows and columns to add at the ends, as strides leave the extents of the result open.
-
-    The others are those of :func:`~compiler.relay.op.nn.conv.conv2d`; the kernel's ``I`` is the data's channels.
-    """
-    given = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups, "out_dtype": out_dtype}
-    given |= {"channels": channels, "kernel_size": kernel_size}
-    given |= {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout}
-    return _transposed(2, data, weight, output_padding, given)
-
-
-def conv3d_transpose(
-    data: Expr,
-    weight: Expr,
-    strides: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    channels: int | None = None,
-    kernel_size: Any = None,
-    groups: int = 1,
-    data_layout: str = "NCDHW",
-    kernel_layout: str = "IODHW",
-    out_layout: str = "",
-    output_padding: Any = 0,
-    out_dtype: str = "",
-) -> Call:
-    """Return the transposed 3-D convolution of ``data`` with ``weight`` ``(C, O / groups, kd, kh, kw)``.
-
-    See :func:`conv2d_transpose` for the parameters.
-    """
-    given = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups, "out_dtype": out_dtype}
-    given |= {"channels": channels, "kernel_size": kernel_size}
-    given |= {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout}
-    return _transposed(3, data, weight, output_padding, given)
+conv1d_transpose = _register(Conv1DTransposeAttrs)
+conv2d_transpose = _register(Conv2DTransposeAttrs)
+conv3d_transpose = _register(Conv3DTransposeAttrs)

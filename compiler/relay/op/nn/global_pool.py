@@ -6,45 +6,115 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attr_kinds import STRING
+from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import symbolic
-from compiler.relay.op.nn.common import ints, positive
-from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.pool import pool_layout
+from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.util import dims
 
-_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+_LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."
 
 
-def _plain(attrs: Attrs, x: Any) -> Any:
+class _OptionalSize(AttrKind[tuple[int, ...] | None]):
+    """An int for each spatial dimension; nothing, or an empty sequence, keeps the extents of the data."""
+
+    __slots__ = ()
+
+    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...] | None:
+        return None if value is None or value == () else POSITIVE_SPATIAL.convert(value, owner)
+
+
+class GlobalPoolAttrs(SpatialAttrs):
+    """Attributes of pooling over all spatial dimensions."""
+
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "")
+    out_layout: str = attr_field(STRING, "Layout of the result; only that of the data, or empty.", "")
+
+
+class GlobalPool1DAttrs(GlobalPoolAttrs):
+    """Attributes of ``nn.global_max_pool1d`` and ``nn.global_avg_pool1d``."""
+
+    RANK = 1
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
+
+
+class GlobalPool2DAttrs(GlobalPoolAttrs):
+    """Attributes of ``nn.global_max_pool2d`` and ``nn.global_avg_pool2d``."""
+
+    RANK = 2
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
+
+
+class GlobalPool3DAttrs(GlobalPoolAttrs):
+    """Attributes of ``nn.global_max_pool3d`` and ``nn.global_avg_pool3d``."""
+
+    RANK = 3
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
+
+
+class AdaptivePoolAttrs(SpatialAttrs):
+    """Attributes of pooling into a given shape."""
+
+    output_size: tuple[int, ...] | None = attr_field(
+        _OptionalSize("int or sequence of int, optional"), "Spatial extents of the result; by default the data's.", None
+    )
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "")
+    out_layout: str = attr_field(STRING, "Layout of the result; only that of the data, or empty.", "")
+
+
+class AdaptivePool1DAttrs(AdaptivePoolAttrs):
+    """Attributes of ``nn.adaptive_max_pool1d`` and ``nn.adaptive_avg_pool1d``."""
+
+    RANK = 1
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
+
+
+class AdaptivePool2DAttrs(AdaptivePoolAttrs):
+    """Attributes of ``nn.adaptive_max_pool2d`` and ``nn.adaptive_avg_pool2d``."""
+
+    RANK = 2
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
+
+
+class AdaptivePool3DAttrs(AdaptivePoolAttrs):
+    """Attributes of ``nn.adaptive_max_pool3d`` and ``nn.adaptive_avg_pool3d``."""
+
+    RANK = 3
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
+
+
+def _plain(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, x: Array) -> Any:
     return layout(attrs.layout).to_plain(x, "NC" + spatial_letters(attrs.layout))
 
 
-def _laid_out(attrs: Attrs, result: Any, dtype: Any) -> Any:
+def _laid_out(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, result: Array, dtype: np.dtype[Any]) -> Any:
     return layout(attrs.layout).from_plain(result.astype(dtype), "NC" + spatial_letters(attrs.layout))
 
 
 # whole images
 
 
-def _global_relation(types: Types, attrs: Attrs) -> Type:
+def _global_relation(types: Types, attrs: GlobalPoolAttrs) -> Type:
+    """The data with spatial extents of 1."""
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     ones = dict.fromkeys(spatial_letters(attrs.layout), 1)
     return TensorType(layout(attrs.layout).shape(x | ones), data.dtype)
 
 
-def _global_reference(kind: str) -> Any:
-    def reference(attrs: Attrs, x: Any) -> Any:
+def _global_reference(kind: str) -> Reference:
+    def reference(attrs: GlobalPoolAttrs, x: Array) -> Any:
         plain = _plain(attrs, x)
         axes = tuple(range(2, plain.ndim))
         result = plain.max(axes, keepdims=True) if kind == "max" else plain.mean(axes, keepdims=True)
@@ -53,7 +123,7 @@ def _global_reference(kind: str) -> Any:
     return reference
 
 
-def _global_gradient(kind: str) -> Any:
+def _global_gradient(kind: str) -> Gradient:
     def gradient(call: Call, grad: Expr) -> list[Expr]:
         data = call.args[0]
         spread = call_op("broadcast_to_like", grad, data)
@@ -67,12 +137,12 @@ def _global_gradient(kind: str) -> Any:
     return gradient
 
 
-def _register_global(kind: str, rank: int) -> Any:
+def _register_global(kind: str, attrs: type[GlobalPoolAttrs]) -> OpFunction:
     return register(
-        f"nn.global_{kind}_pool{rank}d",
-        doc=f"The {'mean' if kind == 'avg' else 'largest element'} of each channel of each image.",
-        inputs=("data",),
-        attributes={"layout": _LAYOUTS[rank], "out_layout": ""},
+        f"nn.global_{kind}_pool{attrs.RANK}d",
+        doc=f"Return the {'mean' if kind == 'avg' else 'largest element'} of each channel of each image.",
+        inputs={"data": "Images in ``layout``."},
+        attrs=attrs,
         relation=_global_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=lambda attrs, inputs, out_type: [topi.global_pool(inputs[0], attrs.layout, kind)],
@@ -82,13 +152,16 @@ def _register_global(kind: str, rank: int) -> Any:
     )
 
 
-_GLOBAL = {(kind, rank): _register_global(kind, rank) for kind in ("max", "avg") for rank in _LAYOUTS}
+_RANKS = (GlobalPool1DAttrs, GlobalPool2DAttrs, GlobalPool3DAttrs)
+global_max_pool1d, global_max_pool2d, global_max_pool3d = (_register_global("max", attrs) for attrs in _RANKS)
+global_avg_pool1d, global_avg_pool2d, global_avg_pool3d = (_register_global("avg", attrs) for attrs in _RANKS)
 
 
 # into a given shape
 
 
-def _adaptive_relation(types: Types, attrs: Attrs) -> Type:
+def _adaptive_relation(types: Types, attrs: AdaptivePoolAttrs) -> Type:
+    """The data with spatial extents of ``output_size``."""
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     letters = spatial_letters(attrs.layout)
@@ -99,8 +172,8 @@ def _adaptive_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType(layout(attrs.layout).shape(x | dict(zip(letters, attrs.output_size, strict=True))), data.dtype)
 
 
-def _adaptive_compute(kind: str) -> Any:
-    def compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _adaptive_compute(kind: str) -> Compute[AdaptivePoolAttrs]:
+    def compute(attrs: AdaptivePoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
         x = layout(attrs.layout).extents(dims(inputs[0]))
         out = attrs.output_size or [x[letter] for letter in spatial_letters(attrs.layout)]
         return [topi.adaptive_pool(inputs[0], out, attrs.layout, kind)]
@@ -108,8 +181,8 @@ def _adaptive_compute(kind: str) -> Any:
     return compute
 
 
-def _adaptive_reference(kind: str) -> Any:
-    def reference(attrs: Attrs, x: Any) -> Any:
+def _adaptive_reference(kind: str) -> Reference:
+    def reference(attrs: AdaptivePoolAttrs, x: Array) -> Any:
         result = _plain(attrs, x)
         for d, n in enumerate(attrs.output_size or ()):
             extent = result.shape[2 + d]
@@ -121,12 +194,12 @@ def _adaptive_reference(kind: str) -> Any:
     return reference
 
 
-def _register_adaptive(kind: str, rank: int) -> Any:
+def _register_adaptive(kind: str, attrs: type[AdaptivePoolAttrs]) -> OpFunction:
     return register(
-        f"nn.adaptive_{kind}_pool{rank}d",
-        doc=f"The {'mean' if kind == 'avg' else 'largest element'} of as many windows as the result has elements.",
-        inputs=("data",),
-        attributes={"output_size": None, "layout": _LAYOUTS[rank], "out_layout": ""},
+        f"nn.adaptive_{kind}_pool{attrs.RANK}d",
+        doc=f"Divide images into windows and return the {'mean' if kind == 'avg' else 'largest element'} of each.",
+        inputs={"data": "Images in ``layout``."},
+        attrs=attrs,
         relation=_adaptive_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_adaptive_compute(kind),
@@ -136,70 +209,6 @@ def _register_adaptive(kind: str, rank: int) -> Any:
     )
 
 
-_ADAPTIVE = {(kind, rank): _register_adaptive(kind, rank) for kind in ("max", "avg") for rank in _LAYOUTS}
-
-
-def _adaptive(kind: str, data: Expr, output_size: Any, name: str, out_layout: str) -> Call:
-    rank = len(spatial_letters(name))
-    size = None if output_size in (None, ()) else positive("output_size", ints(output_size, rank, "output_size"))
-    return _ADAPTIVE[kind, rank](data, output_size=size, layout=name, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def global_max_pool1d(data: Expr, layout: str = "NCW", out_layout: str = "") -> Call:
-    """Return the largest element of each channel of each image; spatial extents become 1."""
-    return _GLOBAL["max", 1](data, layout=layout, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def adaptive_max_pool1d(data: Expr, output_size: Any = None, layout: str = "NCW", out_layout: str = "") -> Call:
-    """Return the largest element of windows that divide ``data`` into ``output_size``, an int or 1."""
-    return _adaptive("max", data, output_size, layout, out_layout)
-
-
-def global_max_pool2d(data: Expr, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """Return the largest element of each channel of each image; spatial extents become 1."""
-    return _GLOBAL["max", 2](data, layout=layout, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def adaptive_max_pool2d(data: Expr, output_size: Any = None, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """Return the largest element of windows that divide ``data`` into ``output_size``, an int or 2."""
-    return _adaptive("max", data, output_size, layout, out_layout)
-
-
-def global_max_pool3d(data: Expr, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """Return the largest element of each channel of each image; spatial extents become 1."""
-    return _GLOBAL["max", 3](data, layout=layout, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def adaptive_max_pool3d(data: Expr, output_size: Any = None, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """Return the largest element of windows that divide ``data`` into ``output_size``, an int or 3."""
-    return _adaptive("max", data, output_size, layout, out_layout)
-
-
-def global_avg_pool1d(data: Expr, layout: str = "NCW", out_layout: str = "") -> Call:
-    """Return the mean of each channel of each image; spatial extents become 1."""
-    return _GLOBAL["avg", 1](data, layout=layout, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def adaptive_avg_pool1d(data: Expr, output_size: Any = None, layout: str = "NCW", out_layout: str = "") -> Call:
-    """Return the mean of windows that divide ``data`` into ``output_size``, an int or 1."""
-    return _adaptive("avg", data, output_size, layout, out_layout)
-
-
-def global_avg_pool2d(data: Expr, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """Return the mean of each channel of each image; spatial extents become 1."""
-    return _GLOBAL["avg", 2](data, layout=layout, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def adaptive_avg_pool2d(data: Expr, output_size: Any = None, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """Return the mean of windows that divide ``data`` into ``output_size``, an int or 2."""
-    return _adaptive("avg", data, output_size, layout, out_layout)
-
-
-def global_avg_pool3d(data: Expr, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """Return the mean of each channel of each image; spatial extents become 1."""
-    return _GLOBAL["avg", 3](data, layout=layout, out_layout=out_layout)  # type: ignore[no-any-return]
-
-
-def adaptive_avg_pool3d(data: Expr, output_size: Any = None, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """Return the mean of windows that divide ``data`` into ``output_size``, an int or 3."""
-    return _adaptive("avg", data, output_size, layout, out_layout)
+_SIZES = (AdaptivePool1DAttrs, AdaptivePool2DAttrs, AdaptivePool3DAttrs)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_register_adaptive("max", attrs) for attrs in _SIZES)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_register_adaptive("avg", attrs) for attrs in _SIZES)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from compiler.relay.operator import Array
 from compiler.topi.nn import resize as topi
 
 
-def resized(x: Any, axis: topi.AxisResize, extrapolation: float) -> Any:
+def resized(x: Array, axis: topi.AxisResize, extrapolation: float) -> Any:
     """Return an array with its last axis resized: a product with a matrix that has a row for each new element."""
     place = axis.coordinate(np.arange(axis.target, dtype="float64"))
     if axis.method == "nearest_neighbor":
@@ -23,7 +24,7 @@ def resized(x: Any, axis: topi.AxisResize, extrapolation: float) -> Any:
     return result
 
 
-def _matrix(axis: topi.AxisResize, place: Any) -> Any:
+def _matrix(axis: topi.AxisResize, place: Array) -> Array:
     base = np.floor(place)
     weights = np.stack(axis.weights(place - base, np.minimum, np.maximum))
     indices = base.astype(int) + axis.first_tap() + np.arange(len(weights))[:, None]

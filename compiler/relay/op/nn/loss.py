@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.ir.attrs import Attrs
@@ -12,7 +10,7 @@ from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import agree
 from compiler.relay.op.relations import same_dtype, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, Types, call_op
+from compiler.relay.operator import Array, OpPattern, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi.nn.loss import cross_entropy as compute
 
@@ -45,18 +43,18 @@ def _logits_gradient(call: Call, grad: Expr) -> list[Expr]:
     return [call_op("multiply", scale, targets), call_op("multiply", scale, predictions)]
 
 
-def _reference(attrs: Attrs, p: Any, t: Any) -> Any:
+def _reference(attrs: Attrs, p: Array, t: Array) -> Array:
     return np.asarray(-(np.log(p) * t).sum() / p.shape[0], p.dtype)
 
 
-def _logits_reference(attrs: Attrs, p: Any, t: Any) -> Any:
+def _logits_reference(attrs: Attrs, p: Array, t: Array) -> Array:
     return np.asarray(-(p * t).sum() / p.shape[0], p.dtype)
 
 
-_CROSS_ENTROPY = register(
+cross_entropy = register(
     "nn.cross_entropy",
-    doc="Minus the mean over the rows of the targets times the logarithms of the predictions.",
-    inputs=("predictions", "targets"),
+    doc="Return minus the mean over the rows of targets times the logarithms of predictions.",
+    inputs={"predictions": "Probabilities, ``(rows, classes)``.", "targets": "Probabilities, ``(rows, classes)``."},
     relation=_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], logits=False)],
@@ -64,23 +62,16 @@ _CROSS_ENTROPY = register(
     gradient=_gradient,
 )
 
-_WITH_LOGITS = register(
+cross_entropy_with_logits = register(
     "nn.cross_entropy_with_logits",
-    doc="Minus the mean over the rows of the targets times predictions that are logarithms.",
-    inputs=("predictions", "targets"),
+    doc="Return minus the mean over the rows of targets times predictions that are logarithms.",
+    inputs={
+        "predictions": "Logarithms of probabilities, ``(rows, classes)``.",
+        "targets": "Probabilities, ``(rows, classes)``.",
+    },
     relation=_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], logits=True)],
     reference=_logits_reference,
     gradient=_logits_gradient,
 )
-
-
-def cross_entropy(predictions: Expr, targets: Expr) -> Call:
-    """Return minus the mean over the rows of ``targets * log(predictions)``, a scalar."""
-    return _CROSS_ENTROPY(predictions, targets)
-
-
-def cross_entropy_with_logits(predictions: Expr, targets: Expr) -> Call:
-    """Return minus the mean over the rows of ``targets * predictions``, a scalar."""
-    return _WITH_LOGITS(predictions, targets)

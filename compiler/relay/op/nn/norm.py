@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attr_kinds import BOOL, FLOAT, INT, INTS, optional
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, TupleWrapper
 from compiler.relay.op.common import agree, axis_of
-from compiler.relay.op.nn.common import along
+from compiler.relay.op.nn.spatial import along
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, PartialTypes, RelationError, Types
+from compiler.relay.op_registry import OpFunction, register, tuple_function
+from compiler.relay.operator import Array, Compute, OpPattern, PartialTypes, Reference, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
+from compiler.te.tensor import Tensor
 from compiler.topi.nn import norm as topi
 from compiler.topi.nn.elementwise import identity
 
 _NO_GRADIENT = {"gradient": "models are differentiated after SimplifyInference, which leaves plain arithmetic"}
 
 
-def _along_data(types: tuple[Any, ...], attrs: Attrs, names: Sequence[str]) -> TensorType:
+_EPSILON = "Number added to the variance, so that it is not zero."
+_CENTER = "Whether to add ``beta``."
+_SCALE = "Whether to multiply by ``gamma``."
+
+
+class NormAttrs(Attrs):
+    """What normalisations have in common."""
+
+    axis: int = attr_field(INT, "Axis of the channels.", 1)
+    epsilon: float = attr_field(FLOAT, _EPSILON, 1e-5)
+    center: bool = attr_field(BOOL, _CENTER, True)
+    scale: bool = attr_field(BOOL, _SCALE, True)
+
+
+class BatchNormAttrs(NormAttrs):
+    """Attributes of ``nn.batch_norm``."""
+
+
+class InstanceNormAttrs(NormAttrs):
+    """Attributes of ``nn.instance_norm``."""
+
+
+class LayerNormAttrs(NormAttrs):
+    """Attributes of ``nn.layer_norm``."""
+
+    axis: int = attr_field(INT, "Axis to normalise.", -1)
+
+
+class GroupNormAttrs(Attrs):
+    """Attributes of ``nn.group_norm``."""
+
+    num_groups: int = attr_field(INT, "Number of groups of channels.")
+    axis: int = attr_field(INT, "Axis of the channels.", 1)
+    epsilon: float = attr_field(FLOAT, _EPSILON, 1e-5)
+    center: bool = attr_field(BOOL, _CENTER, True)
+    scale: bool = attr_field(BOOL, _SCALE, True)
+
+
+class L2NormalizeAttrs(Attrs):
+    """Attributes of ``nn.l2_normalize``."""
+
+    eps: float = attr_field(FLOAT, "Least value of the squared norm.")
+    axis: tuple[int, ...] | None = attr_field(optional(INTS), "Axes of a vector; all of them if it is None.", None)
+
+
+class LRNAttrs(Attrs):
+    """Attributes of ``nn.lrn``."""
+
+    size: int = attr_field(INT, "Number of neighbouring channels.", 5)
+    axis: int = attr_field(INT, "Axis of the channels.", 1)
+    bias: float = attr_field(FLOAT, "Number added to the sum of squares.", 2.0)
+    alpha: float = attr_field(FLOAT, "Factor of the mean of squares.", 1e-5)
+    beta: float = attr_field(FLOAT, "Power that the data is divided by.", 0.75)
+
+
+def _along_data(types: tuple[Any, ...], attrs: NormAttrs | GroupNormAttrs, names: Sequence[str]) -> TensorType:
     """Return the data's type after comparing it with vectors along its axis."""
     data = tensor(types[0], "data")
     extent = data.dims[axis_of(attrs.axis, len(data.dims))]
@@ -31,7 +88,7 @@ def _along_data(types: tuple[Any, ...], attrs: Attrs, names: Sequence[str]) -> T
     return data
 
 
-def vectors_along(types: PartialTypes, attrs: Attrs) -> Sequence[Type | None]:
+def vectors_along(types: PartialTypes, attrs: NormAttrs | GroupNormAttrs) -> Sequence[Type | None]:
     """All inputs after the first are vectors along an axis of it."""
     if types[0] is None:
         return types
@@ -43,19 +100,21 @@ def vectors_along(types: PartialTypes, attrs: Attrs) -> Sequence[Type | None]:
 # batch_norm
 
 
-def _batch_relation(types: Types, attrs: Attrs) -> Type:
+def _batch_relation(types: Types, attrs: BatchNormAttrs) -> Type:
     data = _along_data(types, attrs, ("gamma", "beta", "moving_mean", "moving_var"))
     return TupleType((data, types[3], types[4]))
 
 
-def _batch_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _batch_compute(attrs: BatchNormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     x, *statistics = inputs
     axis = axis_of(attrs.axis, x.ndim)
     result = topi.batch_norm(x, statistics, axis, attrs.epsilon, attrs.center, attrs.scale)
     return [result, identity(statistics[2]), identity(statistics[3])]
 
 
-def _batch_reference(attrs: Attrs, x: Any, gamma: Any, beta: Any, mean: Any, variance: Any) -> Any:
+def _batch_reference(
+    attrs: BatchNormAttrs, x: Array, gamma: Array, beta: Array, mean: Array, variance: Array
+) -> tuple[Array, ...]:
     axis = axis_of(attrs.axis, x.ndim)
     value = (x - along(mean, axis, x.ndim)) / np.sqrt(along(variance, axis, x.ndim) + x.dtype.type(attrs.epsilon))
     value = value * along(gamma, axis, x.ndim) if attrs.scale else value
@@ -65,9 +124,15 @@ def _batch_reference(attrs: Attrs, x: Any, gamma: Any, beta: Any, mean: Any, var
 
 _BATCH_NORM = register(
     "nn.batch_norm",
-    doc="Normalises each channel by stored statistics; also returns these.",
-    inputs=("data", "gamma", "beta", "moving_mean", "moving_var"),
-    attributes={"axis": 1, "epsilon": 1e-5, "center": True, "scale": True},
+    doc="Normalise each channel by stored statistics, and return these as well.",
+    inputs={
+        "data": "The tensor to normalise.",
+        "gamma": "Factor of each channel, a vector.",
+        "beta": "Offset of each channel, a vector.",
+        "moving_mean": "Mean of each channel, a vector.",
+        "moving_var": "Variance of each channel, a vector.",
+    },
+    attrs=BatchNormAttrs,
     relation=_batch_relation,
     complete=vectors_along,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
@@ -76,15 +141,17 @@ _BATCH_NORM = register(
     waived=_NO_GRADIENT,
 )
 
+batch_norm = tuple_function(_BATCH_NORM, 3)
+
 
 # by the data's own statistics
 
 
-def _affine_relation(types: Types, attrs: Attrs) -> Type:
+def _affine_relation(types: Types, attrs: NormAttrs | GroupNormAttrs) -> Type:
     return _along_data(types, attrs, ("gamma", "beta"))
 
 
-def _group_relation(types: Types, attrs: Attrs) -> Type:
+def _group_relation(types: Types, attrs: GroupNormAttrs) -> Type:
     data = _along_data(types, attrs, ("gamma", "beta"))
     channels = data.dims[axis_of(attrs.axis, len(data.dims))]
     if isinstance(channels, int) and channels % attrs.num_groups:
@@ -92,20 +159,24 @@ def _group_relation(types: Types, attrs: Attrs) -> Type:
     return data
 
 
-def _layer_axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
+def _layer_axes(attrs: NormAttrs, rank: int) -> tuple[int, ...]:
     return (axis_of(attrs.axis, rank),)
 
 
-def _instance_axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
+def _instance_axes(attrs: NormAttrs, rank: int) -> tuple[int, ...]:
     return tuple(d for d in range(1, rank) if d != axis_of(attrs.axis, rank))
 
 
-def _affine_compute(axes_of: Any) -> Any:
-    def compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+AxesOf = Callable[[NormAttrs, int], tuple[int, ...]]
+"""The axes that a normalisation goes over, of a tensor of a rank."""
+
+
+def _affine_compute(axes_of: AxesOf) -> Compute[NormAttrs]:
+    def compute(attrs: NormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
         x, gamma, beta = inputs
         axis = axis_of(attrs.axis, x.ndim)
 
-        def affine(value: Any, at: Sequence[Any]) -> Any:
+        def affine(value: PrimExpr, at: Sequence[Any]) -> Any:
             value = value * gamma(at[axis]) if attrs.scale else value
             return value + beta(at[axis]) if attrs.center else value
 
@@ -114,29 +185,33 @@ def _affine_compute(axes_of: Any) -> Any:
     return compute
 
 
-def _normalized(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def _normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + x.dtype.type(epsilon))
 
 
-def _scaled(attrs: Attrs, value: Any, gamma: Any, beta: Any) -> Any:
+def _scaled(attrs: NormAttrs | GroupNormAttrs, value: Array, gamma: Array, beta: Array) -> Any:
     axis = axis_of(attrs.axis, value.ndim)
     value = value * along(gamma, axis, value.ndim) if attrs.scale else value
     return value + along(beta, axis, value.ndim) if attrs.center else value
 
 
-def _affine_reference(axes_of: Any) -> Any:
-    def reference(attrs: Attrs, x: Any, gamma: Any, beta: Any) -> Any:
+def _affine_reference(axes_of: AxesOf) -> Reference:
+    def reference(attrs: NormAttrs, x: Array, gamma: Array, beta: Array) -> Any:
         return _scaled(attrs, _normalized(x, axes_of(attrs, x.ndim), attrs.epsilon), gamma, beta)
 
     return reference
 
 
-def _register_affine(name: str, doc: str, axis: int, axes_of: Any) -> Any:
+def _register_affine(attrs: type[NormAttrs], name: str, doc: str, axes_of: AxesOf) -> OpFunction:
     return register(
         name,
         doc=doc,
-        inputs=("data", "gamma", "beta"),
-        attributes={"axis": axis, "epsilon": 1e-5, "center": True, "scale": True},
+        inputs={
+            "data": "The tensor to normalise.",
+            "gamma": "Factor of each channel, a vector.",
+            "beta": "Offset of each channel, a vector.",
+        },
+        attrs=attrs,
         relation=_affine_relation,
         complete=vectors_along,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
@@ -146,30 +221,30 @@ def _register_affine(name: str, doc: str, axis: int, axes_of: Any) -> Any:
     )
 
 
-_LAYER_NORM = _register_affine("nn.layer_norm", "Normalises along one axis.", -1, _layer_axes)
-_INSTANCE_NORM = _register_affine(
-    "nn.instance_norm", "Normalises each channel of each image over its pixels.", 1, _instance_axes
+layer_norm = _register_affine(LayerNormAttrs, "nn.layer_norm", "Normalise along one axis.", _layer_axes)
+instance_norm = _register_affine(
+    InstanceNormAttrs, "nn.instance_norm", "Normalise each channel of each image over its pixels.", _instance_axes
 )
 
 
-def _group_parts(attrs: Attrs, rank: int) -> tuple[int, tuple[int, ...]]:
+def _group_parts(attrs: GroupNormAttrs, rank: int) -> tuple[int, tuple[int, ...]]:
     """Return the channel axis and, with it split in two (groups, channels in one), the axes to normalise over."""
     axis = axis_of(attrs.axis, rank)
     return axis, tuple(d for d in range(1, rank + 1) if d != axis)
 
 
-def _group_shape(attrs: Attrs, shape: Sequence[Any]) -> tuple[Any, ...]:
+def _group_shape(attrs: GroupNormAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
     axis = axis_of(attrs.axis, len(shape))
     return (*shape[:axis], attrs.num_groups, shape[axis] // attrs.num_groups, *shape[axis + 1 :])
 
 
-def _group_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _group_compute(attrs: GroupNormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     x, gamma, beta = inputs
     axis, over = _group_parts(attrs, x.ndim)
     parts = topi.split_axis(x, axis, attrs.num_groups)
     each = parts.shape[axis + 1]
 
-    def affine(value: Any, at: Sequence[Any]) -> Any:
+    def affine(value: PrimExpr, at: Sequence[Any]) -> Any:
         channel = at[axis] * each + at[axis + 1]
         value = value * gamma(channel) if attrs.scale else value
         return value + beta(channel) if attrs.center else value
@@ -177,17 +252,21 @@ def _group_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
     return [topi.join_axis(topi.normalize(parts, over, attrs.epsilon, affine), axis)]
 
 
-def _group_reference(attrs: Attrs, x: Any, gamma: Any, beta: Any) -> Any:
+def _group_reference(attrs: GroupNormAttrs, x: Array, gamma: Array, beta: Array) -> Any:
     _, over = _group_parts(attrs, x.ndim)
     parts = _normalized(x.reshape(_group_shape(attrs, x.shape)), over, attrs.epsilon)
     return _scaled(attrs, parts.reshape(x.shape), gamma, beta)
 
 
-_GROUP_NORM = register(
+group_norm = register(
     "nn.group_norm",
-    doc="Normalises groups of channels of each image.",
-    inputs=("data", "gamma", "beta"),
-    attributes={"num_groups": REQUIRED, "axis": 1, "epsilon": 1e-5, "center": True, "scale": True},
+    doc="Normalise each group of channels of each image.",
+    inputs={
+        "data": "The tensor to normalise.",
+        "gamma": "Factor of each channel, a vector.",
+        "beta": "Offset of each channel, a vector.",
+    },
+    attrs=GroupNormAttrs,
     relation=_group_relation,
     complete=vectors_along,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
@@ -200,26 +279,26 @@ _GROUP_NORM = register(
 # by norms
 
 
-def _l2_axes(attrs: Attrs, rank: int) -> tuple[int, ...]:
+def _l2_axes(attrs: L2NormalizeAttrs, rank: int) -> tuple[int, ...]:
     return tuple(range(rank)) if attrs.axis is None else tuple(axis_of(a, rank) for a in attrs.axis)
 
 
-def _l2_relation(types: Types, attrs: Attrs) -> Type:
+def _l2_relation(types: Types, attrs: L2NormalizeAttrs) -> Type:
     data = tensor(types[0], "data")
     _l2_axes(attrs, len(data.dims))
     return data
 
 
-def _l2_reference(attrs: Attrs, x: Any) -> Any:
+def _l2_reference(attrs: L2NormalizeAttrs, x: Array) -> Any:
     squares = (x * x).sum(_l2_axes(attrs, x.ndim), keepdims=True)
     return x / np.sqrt(np.maximum(squares, x.dtype.type(attrs.eps)))
 
 
-_L2_NORMALIZE = register(
+l2_normalize = register(
     "nn.l2_normalize",
-    doc="Divides by the Euclidean norm over some axes.",
-    inputs=("data",),
-    attributes={"eps": REQUIRED, "axis": None},
+    doc="Divide by the Euclidean norm over some axes.",
+    inputs={"data": "The tensor to normalise."},
+    attrs=L2NormalizeAttrs,
     relation=_l2_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=lambda attrs, inputs, out_type: [topi.l2_normalize(inputs[0], _l2_axes(attrs, inputs[0].ndim), attrs.eps)],
@@ -228,18 +307,18 @@ _L2_NORMALIZE = register(
 )
 
 
-def _lrn_relation(types: Types, attrs: Attrs) -> Type:
+def _lrn_relation(types: Types, attrs: LRNAttrs) -> Type:
     data = tensor(types[0], "data")
     axis_of(attrs.axis, len(data.dims))
     return data
 
 
-def _lrn_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _lrn_compute(attrs: LRNAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     axis = axis_of(attrs.axis, inputs[0].ndim)
     return [topi.lrn(inputs[0], attrs.size, axis, attrs.bias, attrs.alpha, attrs.beta)]
 
 
-def _lrn_reference(attrs: Attrs, x: Any) -> Any:
+def _lrn_reference(attrs: LRNAttrs, x: Array) -> Any:
     axis = axis_of(attrs.axis, x.ndim)
     before = (attrs.size - 1) // 2
     around = [(before, attrs.size - 1 - before) if d == axis else (0, 0) for d in range(x.ndim)]
@@ -247,94 +326,14 @@ def _lrn_reference(attrs: Attrs, x: Any) -> Any:
     return x / (attrs.bias + attrs.alpha / attrs.size * squares).astype(x.dtype) ** x.dtype.type(attrs.beta)
 
 
-_LRN = register(
+lrn = register(
     "nn.lrn",
-    doc="Divides by a power of the sum of squares of neighbouring channels.",
-    inputs=("data",),
-    attributes={"size": 5, "axis": 1, "bias": 2.0, "alpha": 1e-5, "beta": 0.75},
+    doc="Local response normalisation: divide by a power of the sum of squares of neighbouring channels.",
+    inputs={"data": "The tensor to normalise."},
+    attrs=LRNAttrs,
     relation=_lrn_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_lrn_compute,
     reference=_lrn_reference,
     waived={"gradient": "not needed by any model that is trained here"},
 )
-
-
-def batch_norm(
-    data: Expr,
-    gamma: Expr,
-    beta: Expr,
-    moving_mean: Expr,
-    moving_var: Expr,
-    axis: int = 1,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> TupleWrapper:
-    """Return ``data`` normalised by statistics of each channel, and the statistics as they were.
-
-    Parameters
-    ----------
-    gamma, beta, moving_mean, moving_var : Expr
-        One value for each channel: what to multiply by and to add, mean and variance.
-    axis : int
-        Where the channels are.
-    center, scale : bool
-        Whether ``beta`` and ``gamma`` are used.
-    """
-    call = _BATCH_NORM(
-        data, gamma, beta, moving_mean, moving_var, axis=axis, epsilon=epsilon, center=center, scale=scale
-    )
-    return TupleWrapper(call, 3)
-
-
-def layer_norm(
-    data: Expr,
-    gamma: Expr,
-    beta: Expr,
-    axis: int = -1,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> Call:
-    """Return ``data`` normalised along ``axis``, times ``gamma`` plus ``beta``."""
-    return _LAYER_NORM(data, gamma, beta, axis=axis, epsilon=epsilon, center=center, scale=scale)  # type: ignore[no-any-return]
-
-
-def instance_norm(
-    data: Expr,
-    gamma: Expr,
-    beta: Expr,
-    axis: int = 1,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> Call:
-    """Return ``data`` with each channel of each image normalised, times ``gamma`` plus ``beta``."""
-    return _INSTANCE_NORM(data, gamma, beta, axis=axis, epsilon=epsilon, center=center, scale=scale)  # type: ignore[no-any-return]
-
-
-def group_norm(
-    data: Expr,
-    gamma: Expr,
-    beta: Expr,
-    num_groups: int,
-    axis: int = 1,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> Call:
-    """Return ``data`` with each group of channels of each image normalised, times ``gamma`` plus ``beta``."""
-    attrs = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
-    return _GROUP_NORM(data, gamma, beta, num_groups=num_groups, **attrs)
-
-
-def l2_normalize(data: Expr, eps: float, axis: int | Sequence[int] | None = None) -> Call:
-    """Return ``data`` divided by its Euclidean norm over ``axis``; the squared norm counts as ``eps`` at least."""
-    axes = None if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    return _L2_NORMALIZE(data, eps=float(eps), axis=axes)
-
-
-def lrn(data: Expr, size: int = 5, axis: int = 1, bias: float = 2, alpha: float = 1e-5, beta: float = 0.75) -> Call:
-    """Return ``data / (bias + alpha / size * s) ** beta``; ``s`` sums the squares of ``size`` neighbours."""
-    return _LRN(data, size=size, axis=axis, bias=bias, alpha=alpha, beta=beta)

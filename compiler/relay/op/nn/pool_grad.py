@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
-from compiler.relay.op.nn.pool import POOLS, lowest, pool_reference_axes, seen, spec_of
+from compiler.relay.op.nn.pool import (
+    AvgPoolAttrs,
+    PoolAttrs,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lowest,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    pool_reference_axes,
+    pool_windows,
+    spec_of,
+)
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, Types
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, OpPattern, Types
+from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool_grad as topi
 from compiler.topi.nn.conv import spatial_letters
 
 
-def _relation(types: Types, attrs: Attrs) -> Type:
+def _relation(types: Types, attrs: PoolAttrs) -> Type:
+    """The gradient has the type of the data."""
     return tensor(types[1], "data")
 
 
-def _max_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _max_compute(attrs: PoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return [topi.max_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]))]
 
 
-def _avg_compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _avg_compute(attrs: AvgPoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     return [topi.avg_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]), attrs.count_include_pad)]
 
 
-def _scattered(attrs: Attrs, grad: Any, x: Any, shares: Any) -> Any:
+def _scattered(attrs: PoolAttrs, grad: Array, x: Array, shares: Callable[[Array, Array, Array], Array]) -> Any:
     """Add ``shares(grad, windows)``, of the windows' shape, to the elements that the windows are made of."""
     letters = "NC" + spatial_letters(attrs.layout)
     plain, upstream = (layout(attrs.layout).to_plain(a, letters) for a in (x, grad))
     places = np.arange(plain.size).reshape(plain.shape)
-    where = seen(attrs, places, plain.size)
+    where = pool_windows(attrs, places, plain.size)
     result = np.zeros(plain.size + 1, x.dtype)
     np.add.at(result, where, shares(upstream.reshape(upstream.shape + (1,) * len(attrs.pool_size)), plain, where))
     return layout(attrs.layout).from_plain(result[:-1].reshape(plain.shape), letters)
 
 
-def _max_reference(attrs: Attrs, grad: Any, x: Any) -> Any:
-    def shares(upstream: Any, plain: Any, where: Any) -> Any:
-        found = seen(attrs, plain, lowest(plain.dtype))
+def _max_reference(attrs: PoolAttrs, grad: Array, x: Array) -> Any:
+    def shares(upstream: Array, plain: Array, where: Array) -> Array:
+        found = pool_windows(attrs, plain, lowest(plain.dtype))
         flat = found.reshape(*found.shape[: -len(attrs.pool_size)], -1)
         first = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]
         return np.where(first.reshape(found.shape), upstream, 0)
@@ -50,24 +65,30 @@ def _max_reference(attrs: Attrs, grad: Any, x: Any) -> Any:
     return _scattered(attrs, grad, x, shares)
 
 
-def _avg_reference(attrs: Attrs, grad: Any, x: Any) -> Any:
-    def shares(upstream: Any, plain: Any, where: Any) -> Any:
-        counted = seen(attrs, np.ones_like(plain), 0, 1 if attrs.count_include_pad else 0)
+def _avg_reference(attrs: AvgPoolAttrs, grad: Array, x: Array) -> Any:
+    def shares(upstream: Array, plain: Array, where: Array) -> Array:
+        counted = pool_windows(attrs, np.ones_like(plain), 0, 1 if attrs.count_include_pad else 0)
         total = counted.sum(pool_reference_axes(plain), keepdims=True)
         return np.broadcast_to(upstream / np.maximum(total, 1), where.shape)
 
     return _scattered(attrs, grad, x, shares)
 
 
-for (_kind, _rank), _pool in POOLS.items():
-    register(
-        f"nn.{_kind}_pool{_rank}d_grad",
-        doc=f"The gradient of the data of nn.{_kind}_pool{_rank}d, from that of its result.",
-        inputs=("out_grad", "data"),
-        attributes={n: f.given_default for n, f in _pool.op.attributes.items()},
+def _register(pool: OpFunction) -> OpFunction:
+    average = issubclass(pool.op.attrs_type, AvgPoolAttrs)
+    kind: type[Any] = pool.op.attrs_type
+    return register(
+        f"{pool.op.name}_grad",
+        doc=f"Return the gradient of the data of ``{pool.op.name}`` from that of its result.",
+        inputs={"out_grad": "Gradient of the result of pooling.", "data": "What was pooled."},
+        attrs=kind,
         relation=_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-        compute=_avg_compute if _kind == "avg" else _max_compute,
-        reference=_avg_reference if _kind == "avg" else _max_reference,
-        waived={"gradient": "nobody differentiates pooling twice"},
+        compute=_avg_compute if average else _max_compute,
+        reference=_avg_reference if average else _max_reference,
+        waived={"gradient": "pooling is not differentiated twice"},
     )
+
+
+max_pool1d_grad, max_pool2d_grad, max_pool3d_grad = (_register(p) for p in (max_pool1d, max_pool2d, max_pool3d))
+avg_pool1d_grad, avg_pool2d_grad, avg_pool3d_grad = (_register(p) for p in (avg_pool1d, avg_pool2d, avg_pool3d))

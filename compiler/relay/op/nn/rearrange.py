@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.attrs import REQUIRED, Attrs
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.attr_kinds import POSITIVE_INT, STRING, one_of
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import unknown
-from compiler.relay.op.nn.conv import extents
+from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import layout
 from compiler.topi.nn import rearrange as topi
+
+
+class SpaceToDepthAttrs(Attrs):
+    """Attributes of ``nn.space_to_depth``."""
+
+    block_size: int = attr_field(POSITIVE_INT, "Side of a block of pixels.")
+    layout: str = attr_field(STRING, "Layout of the data, such as ``NCHW`` or ``NHWC``.", "NCHW")
+
+
+class DepthToSpaceAttrs(SpaceToDepthAttrs):
+    """Attributes of ``nn.depth_to_space``."""
+
+    mode: str = attr_field(
+        one_of("DCR", "CRD"),
+        "Whether a pixel's position in its block is the first (DCR) or last part of its channel's number.",
+        "DCR",
+    )
 
 
 def _divided(extent: Dim, by: int, what: str) -> Dim:
@@ -30,14 +48,14 @@ def _grown(extent: Dim, by: int) -> Dim:
     return AnyDim() if unknown(extent) else extent * by
 
 
-def _depth_relation(types: Types, attrs: Attrs) -> Type:
+def _depth_relation(types: Types, attrs: DepthToSpaceAttrs) -> Type:
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
     out = x | {"C": _divided(x["C"], b * b, "channels"), "H": _grown(x["H"], b), "W": _grown(x["W"], b)}
     return TensorType(layout(attrs.layout).shape(out), data.dtype)
 
 
-def _depth_reference(attrs: Attrs, x: Any) -> Any:
+def _depth_reference(attrs: DepthToSpaceAttrs, x: Array) -> Any:
     plain, b = layout(attrs.layout).to_plain(x, "NCHW"), attrs.block_size
     n, c, h, w = plain.shape
     if attrs.mode == "DCR":
@@ -48,16 +66,25 @@ def _depth_reference(attrs: Attrs, x: Any) -> Any:
 
 
 def _depth_gradient(call: Call, grad: Expr) -> list[Expr]:
-    if call.attrs.mode != "DCR":
-        raise ArgumentError(f"gradient of nn.depth_to_space: mode must be 'DCR', got {call.attrs.mode!r}")
-    return [call_op("nn.space_to_depth", grad, block_size=call.attrs.block_size, layout=call.attrs.layout)]
+    if DepthToSpaceAttrs.of(call).mode != "DCR":
+        raise ArgumentError(
+            f"gradient of nn.depth_to_space: mode must be 'DCR', got {DepthToSpaceAttrs.of(call).mode!r}"
+        )
+    return [
+        call_op(
+            "nn.space_to_depth",
+            grad,
+            block_size=DepthToSpaceAttrs.of(call).block_size,
+            layout=DepthToSpaceAttrs.of(call).layout,
+        )
+    ]
 
 
-_DEPTH_TO_SPACE = register(
+depth_to_space = register(
     "nn.depth_to_space",
-    doc="Each pixel's channels as a block of pixels.",
-    inputs=("data",),
-    attributes={"block_size": REQUIRED, "layout": "NCHW", "mode": "DCR"},
+    doc="Rearrange each pixel's channels as a block of pixels.",
+    inputs={"data": "Images in ``layout``."},
+    attrs=DepthToSpaceAttrs,
     relation=_depth_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [
@@ -68,7 +95,7 @@ _DEPTH_TO_SPACE = register(
 )
 
 
-def _space_relation(types: Types, attrs: Attrs) -> Type:
+def _space_relation(types: Types, attrs: SpaceToDepthAttrs) -> Type:
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
     out = x | {
@@ -79,41 +106,28 @@ def _space_relation(types: Types, attrs: Attrs) -> Type:
     return TensorType(layout(attrs.layout).shape(out), data.dtype)
 
 
-def _space_reference(attrs: Attrs, x: Any) -> Any:
+def _space_reference(attrs: SpaceToDepthAttrs, x: Array) -> Any:
     plain, b = layout(attrs.layout).to_plain(x, "NCHW"), attrs.block_size
     n, c, h, w = plain.shape
     parts = plain.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
     return layout(attrs.layout).from_plain(parts.reshape(n, c * b**2, h // b, w // b), "NCHW")
 
 
-_SPACE_TO_DEPTH = register(
+space_to_depth = register(
     "nn.space_to_depth",
-    doc="Blocks of pixels as channels of one.",
-    inputs=("data",),
-    attributes={"block_size": REQUIRED, "layout": "NCHW"},
+    doc="Rearrange blocks of pixels as the channels of one.",
+    inputs={"data": "Images in ``layout``."},
+    attrs=SpaceToDepthAttrs,
     relation=_space_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.space_to_depth(inputs[0], attrs.block_size, attrs.layout)],
     reference=_space_reference,
     gradient=lambda call, grad: [
-        call_op("nn.depth_to_space", grad, block_size=call.attrs.block_size, layout=call.attrs.layout)
+        call_op(
+            "nn.depth_to_space",
+            grad,
+            block_size=SpaceToDepthAttrs.of(call).block_size,
+            layout=SpaceToDepthAttrs.of(call).layout,
+        )
     ],
 )
-
-
-def depth_to_space(data: Expr, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Call:
-    """Return ``data`` with each pixel's channels as ``block_size`` times ``block_size`` pixels.
-
-    Parameters
-    ----------
-    mode : str
-        ``DCR``: a pixel's place in its block is the first part of its channel's number; ``CRD``: the last.
-    """
-    if mode not in ("DCR", "CRD"):
-        raise ArgumentError(f"nn.depth_to_space: mode must be DCR or CRD, got {show(mode)}")
-    return _DEPTH_TO_SPACE(data, block_size=block_size, layout=layout, mode=mode)
-
-
-def space_to_depth(data: Expr, block_size: int, layout: str = "NCHW") -> Call:
-    """Return ``data`` with blocks of ``block_size`` times ``block_size`` pixels as channels of one."""
-    return _SPACE_TO_DEPTH(data, block_size=block_size, layout=layout)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.ir.attrs import Attrs
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.attr_kinds import BOOL, FLOAT, STRING, one_of
+from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import unknown
-from compiler.relay.op.nn.conv import extents
 from compiler.relay.op.nn.interpolate import resized
+from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.relations import tensor
-from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
+from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
@@ -26,14 +28,61 @@ from compiler.topi.util import dims
 _METHODS = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
 
 
-def _scales(attrs: Attrs) -> list[float]:
-    return [attrs[f"scale_{letter.lower()}"] for letter in spatial_letters(attrs.layout)]
+_METHOD = one_of(*_METHODS)
 
 
-def _relation(types: Types, attrs: Attrs) -> Type:
+class UpsampleAttrs(Attrs):
+    """What both upsamplings have in common."""
+
+    layout: str
+    method: str
+
+    def scales(self) -> list[float]:
+        """Return the factor of each spatial dimension."""
+        return [self[f"scale_{letter.lower()}"] for letter in spatial_letters(self.layout)]
+
+    @property
+    @abstractmethod
+    def mode(self) -> str:
+        """How coordinates of the result become those of the data."""
+
+
+class UpSamplingAttrs(UpsampleAttrs):
+    """Attributes of ``nn.upsampling``."""
+
+    scale_h: float = attr_field(FLOAT, "Factor of the height.", 1)
+    scale_w: float = attr_field(FLOAT, "Factor of the width.", 1)
+    layout: str = attr_field(STRING, "Layout of the data, such as ``NCHW`` or ``NHWC``.", "NCHW")
+    method: str = attr_field(_METHOD, "Interpolation between pixels.", "nearest_neighbor")
+    align_corners: bool = attr_field(BOOL, "Whether the corners of both images are the same points.", False)
+
+    @property
+    def mode(self) -> str:
+        return "align_corners" if self.align_corners else "asymmetric"
+
+
+class UpSampling3DAttrs(UpsampleAttrs):
+    """Attributes of ``nn.upsampling3d``."""
+
+    scale_d: float = attr_field(FLOAT, "Factor of the depth.", 1)
+    scale_h: float = attr_field(FLOAT, "Factor of the height.", 1)
+    scale_w: float = attr_field(FLOAT, "Factor of the width.", 1)
+    layout: str = attr_field(STRING, "Layout of the data, such as ``NCDHW``.", "NCDHW")
+    method: str = attr_field(_METHOD, "Interpolation between voxels.", "nearest_neighbor")
+    coordinate_transformation_mode: str = attr_field(
+        one_of(*topi.MODES), "How coordinates of the result become those of the data.", "half_pixel"
+    )
+
+    @property
+    def mode(self) -> str:
+        return self.coordinate_transformation_mode
+
+
+def _relation(types: Types, attrs: UpsampleAttrs) -> Type:
+    """The data with spatial extents that are multiples of its own."""
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
-    for letter, scale in zip(spatial_letters(attrs.layout), _scales(attrs), strict=True):
+    for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True):
         extent: Any = x[letter]
         if not isinstance(extent, int) and not unknown(extent) and scale != int(scale):
             raise RelationError(f"the symbolic extent {letter} can only grow by whole numbers, got {scale}")
@@ -44,23 +93,21 @@ def _relation(types: Types, attrs: Attrs) -> Type:
     return TensorType(layout(attrs.layout).shape(x), data.dtype)
 
 
-def _axes(attrs: Attrs, shape: Any) -> list[topi.AxisResize]:
+def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
     x = layout(attrs.layout).extents(shape)
-    mode = "align_corners" if attrs.get("align_corners") else "asymmetric"
-    mode = attrs.get("coordinate_transformation_mode", mode)
     return [
-        topi.AxisResize(x[letter], round(x[letter] * scale), _METHODS[attrs.method], mode, cubic_alpha=-0.5)
-        for letter, scale in zip(spatial_letters(attrs.layout), _scales(attrs), strict=True)
+        topi.AxisResize(x[letter], round(x[letter] * scale), _METHODS[attrs.method], attrs.mode, cubic_alpha=-0.5)
+        for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True)
     ]
 
 
-def _compute(attrs: Attrs, inputs: list[Any], out_type: Any) -> list[Any]:
+def _compute(attrs: UpsampleAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     (data,) = inputs
     letters = spatial_letters(attrs.layout)
     return [topi.resize(data, attrs.layout, _axes(attrs, dims(data)), letters, 0.0, data.dtype)]
 
 
-def _reference(attrs: Attrs, x: Any) -> Any:
+def _reference(attrs: UpsampleAttrs, x: Array) -> Any:
     letters = spatial_letters(attrs.layout)
     result = layout(attrs.layout).to_plain(x, "NC" + letters)
     for d, axis in enumerate(_axes(attrs, x.shape)):
@@ -68,17 +115,12 @@ def _reference(attrs: Attrs, x: Any) -> Any:
     return layout(attrs.layout).from_plain(np.ascontiguousarray(result).astype(x.dtype), "NC" + letters)
 
 
-def _register(name: str, letters: str, more: dict[str, Any]) -> Any:
+def _register(name: str, attrs: type[UpsampleAttrs]) -> OpFunction:
     return register(
         name,
-        doc="Images that are larger by a factor for each dimension.",
-        inputs=("data",),
-        attributes={
-            **{f"scale_{letter}": 1 for letter in letters},
-            "layout": "NC" + letters.upper(),
-            "method": "nearest_neighbor",
-            **more,
-        },
+        doc="Enlarge images by a factor for each spatial dimension.",
+        inputs={"data": "Images in ``layout``."},
+        attrs=attrs,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
         compute=_compute,
@@ -88,47 +130,5 @@ def _register(name: str, letters: str, more: dict[str, Any]) -> Any:
     )
 
 
-_UPSAMPLING = _register("nn.upsampling", "hw", {"align_corners": False})
-_UPSAMPLING_3D = _register("nn.upsampling3d", "dhw", {"coordinate_transformation_mode": "half_pixel"})
-
-
-def _method(name: str) -> str:
-    if name not in _METHODS:
-        raise ArgumentError(f"nn.upsampling: method must be one of {', '.join(_METHODS)}, got {show(name)}")
-    return name
-
-
-def upsampling(
-    data: Expr,
-    scale_h: float = 1,
-    scale_w: float = 1,
-    layout: str = "NCHW",
-    method: str = "nearest_neighbor",
-    align_corners: bool = False,
-) -> Call:
-    """Return ``data`` larger by ``scale_h`` and ``scale_w``.
-
-    Parameters
-    ----------
-    method : str
-        ``nearest_neighbor``, ``bilinear`` or ``bicubic``.
-    align_corners : bool
-        Whether the corners of both images are the same.
-    """
-    scales = {"scale_h": scale_h, "scale_w": scale_w}
-    return _UPSAMPLING(data, layout=layout, method=_method(method), align_corners=align_corners, **scales)  # type: ignore[no-any-return]
-
-
-def upsampling3d(
-    data: Expr,
-    scale_d: float = 1,
-    scale_h: float = 1,
-    scale_w: float = 1,
-    layout: str = "NCDHW",
-    method: str = "nearest_neighbor",
-    coordinate_transformation_mode: str = "half_pixel",
-) -> Call:
-    """Return ``data`` larger by a factor for each dimension; ``method`` is ``nearest_neighbor`` or ``trilinear``."""
-    attrs = {"scale_d": scale_d, "scale_h": scale_h, "scale_w": scale_w, "layout": layout}
-    attrs["coordinate_transformation_mode"] = coordinate_transformation_mode
-    return _UPSAMPLING_3D(data, method=_method(method), **attrs)  # type: ignore[no-any-return]
+upsampling = _register("nn.upsampling", UpSamplingAttrs)
+upsampling3d = _register("nn.upsampling3d", UpSampling3DAttrs)

@@ -30,7 +30,7 @@ def test_real_to_whole_and_back() -> None:
 def test_whole_numbers_of_another_scale(rounding: str, wanted: list[int]) -> None:
     args = [np.array([-10, 10, 30], "int32"), scalar(0.5), scalar(0, "int32"), scalar(2.0), scalar(0, "int32")]
     check(lambda *a: qnn.requantize(*a, rounding=rounding), args, wanted)
-    with pytest.raises(ArgumentError, match="rounding must be one of None, UPWARD, TONEAREST, got 'DOWN'"):
+    with pytest.raises(ArgumentError, match="rounding must be one of 'None', 'UPWARD', 'TONEAREST', got 'DOWN'"):
         qnn.requantize(*[relay.var("x")] * 5, rounding="DOWN")
 
 

@@ -64,7 +64,7 @@ def test_padding() -> None:
 
 def test_padding_that_is_wrong() -> None:
     x = relay.var("x", shape=(3, 4))
-    with pytest.raises(ArgumentError, match="pad_mode must be one of constant, edge, reflect, wrap, got 'mirror'"):
+    with pytest.raises(ArgumentError, match=r"pad_mode must be one of 'constant', 'edge', .*, got 'mirror'"):
         nn.pad(x, ((1, 1), (1, 1)), pad_mode="mirror")
     with pytest.raises(ArgumentError, match="pad_width must be a pair of ints for each axis"):
         nn.pad(x, (1, 1))

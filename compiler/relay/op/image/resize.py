@@ -1,0 +1,158 @@
+"""Images of another size: ``image.resize1d``, ``image.resize2d``, ``image.resize3d``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attr_kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STRING, one_of, optional
+from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.types import Type
+from compiler.relay.op.common import symbolic
+from compiler.relay.op.nn.interpolate import resized
+from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
+from compiler.relay.op.relations import tensor
+from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.operator import Array, OpPattern, RelationError, Types
+from compiler.relay.ty import TensorType
+from compiler.te.tensor import Tensor
+from compiler.topi.layout import layout
+from compiler.topi.nn import resize as topi
+from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.schedules.x86.sampling import schedule_resampling
+from compiler.topi.util import dims
+
+
+class _Region(AttrKind[tuple[float, ...] | None]):
+    """The part of the data to resize: all beginnings, then all ends, as shares of the extents."""
+
+    __slots__ = ()
+
+    def convert(self, value: Any, owner: type[Attrs]) -> tuple[float, ...] | None:
+        values = () if value is None else FLOATS.convert(value, owner)
+        rank = owner.RANK if issubclass(owner, SpatialAttrs) else 0
+        if len(values) not in (0, 2 * rank):
+            raise ValueError(f"{2 * rank} numbers, all beginnings and then all ends")
+        return values or None
+
+
+_LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."
+
+
+class ResizeAttrs(SpatialAttrs):
+    """Attributes of resizing."""
+
+    size: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Spatial extents of the result.")
+    roi: tuple[float, ...] | None = attr_field(
+        _Region("sequence of float, optional"),
+        "Part of the data to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.",
+        None,
+    )
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "")
+    method: str = attr_field(one_of(*topi.METHODS), "Interpolation between pixels.", "linear")
+    coordinate_transformation_mode: str = attr_field(
+        one_of(*topi.MODES), "How coordinates of the result become those of the data, as ONNX names it.", "half_pixel"
+    )
+    rounding_method: str = attr_field(one_of(*topi.ROUNDING), "How ``nearest_neighbor`` rounds.", "")
+    cubic_alpha: float = attr_field(FLOAT, "Coefficient of the cubic spline.", -0.5)
+    cubic_exclude: int = attr_field(INT, "Whether weights of elements outside of the data are left out.", 0)
+    extrapolation_value: float = attr_field(FLOAT, "What is outside of the data in mode ``tf_crop_and_resize``.", 0.0)
+    out_dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the data if it is empty.", None)
+    scales: tuple[float, ...] | None = attr_field(
+        optional(FLOATS), "New elements for an old one, where that is not the quotient of the extents.", None
+    )
+    antialias: bool = attr_field(BOOL, "Whether weights reach further where the result is smaller.", False)
+
+
+class Resize1DAttrs(ResizeAttrs):
+    """Attributes of ``image.resize1d``."""
+
+    RANK = 1
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
+
+
+class Resize2DAttrs(ResizeAttrs):
+    """Attributes of ``image.resize2d``."""
+
+    RANK = 2
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
+
+
+class Resize3DAttrs(ResizeAttrs):
+    """Attributes of ``image.resize3d``."""
+
+    RANK = 3
+    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
+
+
+def _relation(types: Types, attrs: ResizeAttrs) -> Type:
+    """The data with spatial extents ``size``."""
+    data = tensor(types[0], "data")
+    x = extents(data, layout(attrs.layout), "data")
+    letters = spatial_letters(attrs.layout)
+    if any(symbolic(x[letter]) for letter in letters):
+        raise RelationError(f"the spatial extents of data must be known, got {data}")
+    shape = layout(attrs.layout).shape(x | dict(zip(letters, attrs.size, strict=True)))
+    return TensorType(shape, attrs.out_dtype or data.dtype)
+
+
+def _axes(attrs: ResizeAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
+    x = layout(attrs.layout).extents(shape)
+    rank = len(attrs.size)
+    roi = attrs.roi or (0.0,) * rank + (1.0,) * rank
+    return [
+        topi.AxisResize(
+            source=x[letter],
+            target=attrs.size[d],
+            method=attrs.method,
+            mode=attrs.coordinate_transformation_mode,
+            rounding=attrs.rounding_method,
+            cubic_alpha=attrs.cubic_alpha,
+            exclude_outside=bool(attrs.cubic_exclude),
+            scale=attrs.scales[d] if attrs.scales else None,
+            region=(roi[d], roi[d + rank]),
+            antialias=bool(attrs.antialias),
+        )
+        for d, letter in enumerate(spatial_letters(attrs.layout))
+    ]
+
+
+def _compute(attrs: ResizeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    (data,) = inputs
+    letters = spatial_letters(attrs.layout)
+    axes = _axes(attrs, dims(data))
+    dtype = attrs.out_dtype or data.dtype
+    return [topi.resize(data, attrs.layout, axes, letters, attrs.extrapolation_value, dtype)]
+
+
+def _reference(attrs: ResizeAttrs, x: Array) -> Any:
+    letters = spatial_letters(attrs.layout)
+    result = layout(attrs.layout).to_plain(x, "NC" + letters)
+    blend = attrs.method != "nearest_neighbor" and x.dtype.kind != "f"
+    result = result.astype("float32") if blend else result
+    for d, axis in enumerate(_axes(attrs, x.shape)):
+        if not axis.keeps:
+            result = np.moveaxis(resized(np.moveaxis(result, 2 + d, -1), axis, attrs.extrapolation_value), -1, 2 + d)
+    dtype = attrs.out_dtype or x.dtype
+    return layout(attrs.layout).from_plain(np.ascontiguousarray(result).astype(dtype), "NC" + letters)
+
+
+def _register(attrs: type[ResizeAttrs]) -> OpFunction:
+    rank = attrs.RANK
+    return register(
+        f"image.resize{rank}d",
+        doc=f"Resize images in {rank} dimension{'s' * (rank > 1)}, by the nearest element or by interpolation.",
+        inputs={"data": "Images in ``layout``."},
+        attrs=attrs,
+        relation=_relation,
+        pattern=OpPattern.INJECTIVE,
+        compute=_compute,
+        schedule=schedule_resampling,
+        reference=_reference,
+        waived={"gradient": "adds up what elements were spread to, which no operator here does"},
+    )
+
+
+resize1d, resize2d, resize3d = (_register(attrs) for attrs in (Resize1DAttrs, Resize2DAttrs, Resize3DAttrs))

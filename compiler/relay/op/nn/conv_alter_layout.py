@@ -1,0 +1,42 @@
+"""The layout that a target likes for ``nn.conv2d``: channels in blocks as wide as its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.relay.expr import Call
+from compiler.relay.op.nn.conv_attrs import ConvAttrs
+from compiler.relay.operator import call_op
+from compiler.relay.ty import TensorType
+from compiler.target.target import Target
+from compiler.topi.schedules.kit import tile_lanes
+
+_NARROW = 4
+"""Channels that a block must have for vectors to be worth it."""
+
+
+def _block(channels: int, width: int) -> int:
+    """Return how many channels make a block: a vector, part of one, or what divides them."""
+    halves = [width >> i for i in range(width.bit_length()) if width >> i >= _NARROW]
+    return next((b for b in halves if channels % b == 0), next(d for d in range(width, 0, -1) if channels % d == 0))
+
+
+def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target) -> Call | None:
+    """Return a convolution with its channels in blocks as wide as the target's vectors, or None.
+
+    The arguments are left as they are: the attributes say what layouts they have to be brought into.
+    """
+    attrs = ConvAttrs.of(call)
+    plain = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout or "NCHW") == ("NCHW", "OIHW", "NCHW")
+    if not plain or target.kind != "llvm" or types[0].dtype != "float32" or not all(t.is_static for t in types[:2]):
+        return None
+    channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
+    width = tile_lanes(target)
+    inner, outer = _block(channels, width), _block(outputs, width)
+    depthwise = attrs.groups == channels == outputs and channels > 1
+    if outer < _NARROW or (attrs.groups > 1 and not depthwise):
+        return None
+    names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
+    names["kernel_layout"] = f"OIHW1i{outer}o" if depthwise else f"OIHW{inner}i{outer}o"
+    packed = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"
+    return call_op(packed, *call.args, **{**attrs, **names})

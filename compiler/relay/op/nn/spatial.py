@@ -1,0 +1,130 @@
+"""What operators over windows of images share: attributes for each spatial dimension, extents that may be symbolic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from numpy.lib.stride_tricks import as_strided
+
+from compiler.ir.attr_kinds import as_int
+from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.error import ArgumentError
+from compiler.relay.op.common import unknown
+from compiler.relay.op.relations import tensor
+from compiler.relay.operator import Array, RelationError
+from compiler.relay.ty import AnyDim, Dim, TensorType
+from compiler.topi.layout import Layout
+from compiler.topi.nn.conv import window_extent
+
+
+class SpatialAttrs(Attrs):
+    """Attributes of an operator over images; :attr:`RANK` is their number of spatial dimensions.
+
+    A family declares its attributes once, and a class for each number of dimensions.
+    """
+
+    RANK: ClassVar[int] = 0
+
+
+def _rank(owner: type[Attrs]) -> int:
+    rank = owner.RANK if issubclass(owner, SpatialAttrs) else 0
+    if not rank:
+        raise ValueError("given for a number of spatial dimensions")
+    return rank
+
+
+class _Spatial(AttrKind[tuple[int, ...]]):
+    """An int for each spatial dimension; a single one is meant for all."""
+
+    __slots__ = ("_least",)
+
+    def __init__(self, least: int | None = None) -> None:
+        super().__init__("int or sequence of int")
+        self._least = least
+
+    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...]:
+        count = _rank(owner)
+        values = _ints(value, count)
+        if len(values) == 1:
+            values *= count
+        if len(values) != count:
+            raise ValueError(f"an int or {count} of them")
+        if self._least is not None and min(values) < self._least:
+            raise ValueError("positive")
+        return values
+
+
+class _Padding(AttrKind[tuple[int, ...]]):
+    """The padding before each dimension, then the one after each; one number is meant for all sides."""
+
+    __slots__ = ()
+
+    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...]:
+        count = _rank(owner)
+        values = _ints(value, count)
+        if len(values) not in (1, count, 2 * count):
+            raise ValueError(f"1, {count} or {2 * count} ints")
+        return (values * (2 * count // len(values)))[: 2 * count]
+
+
+def _ints(value: Any, count: int) -> tuple[int, ...]:
+    single = as_int(value)
+    if single is not None:
+        return (single,)
+    values = [as_int(v) for v in value] if isinstance(value, (list, tuple)) else []
+    known = tuple(v for v in values if v is not None)
+    return known if len(known) == len(values) else ()
+
+
+SPATIAL = _Spatial()
+POSITIVE_SPATIAL = _Spatial(least=1)
+PADDING = _Padding("int or sequence of int")
+
+
+def extents(t: TensorType, where: Layout, what: str) -> dict[str, Dim]:
+    """Return the extents of a tensor's dimensions by letter.
+
+    Raises
+    ------
+    RelationError
+        If the type does not have that layout.
+    """
+    tensor(t, what, where.ndim)
+    try:
+        return where.extents(t.dims)
+    except ArgumentError as exc:
+        raise RelationError(f"{what}: {exc}") from None
+
+
+def window_dim(extent: Dim, around: int, kernel: Dim, stride: int, dilation: int, ceil: bool = False) -> Dim:
+    """Return how often a window fits into an extent with ``around`` elements added.
+
+    Raises
+    ------
+    RelationError
+        If it does not fit once.
+    """
+    if unknown(extent, kernel):
+        return AnyDim()
+    room = extent + around - (kernel - 1) * dilation - 1
+    if isinstance(room, int) and room < 0:
+        raise RelationError(
+            f"the window of {kernel} elements, dilated by {dilation}, must fit into {extent} padded by {around}"
+        )
+    return (room + stride - 1 if ceil else room) // stride + 1
+
+
+def along(vector: Array, axis: int, rank: int) -> Array:
+    """Return a NumPy vector with axes of extent 1 around it, so that it broadcasts along ``axis``."""
+    return vector.reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def windows(x: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Array:
+    """Return a view of all windows of an array ``(N, C, spatial…)``: ``(N, C, out…, kernel…)``."""
+    rank = len(kernel)
+    out = [window_extent(x.shape[2 + d], 0, 0, kernel[d], strides[d], dilation[d]) for d in range(rank)]
+    steps = x.strides[2:]
+    by_window = [step * stride for step, stride in zip(steps, strides, strict=True)]
+    inside = [step * by for step, by in zip(steps, dilation, strict=True)]
+    return as_strided(x, (*x.shape[:2], *out, *kernel), (*x.strides[:2], *by_window, *inside), writeable=False)

@@ -1,0 +1,14 @@
+"""Quantised operators, ``relay.qnn``: integers with a scale and a zero point in the place of real numbers."""
+
+import sys
+
+from compiler.relay.op_registry import find_public, load_operators
+
+__all__ = ["op", *load_operators(globals(), "qnn")]
+
+op = sys.modules[__name__]
+"""Programs say ``relay.qnn.op.quantize``."""
+
+
+def __getattr__(name: str) -> object:
+    return find_public("qnn", name)

@@ -1,0 +1,96 @@
+"""Regions of images: ``vision.roi_align``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.attr_kinds import BOOL, FLOAT, INT, one_of
+from compiler.ir.attrs import attr_field
+from compiler.ir.types import Type
+from compiler.relay.op.common import agree
+from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
+from compiler.relay.op.relations import tensor
+from compiler.relay.op_registry import register
+from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.ty import TensorType
+from compiler.topi.nn import sampling as topi
+
+
+class ROIAlignAttrs(SpatialAttrs):
+    """Attributes of ``vision.roi_align``."""
+
+    RANK = 2
+    pooled_size: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Parts along the height and the width of a region.")
+    spatial_scale: float = attr_field(FLOAT, "Elements of ``data`` for one unit of the coordinates.")
+    sample_ratio: int = attr_field(
+        INT, "Points along each side of a part; about one for each element if it is not positive.", -1
+    )
+    layout: str = attr_field(one_of("NCHW"), "Layout of the data.", "NCHW")
+    mode: str = attr_field(one_of("avg", "max"), "Whether to take the mean or the largest of the points.", "avg")
+    aligned: bool = attr_field(BOOL, "Whether coordinates are shifted by half an element.", False)
+
+
+def _roi_relation(types: Types, attrs: ROIAlignAttrs) -> Type:
+    """``(regions, channels, *pooled_size)``."""
+    data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
+    agree(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
+    return TensorType((rois.dims[0], data.dims[1], *attrs.pooled_size), data.dtype)
+
+
+def _spec(attrs: ROIAlignAttrs) -> topi.RoiSpec:
+    return topi.RoiSpec(
+        (attrs.pooled_size[0], attrs.pooled_size[1]), attrs.spatial_scale, attrs.sample_ratio, attrs.mode, attrs.aligned
+    )
+
+
+def _roi_reference(attrs: ROIAlignAttrs, data: Array, rois: Array) -> Any:
+    result = np.zeros((len(rois), data.shape[1], *attrs.pooled_size), data.dtype)
+    shift = 0.5 if attrs.aligned else 0.0
+    for k, (image, *corners) in enumerate(rois):
+        x1, y1, x2, y2 = (float(v) * attrs.spatial_scale - shift for v in corners)
+        taps = []
+        for d, (start, end) in enumerate(((y1, y2), (x1, x2))):
+            size = (end - start if attrs.aligned else max(end - start, 1.0)) / attrs.pooled_size[d]
+            count = attrs.sample_ratio if attrs.sample_ratio > 0 else max(int(np.ceil(size)), 1)
+            steps = np.arange(attrs.pooled_size[d])[:, None] + (np.arange(count) + 0.5) / count
+            taps.append(_interpolation(start + steps * size, data.shape[2 + d]))
+        result[k] = _pooled(data[int(image)], taps, attrs.mode)
+    return result
+
+
+def _interpolation(places: Array, extent: int) -> tuple[Array, Array]:
+    """Return for places ``(part, place)`` the elements and weights of both neighbours; none outside of the data."""
+    kept = np.clip(places, 0, extent - 1)
+    low = np.floor(kept).astype(int)
+    inside = (places >= -1) & (places <= extent)
+    weights = np.stack([1 - (kept - low), kept - low]) * inside
+    return np.stack([low, np.minimum(low + 1, extent - 1)]), weights
+
+
+def _pooled(image: Array, taps: Sequence[tuple[Array, Array]], mode: str) -> Any:
+    (rows, by_row), (columns, by_column) = taps
+    # (channel, row tap, part, place, column tap, part, place)
+    values = image[:, rows[..., None, None, None], columns[None, None, None]]
+    values = values * by_row[..., None, None, None] * by_column[None, None, None]
+    if mode == "max":
+        return values.max((1, 4)).max((2, 4))
+    return values.sum((1, 4)).mean((2, 4))
+
+
+roi_align = register(
+    "vision.roi_align",
+    doc="Divide regions of images into equally many parts each, and pool elements interpolated in each part.",
+    inputs={
+        "data": "Images, ``(N, C, H, W)``.",
+        "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2.",
+    },
+    attrs=ROIAlignAttrs,
+    relation=_roi_relation,
+    pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    compute=lambda attrs, inputs, out_type: [topi.roi_align(inputs[0], inputs[1], _spec(attrs))],
+    reference=_roi_reference,
+    waived={"gradient": "adds up what places were interpolated from, which no operator here does"},
+)
