@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import active_instruments
 from compiler.ir.node import node
-from compiler.ir.op import Op
+from compiler.ir.text_format import TextFormat, format_of
 
 
 @node
@@ -20,12 +21,31 @@ class GlobalVar(RelayExpr):
 
     def __call__(self, *args: Any) -> Any:
         """Return the call of the function with these arguments."""
-        return Op.call_maker(self, args)
+        kind = type(args[0]) if args else RelayExpr
+        make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
+        return make(self, args)
 
     def __repr__(self) -> str:
         return f"@{self.name_hint}"
 
     __str__ = __repr__
+
+
+CallMaker = Callable[[GlobalVar, Sequence[Any]], Any]
+_CALL_MAKERS: dict[type, CallMaker] = {}
+
+
+def register_call_maker(kind: type, make: CallMaker) -> None:
+    """Let ``make(function, args)`` make the calls of global functions whose first argument is of a class.
+
+    Parameters
+    ----------
+    kind : type
+        A class of arguments; what is of no registered class, and a call without arguments, belongs to ``RelayExpr``.
+    make : callable
+        Returns the call.
+    """
+    _CALL_MAKERS[kind] = make
 
 
 @node
@@ -112,11 +132,7 @@ class IRModule:
         ArgumentError
             If ``func`` is neither.
         """
-        if not isinstance(func, BaseFunc):
-            closed = getattr(func, "as_function", None)
-            if closed is None:
-                raise ArgumentError(f"IRModule.from_expr: expected an expression or a function, got {show(func)}")
-            func = closed()
+        func = as_function(func)
         name = str(getattr(func, "attrs", {}).get("global_symbol", "main"))
         module = IRModule({**(functions or {}), name: func}, type_definitions=type_defs)
         for instrument in active_instruments():
@@ -175,7 +191,7 @@ class IRModule:
         return self.attrs.get(key)
 
     def __str__(self) -> str:
-        return _printer(self).text(self)
+        return _format(self).text(self)
 
     def astext(self, show_meta_data: bool = True) -> str:
         """Return the module in the text format of its level.
@@ -185,47 +201,46 @@ class IRModule:
         show_meta_data : bool
             Whether constants too large to print inline are appended, where the format has a place for them.
         """
-        return _printer(self).astext(self, show_meta_data)
+        return _format(self).astext(self, show_meta_data)
 
     def script(self) -> str:
         """Return the module as TVMScript, or in its own text format where it has no loops yet."""
-        return _printer(self).script(self)
+        return _format(self).script(self)
 
     def show(self) -> None:
         """Print the module as :meth:`script` returns it."""
         print(self.script())
 
 
-class ModulePrinter(NamedTuple):
-    """How modules of one level are written."""
-
-    text: Callable[[IRModule], str]
-    script: Callable[[IRModule], str]
-    astext: Callable[[IRModule, bool], str]
+def _format(module: IRModule) -> TextFormat:
+    """Return the format of the most abstract functions that the module has."""
+    formats = {format_of(func) for func in module.functions.values()}
+    return max(formats, key=lambda f: f.abstraction) if formats else format_of(module)
 
 
-_NONE = ModulePrinter(repr, repr, lambda module, _: repr(module))
-_printers: dict[type, ModulePrinter] = {}
+@functools.singledispatch
+def as_function(expr: Any) -> BaseFunc:
+    """Return a function whose body is an expression and whose parameters are the free variables of the expression.
+
+    Each level that has expressions registers how, by their class.
+
+    Parameters
+    ----------
+    expr : RelayExpr
+        A function stays what it is.
+
+    Returns
+    -------
+    BaseFunc
+
+    Raises
+    ------
+    ArgumentError
+        If ``expr`` is neither an expression of a level with functions, nor a function.
+    """
+    raise ArgumentError(f"as_function: expected an expression or a function, got {show(expr)}")
 
 
-def _printer(module: IRModule) -> ModulePrinter:
-    """Return the printer for the highest level that the module has functions of: the one registered last."""
-    for kind in reversed(_printers):
-        if any(isinstance(func, kind) for func in module.functions.values()):
-            return _printers[kind]
-    return next(iter(_printers.values()), _NONE)
-
-
-def module_text(module: IRModule) -> str:
-    """Return the module as its printer writes it."""
-    return _printer(module).text(module)
-
-
-def set_module_printer(
-    function_kind: type,
-    text: Callable[[IRModule], str],
-    script: Callable[[IRModule], str],
-    astext: Callable[[IRModule, bool], str] | None = None,
-) -> None:
-    """Install the printer of modules with functions of one kind; printers live on higher floors."""
-    _printers[function_kind] = ModulePrinter(text, script, astext or (lambda module, _: text(module)))
+@as_function.register
+def _(func: BaseFunc) -> BaseFunc:
+    return func

@@ -55,8 +55,6 @@ class Op:
     """An operator comes from nowhere; visitors ask every expression."""
     checked_type_: ClassVar[Type | None] = None
     """Only its calls have a type."""
-    call_maker: ClassVar[Callable[[Any, tuple[Any, ...]], Any]]
-    """Makes the call of a global function; graphs, which have such calls, stand on a higher floor."""
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
         """Return the attributes of a call of this operator, which declares none: those given."""

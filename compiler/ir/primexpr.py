@@ -7,7 +7,7 @@ convert their arguments, match data types as TVM does, and fold constants.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -17,6 +17,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, TVMError, show
 from compiler.ir.node import Node, node
 from compiler.ir.op import Op, register_op
+from compiler.ir.text_format import text_of
 from compiler.ir.types import Type
 
 
@@ -146,25 +147,13 @@ class PrimExpr(Node, ExprOperators):
             """The data type; a field of each subclass."""
 
     def __str__(self) -> str:
-        return expression_text(self)
+        return text_of(self)
 
     __repr__ = __str__
 
 
 ExprLike: TypeAlias = Any
 """A PrimExpr, an IterVar, a Python or NumPy number, or anything with ``asobject()``."""
-
-_text_of: list[Callable[[Any], str]] = []
-
-
-def expression_text(e: Any) -> str:
-    """Return an expression, an axis or a range as the printer of loop IR writes it."""
-    return _text_of[0](e) if _text_of else f"<{type(e).__name__}>"
-
-
-def set_expression_printer(printer: Callable[[Any], str]) -> None:
-    """Install the printer that ``str(expr)`` uses; the printer lives on a higher floor."""
-    _text_of[:] = [printer]
 
 
 @node
@@ -584,7 +573,7 @@ class Range(Node):
         return r
 
     def __str__(self) -> str:
-        return expression_text(self)
+        return text_of(self)
 
     __repr__ = __str__
 
@@ -627,7 +616,7 @@ class IterVar(Node, ExprOperators):
         return self.var.dtype
 
     def __str__(self) -> str:
-        return expression_text(self)
+        return text_of(self)
 
     __repr__ = __str__
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from compiler.ir.node import Node, node, structure
-
-_text_of: list[Callable[[Any], str]] = []
+from compiler.ir.text_format import text_of
 
 
 @node
@@ -26,7 +24,7 @@ class Type(Node):
         return hash((type(self).__name__, self._key()))
 
     def __str__(self) -> str:
-        return _text_of[0](self) if _text_of else f"<{type(self).__name__}>"
+        return text_of(self)
 
     __repr__ = __str__
 
@@ -73,8 +71,3 @@ class FuncType(Type):
     def __post_init__(self) -> None:
         for name in ("arg_types", "type_params", "type_constraints"):
             object.__setattr__(self, name, tuple(getattr(self, name) or ()))
-
-
-def set_type_printer(printer: Callable[[Type], str]) -> None:
-    """Install the printer that ``str(type)`` uses; it lives on a higher floor."""
-    _text_of[:] = [printer]

@@ -6,7 +6,7 @@ Nodes are shared: an expression used twice is one object with two users, and is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy.typing as npt
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import BaseFunc
+from compiler.ir.module import BaseFunc, register_call_maker
 from compiler.ir.node import node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from, mint_use
+from compiler.ir.text_format import format_of, text_of
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
@@ -138,17 +139,8 @@ class Expr(RelayExpr):
         """
         return Call(self, _exprs("Call", args))
 
-    def as_function(self) -> Function:
-        """Return the function whose parameters are this expression's free variables and whose body is the expression.
-
-        Returns
-        -------
-        Function
-        """
-        return Function(tuple(_free_vars_of[0](self)), self)
-
     def __str__(self) -> str:
-        return _text_of[0](self) if _text_of else f"<{type(self).__name__}>"
+        return text_of(self)
 
     __repr__ = __str__
 
@@ -165,22 +157,7 @@ class Expr(RelayExpr):
         str
             A text that :func:`tvm.relay.parse_expr` reads; without the metadata only if no constant is that large.
         """
-        return _astext_of[0](self, show_meta_data) if _astext_of else str(self)
-
-
-_text_of: list[Callable[[Any], str]] = []
-_astext_of: list[Callable[[Any, bool], str]] = []
-_free_vars_of: list[Callable[[Any], list[Any]]] = []
-
-
-def set_expr_printer(text: Callable[[Any], str], astext: Callable[[Any, bool], str]) -> None:
-    """Install what ``str(expr)`` and ``expr.astext()`` use; it imports this module."""
-    _text_of[:], _astext_of[:] = [text], [astext]
-
-
-def set_free_vars(analysis: Callable[[Any], list[Any]]) -> None:
-    """Install the analysis that closes an expression; it imports this module."""
-    _free_vars_of[:] = [analysis]
+        return format_of(self).astext(self, show_meta_data)
 
 
 def _apply(name: str, *args: ExprLike, **attrs: object) -> Expr:
@@ -503,15 +480,6 @@ class Function(BaseFunc, Expr):
         if not isinstance(self.attrs, Attrs):
             object.__setattr__(self, "attrs", DictAttrs(self.attrs))
 
-    def as_function(self) -> Function:
-        """Return the function itself.
-
-        Returns
-        -------
-        Function
-        """
-        return self
-
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
         """Return this function with more attributes.
 
@@ -678,4 +646,4 @@ def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:
         return Call(func, _exprs("Call", args))
 
 
-Op.call_maker = staticmethod(make_call)
+register_call_maker(RelayExpr, make_call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ from compiler.ir.module import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import Var
+from compiler.ir.text_format import format_of, text_of
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt
 
@@ -57,26 +58,13 @@ class PrimFunc(BaseFunc):
 
     def script(self) -> str:
         """Return the function as TVMScript."""
-        return function_text(self)
+        return format_of(self).script(self)
 
     def show(self) -> None:
         """Print the function as TVMScript."""
-        print(function_text(self))
+        print(self.script())
 
     def __str__(self) -> str:
-        return function_text(self)
+        return text_of(self)
 
     __repr__ = __str__
-
-
-_text_of: list[Callable[[PrimFunc], str]] = []
-
-
-def function_text(func: PrimFunc) -> str:
-    """Return the function as the printer of loop IR writes it."""
-    return _text_of[0](func) if _text_of else f"<{type(func).__name__}>"
-
-
-def set_function_printer(printer: Callable[[PrimFunc], str]) -> None:
-    """Install the printer that ``str(func)`` uses; it imports this module."""
-    _text_of[:] = [printer]

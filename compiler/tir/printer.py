@@ -7,7 +7,7 @@ This is the one printer of loop IR.  Whoever wants to know where a node stands i
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.module import IRModule, set_module_printer
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import (
     CommReducer,
     IntImm,
@@ -16,16 +16,16 @@ from compiler.ir.primexpr import (
     Range,
     Var,
     is_const_int,
-    set_expression_printer,
 )
 from compiler.ir.text import TextBuilder
+from compiler.ir.text_format import TextFormat, register
 from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.function import PrimFunc, set_function_printer
+from compiler.tir.function import PrimFunc
 from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
 from compiler.tir.printer_scope import Definitions
 from compiler.tir.printer_stmt import StmtPrinter
-from compiler.tir.stmt import Stmt, set_statement_printer
+from compiler.tir.stmt import Stmt
 
 _TIR_IMPORT = "# from tvm.script import tir as T"
 _IR_IMPORT = "# from tvm.script import ir as I"
@@ -168,7 +168,20 @@ def _attributes(printer: StmtPrinter, func: PrimFunc, name: str) -> None:
             printer.out.write(")")
 
 
-set_module_printer(PrimFunc, module_text, text)
-set_function_printer(text)
-set_statement_printer(text)
-set_expression_printer(text)
+class LoopFormat(TextFormat):
+    """Loop IR as TVMScript."""
+
+    abstraction = 0
+
+    def text(self, thing: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
+        """Return what ``str`` shows; lowered in simple mode, a module is shown in loop notation."""
+        return module_text(thing) if isinstance(thing, IRModule) else text(thing)
+
+    def script(self, thing: IRModule | PrimFunc) -> str:
+        """Return a module or a function as TVMScript."""
+        return text(thing)
+
+
+_FORMAT = LoopFormat()
+for _kind in (IRModule, PrimFunc, Stmt, PrimExpr, Range, IterVar):
+    register(_kind, _FORMAT)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from compiler.ir.error import expected
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, as_exprs, convert
+from compiler.ir.text_format import text_of
 from compiler.tir.buffer import Buffer
 
 
@@ -28,22 +29,9 @@ class Stmt(Node):
     """Base of all statements."""
 
     def __str__(self) -> str:
-        return statement_text(self)
+        return text_of(self)
 
     __repr__ = __str__
-
-
-_text_of: list[Any] = []
-
-
-def statement_text(stmt: Stmt) -> str:
-    """Return the statement as the printer of loop IR writes it."""
-    return str(_text_of[0](stmt)) if _text_of else f"<{type(stmt).__name__}>"
-
-
-def set_statement_printer(printer: Any) -> None:
-    """Install the printer that ``str(stmt)`` uses; it imports this module."""
-    _text_of[:] = [printer]
 
 
 @node

@@ -11,7 +11,7 @@ from compiler.driver.relay import vm
 from compiler.driver.relay.build import as_module, build
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.module import IRModule
+from compiler.ir.module import IRModule, as_function
 from compiler.relay.expr import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter
@@ -67,7 +67,7 @@ class Executor:
     def _module_of(self, expr: Any) -> tuple[IRModule, bool]:
         if expr is None:
             return as_module("create_executor", self.mod), True
-        function = expr if isinstance(expr, Function) else expr.as_function()
+        function = as_function(expr)
         others = {var: f for var, f in self.mod.items() if var.name_hint != "main"}
         main = {next((v for v in self.mod if v.name_hint == "main"), "main"): function}
         return IRModule({**others, **main}, self.mod.attrs, self.mod.type_definitions), isinstance(expr, Function)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.module import as_function
 from compiler.relay.adt import Match
 from compiler.relay.analysis.traversal import post_order
-from compiler.relay.expr import Function, GraphExpr, Let, Var, set_free_vars
+from compiler.relay.expr import Expr, Function, GraphExpr, Let, Var
 from compiler.relay.expr_functor import bound_in_pattern
 
 __all__ = [
@@ -79,4 +80,6 @@ def _bound(parts: list[Any]) -> set[Var]:
     return bound
 
 
-set_free_vars(free_vars)
+@as_function.register
+def _(expr: Expr) -> Function:
+    return Function(tuple(free_vars(expr)), expr)

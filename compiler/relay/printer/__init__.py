@@ -10,11 +10,12 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import IRModule, set_module_printer
+from compiler.ir.module import IRModule
 from compiler.ir.text import TextBuilder
-from compiler.ir.types import Type, set_type_printer
+from compiler.ir.text_format import TextFormat, register
+from compiler.ir.types import Type
 from compiler.relay.adt import TypeData
-from compiler.relay.expr import Function, set_expr_printer
+from compiler.relay.expr import Expr, Function
 from compiler.relay.printer.blocks import BlockPrinter
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.types import type_text
@@ -138,6 +139,20 @@ def _type_definition(printer: BlockPrinter, data: TypeData) -> None:
     out.newline()
 
 
-set_module_printer(Function, text, text, astext)
-set_expr_printer(text, astext)
-set_type_printer(text)
+class GraphFormat(TextFormat):
+    """Graphs and their types in Relay's text format."""
+
+    abstraction = 1
+
+    def text(self, thing: IRModule | RelayExpr | Type) -> str:
+        """Return what ``str`` shows: without the values of large constants."""
+        return text(thing)
+
+    def astext(self, thing: IRModule | RelayExpr, show_meta_data: bool) -> str:
+        """Return a whole text that can be parsed again."""
+        return astext(thing, show_meta_data)
+
+
+_FORMAT = GraphFormat()
+for _kind in (Expr, Type):
+    register(_kind, _FORMAT)

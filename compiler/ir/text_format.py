@@ -1,0 +1,130 @@
+"""The registry of text formats: how what an IR is made of is written, by class.
+
+Nodes stand on low floors and printers on high ones, so ``str(node)`` asks here for the format that a printer registered
+for the class of the node, or for the nearest of its bases.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["TextFormat", "format_of", "register", "registered_format", "text_of"]
+
+
+class TextFormat:
+    """How one level of IR is written.
+
+    Attributes
+    ----------
+    abstraction : int
+        Which format writes a module that has functions of several levels: the one with the largest number.
+    """
+
+    abstraction = 0
+
+    def text(self, thing: Any) -> str:
+        """Return what ``str`` shows.
+
+        Parameters
+        ----------
+        thing : Node or IRModule
+            Something of a class that the format is registered for.
+
+        Returns
+        -------
+        str
+        """
+        return f"<{type(thing).__name__}>"
+
+    def script(self, thing: Any) -> str:
+        """Return what the method ``script`` of functions and modules does: a text that can be read back.
+
+        Parameters
+        ----------
+        thing : BaseFunc or IRModule
+
+        Returns
+        -------
+        str
+        """
+        return self.text(thing)
+
+    def astext(self, thing: Any, show_meta_data: bool) -> str:
+        """Return what the method ``astext`` does.
+
+        Parameters
+        ----------
+        thing : Node or IRModule
+        show_meta_data : bool
+            Whether the values of constants that are too large for the text follow it.
+
+        Returns
+        -------
+        str
+        """
+        return self.text(thing)
+
+
+_FORMATS: dict[type, TextFormat] = {}
+_UNREGISTERED = TextFormat()
+
+
+def register(kind: type, text_format: TextFormat) -> None:
+    """Let a format write everything of a class for which no closer base has one.
+
+    Parameters
+    ----------
+    kind : type
+        A class of nodes.
+    text_format : TextFormat
+
+    Raises
+    ------
+    ValueError
+        If that class has a format already.
+    """
+    if kind in _FORMATS:
+        raise ValueError(f"register: {kind.__name__} has a text format already")
+    _FORMATS[kind] = text_format
+
+
+def registered_format(kind: type) -> TextFormat | None:
+    """Return the format that is registered for the nearest base of a class, None where no printer is loaded.
+
+    Parameters
+    ----------
+    kind : type
+
+    Returns
+    -------
+    TextFormat or None
+    """
+    return next((_FORMATS[base] for base in kind.__mro__ if base in _FORMATS), None)
+
+
+def format_of(thing: object) -> TextFormat:
+    """Return the format that writes something; one that names its class where no printer is loaded.
+
+    Parameters
+    ----------
+    thing : object
+
+    Returns
+    -------
+    TextFormat
+    """
+    return registered_format(type(thing)) or _UNREGISTERED
+
+
+def text_of(thing: object) -> str:
+    """Return what ``str`` shows for something that an IR is made of.
+
+    Parameters
+    ----------
+    thing : Node
+
+    Returns
+    -------
+    str
+    """
+    return format_of(thing).text(thing)
