@@ -13,7 +13,7 @@ from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis import operands
-from compiler.relay.expr import Call, Constant, Function, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType
 
@@ -236,7 +236,7 @@ def _group_name(func: Function) -> str:
     """Return the names of a fused function's operators, each once, without their namespaces."""
     names: list[str] = []
     seen = set()
-    todo = [func.body]
+    todo: list[GraphExpr] = [func.body]
     while todo:
         expr = todo.pop()
         if expr in seen:

@@ -23,6 +23,7 @@ from compiler.relay.adt import (
     PatternTuple,
     PatternVar,
 )
+from compiler.relay.analysis.traversal import operands
 from compiler.relay.expr import (
     Call,
     Constant,
@@ -317,29 +318,19 @@ _STEPS: dict[type, Callable[[Interpreter, Any, Frame], Any]] = {
 }
 
 
-def _needed(expr: GraphExpr) -> tuple[Any, ...]:
-    """Return what must have a value before an expression can be evaluated."""
+def _needed(expr: GraphExpr) -> tuple[GraphExpr, ...]:
+    """Return what must have a value before an expression can be evaluated, or begun to be."""
     match expr:
-        case Call():
-            return (expr.op, *expr.args)
         case Let():
             return (expr.value,)
         case If():
             return (expr.cond,)
         case Match():
             return (expr.data,)
-        case Tuple():
-            return expr.fields
-        case TupleGetItem():
-            return (expr.tuple_value,)
-        case RefCreate():
-            return (expr.value,)
-        case RefRead():
-            return (expr.ref,)
-        case RefWrite():
-            return (expr.ref, expr.value)
-        case _:
+        case Function():
             return ()
+        case _:
+            return operands(expr)
 
 
 def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:

@@ -88,7 +88,7 @@ def measure(name: str, mod: IRModule) -> float:
             gc.collect()
             fresh = mod.shallow_copy()  # inference remembers modules that it has seen
             start = time.process_time()
-            one.transform_module(fresh, PassContext.current())
+            one.apply(fresh, PassContext.current())
             times.append(time.process_time() - start)
     return min(times)
 

@@ -12,7 +12,7 @@ from compiler.relay.analysis.kinds import (
 from compiler.relay.analysis.matching import unmatched_cases
 from compiler.relay.analysis.memory_traffic import MemoryTraffic, count_ops, memory_traffic
 from compiler.relay.analysis.scopes import check_basic_block_normal_form
-from compiler.relay.analysis.traversal import bottom_up, operands, post_order, post_order_visit
+from compiler.relay.analysis.traversal import bottom_up, operands, post_order, post_order_visit, with_operands
 from compiler.relay.analysis.variables import all_vars, bound_vars, free_vars
 from compiler.relay.analysis.well_formed import well_formed
 
@@ -37,4 +37,5 @@ __all__ = [
     "type_parts",
     "unmatched_cases",
     "well_formed",
+    "with_operands",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from compiler.ir.expr import RelayExpr
+from compiler.ir.node import rebuild
 from compiler.relay.adt import Match
 from compiler.relay.expr import Call, Function, GraphExpr, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 from compiler.relay.expr_functor import bound_in_pattern
@@ -14,6 +16,7 @@ __all__ = [
     "operands",
     "post_order",
     "post_order_visit",
+    "with_operands",
 ]
 
 
@@ -84,21 +87,7 @@ def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
     return visitor.visit(expr)
 
 
-def _parts(expr: GraphExpr) -> tuple[Any, ...]:
-    """Return what an expression is made of, the variables that it defines included."""
-    match expr:
-        case Function():
-            return (*expr.params, expr.body)
-        case Let():
-            return (expr.var, expr.value, expr.body)
-        case Match():
-            clauses = [(*bound_in_pattern(c.lhs), c.rhs) for c in expr.clauses]
-            return (expr.data, *(part for clause in clauses for part in clause))
-        case _:
-            return operands(expr)
-
-
-def operands(expr: GraphExpr) -> tuple[Any, ...]:
+def operands(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return the expressions that an expression is directly made of.
 
     Parameters
@@ -111,26 +100,72 @@ def operands(expr: GraphExpr) -> tuple[Any, ...]:
     tuple of Expr
         In the order of evaluation.
     """
-    match expr:
-        case Call():
-            return (expr.op, *expr.args)
-        case Function():
-            return (expr.body,)
-        case Let():
-            return (expr.value, expr.body)
-        case If():
-            return (expr.cond, expr.true_branch, expr.false_branch)
-        case Tuple():
-            return expr.fields
-        case TupleGetItem():
-            return (expr.tuple_value,)
-        case RefCreate():
-            return (expr.value,)
-        case RefRead():
-            return (expr.ref,)
-        case RefWrite():
-            return (expr.ref, expr.value)
-        case Match():
-            return (expr.data, *(clause.rhs for clause in expr.clauses))
-        case _:
-            return ()
+    parts = _OPERANDS.get(type(expr))
+    return () if parts is None else parts.of(expr)
+
+
+def with_operands(expr: RelayExpr, new: Sequence[GraphExpr]) -> RelayExpr:
+    """Return an expression made of other operands.
+
+    Parameters
+    ----------
+    expr : Expr
+    new : sequence of Expr
+        As many as :func:`operands` returns, in their order.
+
+    Returns
+    -------
+    Expr
+        The same where its operands are the same.
+    """
+    parts = _OPERANDS.get(type(expr))
+    return expr if parts is None else parts.rebuilt(expr, new)
+
+
+def _parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
+    """Return what an expression is made of, the variables that it binds included."""
+    binder = _BINDERS.get(type(expr))
+    return operands(expr) if binder is None else binder(expr)
+
+
+class _Operands(NamedTuple):
+    """How a class of expressions is taken apart and put together again."""
+
+    of: Callable[[Any], tuple[GraphExpr, ...]]
+    rebuilt: Callable[[Any, Sequence[GraphExpr]], RelayExpr]
+
+
+_OPERANDS: dict[type, _Operands] = {
+    Call: _Operands(lambda e: (e.op, *e.args), lambda e, new: rebuild(e, op=new[0], args=tuple(new[1:]))),
+    Function: _Operands(lambda e: (e.body,), lambda e, new: rebuild(e, body=new[0])),
+    If: _Operands(
+        lambda e: (e.cond, e.true_branch, e.false_branch),
+        lambda e, new: rebuild(e, cond=new[0], true_branch=new[1], false_branch=new[2]),
+    ),
+    Let: _Operands(lambda e: (e.value, e.body), lambda e, new: rebuild(e, value=new[0], body=new[1])),
+    Match: _Operands(
+        lambda e: (e.data, *[clause.rhs for clause in e.clauses]),
+        lambda e, new: rebuild(
+            e, data=new[0], clauses=tuple([rebuild(c, rhs=rhs) for c, rhs in zip(e.clauses, new[1:], strict=True)])
+        ),
+    ),
+    RefCreate: _Operands(lambda e: (e.value,), lambda e, new: rebuild(e, value=new[0])),
+    RefRead: _Operands(lambda e: (e.ref,), lambda e, new: rebuild(e, ref=new[0])),
+    RefWrite: _Operands(lambda e: (e.ref, e.value), lambda e, new: rebuild(e, ref=new[0], value=new[1])),
+    Tuple: _Operands(lambda e: e.fields, lambda e, new: rebuild(e, fields=tuple(new))),
+    TupleGetItem: _Operands(lambda e: (e.tuple_value,), lambda e, new: rebuild(e, tuple_value=new[0])),
+}
+"""What is not here is a leaf.  A table, as a match statement tries one class after the other."""
+
+
+def _match_parts(expr: Match) -> tuple[GraphExpr, ...]:
+    clauses = [(*bound_in_pattern(c.lhs), c.rhs) for c in expr.clauses]
+    return (expr.data, *[part for clause in clauses for part in clause])
+
+
+_BINDERS: dict[type, Callable[[Any], tuple[GraphExpr, ...]]] = {
+    Function: lambda e: (*e.params, e.body),
+    Let: lambda e: (e.var, e.value, e.body),
+    Match: _match_parts,
+}
+"""What expressions that bind variables are made of, these included."""

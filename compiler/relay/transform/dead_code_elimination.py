@@ -13,7 +13,7 @@ from compiler.relay.analysis import Effects, operands, post_order
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Function, Let, Var
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_insertion import with_operands
+from compiler.relay.transform.let_insertion import with_scoped_operands
 
 __all__ = [
     "DeadCodeElimination",
@@ -138,7 +138,7 @@ def _rebuilt(func: Function, uses: _Uses, once: dict[Var, Any]) -> Function:
             new[part] = new[once[part]]
         else:
             with derived_from(part.span):
-                new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])
+                new[part] = with_scoped_operands(part, [new[p] for p in scoped_operands(part)])
     body = new[func.body]
     return rebuild(func, body=body)
 

@@ -15,7 +15,7 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_insertion import replaced, with_operands
+from compiler.relay.transform.let_insertion import reported, with_scoped_operands
 from compiler.relay.transform.rewriter import typed
 
 __all__ = [
@@ -63,7 +63,7 @@ class _Static:
             return self._let(part)
         if isinstance(part, Var):
             return self._variable(part)
-        new = self._static_form(with_operands(part, [self._new[p] for p in scoped_operands(part)]))
+        new = self._static_form(with_scoped_operands(part, [self._new[p] for p in scoped_operands(part)]))
         if new is not part and not isinstance(new, Function):
             infer_expr(new, self._mod)
         return new
@@ -73,7 +73,7 @@ class _Static:
             return e
         deciding = [self._value(e.args[i]) for i in e.op.static_form.arguments]
         values = [value.value for value in deciding if isinstance(value, Constant)]
-        return replaced(e, e.op.static_form.call(e, values)) if len(values) == len(deciding) else e
+        return reported(e, e.op.static_form.call(e, values)) if len(values) == len(deciding) else e
 
     def _let(self, let: Let) -> Any:
         return rebuild(let, var=self._new.get(let.var, let.var), value=self._new[let.value], body=self._new[let.body])

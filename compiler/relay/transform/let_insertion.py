@@ -7,22 +7,15 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
-from compiler.ir.node import rebuild, same_items
+from compiler.ir.node import same_items
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
-from compiler.relay.adt import Match
+from compiler.relay.analysis import with_operands
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
 from compiler.relay.expr import (
     Call,
-    Function,
     GraphExpr,
-    If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    Tuple,
-    TupleGetItem,
     Var,
 )
 
@@ -69,7 +62,7 @@ class LetInsertion:
             for i, p in enumerate(scoped_operands(part))
         ]
         with derived_from(part.span):
-            value = with_operands(part, operands)
+            value = with_scoped_operands(part, operands)
             name = self._names.get(part)
             if name is None:
                 if not self._must_bind(part, self._scopes):
@@ -103,42 +96,18 @@ def _result(expr: GraphExpr) -> Any:
     return expr
 
 
-def with_operands(expr: GraphExpr, new: Sequence[Any]) -> Any:
-    """Return an expression made of other operands, in the order of ``scoped_operands``."""
+def with_scoped_operands(expr: GraphExpr, new: Sequence[GraphExpr]) -> Any:
+    """Return an expression made of other operands, in the order of ``scoped_operands``, and report the rewrite."""
     old = scoped_operands(expr)
     if isinstance(expr, Op) or not old or same_items(new, old):
         return expr
-    return replaced(expr, _rebuilt(expr, new))
+    if isinstance(expr, Call) and len(new) == len(expr.args):
+        new = (expr.op, *new)  # of the call of a kernel only the arguments are operands
+    return reported(expr, with_operands(expr, new))
 
 
-def replaced(before: RelayExpr, after: RelayExpr) -> Any:
+def reported(before: RelayExpr, after: RelayExpr) -> Any:
     """Report a rewrite, as mutators do, and return what came of it."""
     if after is not before:
         report_rewrite(before, after)
     return after
-
-
-def _rebuilt(expr: RelayExpr, new: Sequence[Any]) -> Any:
-    match expr:
-        case Call():
-            op, args = (expr.op, new) if len(new) == len(expr.args) else (new[0], new[1:])
-            return rebuild(expr, op=op, args=tuple(args))
-        case Function():
-            return rebuild(expr, body=new[0])
-        case If():
-            return rebuild(expr, cond=new[0], true_branch=new[1], false_branch=new[2])
-        case Tuple():
-            return rebuild(expr, fields=tuple(new))
-        case TupleGetItem():
-            return rebuild(expr, tuple_value=new[0])
-        case RefCreate():
-            return rebuild(expr, value=new[0])
-        case RefRead():
-            return rebuild(expr, ref=new[0])
-        case RefWrite():
-            return rebuild(expr, ref=new[0], value=new[1])
-        case Match():
-            clauses = [rebuild(c, rhs=rhs) for c, rhs in zip(expr.clauses, new[1:], strict=True)]
-            return rebuild(expr, data=new[0], clauses=tuple(clauses))
-        case _:
-            raise TypeError(f"{type(expr).__name__} has no operands")

@@ -12,7 +12,7 @@ from compiler.relay.analysis import Effects, free_vars
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Function, GraphExpr, Let
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.let_insertion import with_operands
+from compiler.relay.transform.let_insertion import with_scoped_operands
 
 __all__ = [
     "ToGraphNormalForm",
@@ -61,7 +61,7 @@ def graph_normal_form(expr: GraphExpr, mod: IRModule | None = None) -> Any:
                 new[part] = rebuild(part, value=new[part.value], body=new[part.body])
         else:
             with derived_from(part.span):
-                new[part] = with_operands(part, [new[p] for p in scoped_operands(part)])
+                new[part] = with_scoped_operands(part, [new[p] for p in scoped_operands(part)])
     return new[expr]
 
 
