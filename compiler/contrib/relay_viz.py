@@ -19,7 +19,7 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, Let, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, TupleGetItem, Var
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.runtime.ndarray import NDArray
@@ -266,10 +266,10 @@ class RelayVisualizer:
                 return type(expr).__name__, ""
 
 
-def _operands_within(root: RelayExpr) -> Callable[[RelayExpr], tuple[RelayExpr, ...]]:
+def _operands_within(root: RelayExpr) -> Callable[[GraphExpr], tuple[GraphExpr, ...]]:
     """Return a function that lists the operands of an expression; functions written inside of ``root`` have none."""
 
-    def parts(expr: RelayExpr) -> tuple[RelayExpr, ...]:
+    def parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
         if isinstance(expr, Function):
             return (*expr.params, expr.body) if expr is root else ()
         return (expr.var, *operands(expr)) if isinstance(expr, Let) else operands(expr)

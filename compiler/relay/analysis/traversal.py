@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
+from compiler.ir.origin import traversing
 from compiler.relay.adt import Match
 from compiler.relay.expr import Call, Function, GraphExpr, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 from compiler.relay.expr_functor import bound_in_pattern
@@ -82,9 +83,10 @@ def bottom_up(visitor: Any, expr: GraphExpr) -> Any:
     object
         What the visitor returns for ``expr``.
     """
-    for part in post_order(expr):
-        visitor.visit(part)
-    return visitor.visit(expr)
+    with traversing():
+        for part in post_order(expr):
+            visitor.visit(part)
+        return visitor.visit(expr)
 
 
 def operands(expr: GraphExpr) -> tuple[GraphExpr, ...]:

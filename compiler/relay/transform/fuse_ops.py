@@ -11,7 +11,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
+from compiler.ir.origin import derived_from, traversing
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
@@ -116,13 +116,14 @@ class _Fuser(GraphMutator):
 
     def rewrite(self, expr: GraphExpr) -> Any:
         index = self._graph.index
-        for part in post_order(expr, outside_kernels):
-            at = index.get(part)
-            group = -1 if at is None else self._groups.root(at)
-            if group in self._with_calls and self._belongs(part, group):
-                self._add(part, group)
-            elif part not in self.memo_map:
-                self.visit(part)
+        with traversing():
+            for part in post_order(expr, outside_kernels):
+                at = index.get(part)
+                group = -1 if at is None else self._groups.root(at)
+                if group in self._with_calls and self._belongs(part, group):
+                    self._add(part, group)
+                elif part not in self.memo_map:
+                    self.visit(part)
         return self.memo_map[expr]
 
     def _belongs(self, expr: GraphExpr, group: int) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
+from compiler.ir.origin import derived_from, traversing
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple
 from compiler.relay.operator import OpPattern, call_op, operator_of
@@ -56,14 +56,15 @@ class LayoutRewriter(GraphMutator):
         self._transformed: dict[tuple[Any, str], Any] = {}
 
     def rewrite(self, expr: GraphExpr) -> Any:
-        for part in post_order(expr, outside_kernels):
-            with derived_from(part.span):
-                relaid = self._rewrite_call(part)
-            if relaid is None:
-                self.visit(part)
-            else:
-                self._relaid[part] = relaid
-        return self.visit(expr)
+        with traversing():
+            for part in post_order(expr, outside_kernels):
+                with derived_from(part.span):
+                    relaid = self._rewrite_call(part)
+                if relaid is None:
+                    self.visit(part)
+                else:
+                    self._relaid[part] = relaid
+            return self.visit(expr)
 
     def visit(self, expr: GraphExpr) -> Any:
         """Return an expression in its old layout."""

@@ -10,6 +10,7 @@ import numpy as np
 from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
+from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
@@ -42,8 +43,9 @@ class GraphMutator(ExprMutator):
 
     def rewrite(self, expr: GraphExpr) -> Any:
         """Return the rewritten expression."""
-        for part in post_order(expr, outside_kernels):
-            self.visit(part)
+        with traversing():
+            for part in post_order(expr, outside_kernels):
+                self.visit(part)
         return self.memo_map[expr]
 
     def visit(self, expr: GraphExpr) -> Any:
