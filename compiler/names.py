@@ -53,6 +53,8 @@ PUBLIC = {
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.runtime": "compiler.runtime",
+    "tvm.script": "compiler.tir.script",
+    "tvm.script.tir.target": "compiler.target.target:Target",
     "tvm.target": "compiler.target",
     "tvm.te": "compiler.te",
     "tvm.testing": "compiler.testing",
@@ -72,7 +74,7 @@ COMPLETED_BY = {
 }
 """Rooms that add to a public module or a registry when they are imported: there they are looked for last."""
 
-LATER = ("auto_scheduler", "autotvm", "meta_schedule", "micro", "relax", "rpc", "script")
+LATER = ("auto_scheduler", "autotvm", "meta_schedule", "micro", "relax", "rpc")
 """Parts of TVM that do not exist here yet."""
 
 

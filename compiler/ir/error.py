@@ -124,7 +124,25 @@ def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameErr
     -------
     UnknownNameError
     """
-    public = {n.lower(): n for n in names if not n.startswith("_")}
-    near = difflib.get_close_matches(name.lower(), public, n=1)
-    hint = f"; did you mean {public[near[0]]!r}?" if near else ""
+    hint = did_you_mean(name, [n for n in names if not n.startswith("_")])
     return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the end of an error about a name that does not exist.
+
+    Parameters
+    ----------
+    name : str
+        The name asked for.
+    names : iterable of str
+        The names there are.
+
+    Returns
+    -------
+    str
+        ``; did you mean 'name'?`` with the nearest of ``names``; empty where none is near.
+    """
+    by_lower = {n.lower(): n for n in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""

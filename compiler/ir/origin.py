@@ -237,6 +237,12 @@ def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
     return table.mint("source", label, locate(frame) if frame else None, parents)
 
 
+def mint_location(label: str, location: Location) -> Span:
+    """Mint a root for a line that a parser reads, instead of Python running it; the empty span when nothing records."""
+    table = current_ambient().table
+    return NO_SPAN if table is None else table.mint("source", label, location, NO_SPAN)
+
+
 def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
     """Mint a row for a word of a user's program that compilers use as well, such as the call of a graph's operator.
 

@@ -8,10 +8,9 @@ from types import TracebackType
 from typing import Any
 
 from compiler.ir.context_stack import ContextStack
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, did_you_mean, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
-from compiler.ir.pass_options import did_you_mean
 
 __all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"]
 

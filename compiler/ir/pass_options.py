@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Callable as AbstractCallable
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
@@ -111,10 +110,3 @@ def value_text(value: object) -> str:
     if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
         return str(value.__qualname__)
     return repr(value)
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean 'name'?`` for the nearest of ``names``, or nothing where none is near."""
-    by_lower = {n.lower(): n for n in names}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""

@@ -12,12 +12,12 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 from types import new_class
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, did_you_mean, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.pass_context import PassContext, PassInfo, config_options, register_config_option
-from compiler.ir.pass_options import check_options, did_you_mean, option_types, options_text, value_text
+from compiler.ir.pass_options import check_options, option_types, options_text, value_text
 from compiler.ir.pass_text import read_calls
 
 __all__ = [

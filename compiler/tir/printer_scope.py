@@ -116,7 +116,8 @@ class Definitions(Visitor):
         inside = depth - 1
         while inside >= 0 and not _has_scope(path, inside):
             inside -= 1
-        if inside < 0 or not (isinstance(path[inside - 1], IfThenElse) and inside > 0):
+        in_branch = inside > 0 and isinstance(path[inside - 1], IfThenElse)
+        if not in_branch or _allocates(path[inside], n):
             inside += 1  # the body of a branch shares the scope of the branch
         while inside < len(path) and isinstance(path[inside], SeqStmt):
             inside += 1
@@ -284,6 +285,11 @@ _SCOPES = (
     ProducerRealize,
     While,
 )
+
+
+def _allocates(stmt: Stmt, n: Any) -> bool:
+    """Return whether a statement allocates the memory that a buffer views."""
+    return isinstance(stmt, Allocate) and isinstance(n, Buffer) and n.data is stmt.buffer_var
 
 
 def _has_scope(path: list[Stmt], index: int) -> bool:

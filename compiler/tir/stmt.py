@@ -159,7 +159,7 @@ class DeclBuffer(Stmt):
 
 @node
 class SeqStmt(Stmt):
-    """Statements in order; build it with :func:`seq`, which flattens."""
+    """Statements in order, none of which is a sequence; build it with :func:`seq`, which drops no-ops as well."""
 
     children: ClassVar[tuple[str, ...]] = ("seq",)
 
@@ -168,6 +168,9 @@ class SeqStmt(Stmt):
     def __post_init__(self) -> None:
         if type(self.seq) is not tuple:
             object.__setattr__(self, "seq", tuple(self.seq))
+        if SeqStmt in map(type, self.seq):
+            flat = [item for stmt in self.seq for item in (stmt.seq if isinstance(stmt, SeqStmt) else (stmt,))]
+            object.__setattr__(self, "seq", tuple(flat))
 
 
 @node

@@ -9,6 +9,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import FloorDiv, IntImm, PrimExpr, Ramp, Var, const
+from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Stmt
 
@@ -76,18 +77,26 @@ class _Accesses(Visitor):
 
 
 class _Retype(Mutator):
+    """Makes arrays of vectors of some pointers' memory: of the allocation, the pointer, and the views of it."""
+
     def __init__(self, lanes: dict[Var, int]) -> None:
         self._lanes = lanes
+        self._pointers: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        body = self.visit(n.body)
         count = self._lanes.get(n.buffer_var)
         if count is None:
-            return rebuild(n, body=body)
+            return rebuild(n, body=self.visit(n.body))
+        dtype = dt.with_lanes(n.dtype, count)
+        pointer = self._pointers[n.buffer_var] = _pointer_to(dtype, n.buffer_var)
         extent: Any = n.extents[0]
         extents = (const(extent.value // count, extent.dtype),)
-        return rebuild(n, dtype=dt.with_lanes(n.dtype, count), extents=extents, body=body)
+        return rebuild(n, buffer_var=pointer, dtype=dtype, extents=extents, body=self.visit(n.body))
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        subject = self._pointers.get(n.node, n.node) if isinstance(n.node, Var) else n.node
+        return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
 
     def _element(self, buffer: Buffer, indices: tuple[PrimExpr, ...], count: int) -> Any:
         found = self._buffers.get(buffer)
@@ -96,7 +105,8 @@ class _Retype(Mutator):
                 FloorDiv(d, const(count, d.dtype)) if not isinstance(d, IntImm) else const(d.value // count, d.dtype)
                 for d in buffer.shape
             )
-            found = self._buffers[buffer] = rebuild(buffer, dtype=dt.with_lanes(buffer.dtype, count), shape=shape)
+            dtype, data = dt.with_lanes(buffer.dtype, count), self._pointers[buffer.data]
+            found = self._buffers[buffer] = rebuild(buffer, data=data, dtype=dtype, shape=shape)
         ramp: Any = indices[0]
         return found, (FloorDiv(ramp.base, const(count, ramp.base.dtype)),)
 
@@ -116,3 +126,10 @@ class _Retype(Mutator):
             return BufferStore(n.buffer, value, indices)
         buffer, element = self._element(n.buffer, indices, count)
         return BufferStore(buffer, value, element)
+
+
+def _pointer_to(dtype: str, pointer: Var) -> Var:
+    """Return a pointer of the same name to elements of another type."""
+    kind = pointer.type_annotation
+    scope = kind.storage_scope if isinstance(kind, PointerType) else "global"
+    return Var(pointer.name, pointer.dtype, PointerType(PrimType(dtype), scope), span=pointer.span)

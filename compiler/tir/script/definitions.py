@@ -1,0 +1,246 @@
+"""What the words of TVMScript stand for while a program is read: declarations, scopes, loops, types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import (
+    Add,
+    ExprLike,
+    ExprOperators,
+    FloatImm,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    Ramp,
+    Range,
+    SizeVar,
+    Var,
+    const,
+    convert,
+    is_const_int,
+)
+from compiler.ir.structural import structural_equal
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.stmt import For, ForKind, Stmt
+
+__all__ = [
+    "BufferDeclaration",
+    "BufferSlice",
+    "DataType",
+    "Declaration",
+    "FunctionAttributes",
+    "HandleType",
+    "Loop",
+    "MatchedBuffer",
+    "Scope",
+    "Wrap",
+    "extent_between",
+    "regions",
+    "unwrapped",
+]
+
+Wrap = Callable[[Stmt], Stmt]
+"""Puts a statement around its body."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A variable or buffer that no statement defines; it is called what it is assigned to."""
+
+    make: Callable[[str], Var | Buffer]
+
+
+@dataclass(frozen=True)
+class BufferDeclaration(Declaration):
+    """``T.Buffer(shape, dtype, …)``."""
+
+
+@dataclass(frozen=True)
+class MatchedBuffer(Declaration):
+    """``T.match_buffer(param, shape, dtype, …)``: the buffer that a parameter points to."""
+
+    param: Var
+
+
+@dataclass(frozen=True)
+class FunctionAttributes:
+    """``T.func_attr({…})``."""
+
+    attrs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A statement with a body: the rest of its block, or the block of a ``with``.
+
+    Attributes
+    ----------
+    enter : callable
+        From the name that it is assigned to, to what that name stands for and what puts the statement around its body.
+    """
+
+    enter: Callable[[str], tuple[object, Wrap]]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The header of a ``for``.
+
+    Attributes
+    ----------
+    min, extent : PrimExpr
+    kind : ForKind
+    thread : str
+        The tag of the thread axis that the loop is bound to.
+    annotations : mapping of str to object
+    """
+
+    min: PrimExpr
+    extent: PrimExpr
+    kind: ForKind = ForKind.SERIAL
+    thread: str = ""
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+    def around(self, var: Var, body: Stmt) -> For:
+        """Return the loop."""
+        axis = IterVar(None, Var("", var.dtype), IterVar.ThreadIndex, self.thread) if self.thread else None
+        return For(var, self.min, self.extent, self.kind, body, axis, self.annotations)
+
+
+@dataclass(frozen=True)
+class DataType:
+    """``T.float32``: the type of a parameter or variable; called, a constant or a free variable of it.
+
+    Attributes
+    ----------
+    dtype : str
+    """
+
+    dtype: str
+
+    def variable(self, name: str) -> Var:
+        """Return a variable of the type."""
+        return Var(name, self.dtype)
+
+    def __call__(self, value: ExprLike = None, is_size_var: bool = False) -> PrimExpr | Declaration:
+        """Return a constant, or declare a free variable.
+
+        Parameters
+        ----------
+        value : int, float, bool, str or PrimExpr, optional
+            The constant; ``"inf"``, ``"-inf"`` and ``"nan"`` are floats, an expression is converted.  Left out, a
+            variable is declared.
+        is_size_var : bool
+            Whether the variable is never negative.
+        """
+        if value is None:
+            kind = SizeVar if is_size_var else Var
+            return Declaration(lambda name: kind(name, self.dtype))
+        if isinstance(value, str):
+            if not dt.is_float(self.dtype):
+                raise ArgumentError(f"T.{self.dtype}: expected a number, got {show(value)}")
+            return FloatImm(self.dtype, float(value))
+        return const(value, self.dtype)
+
+
+@dataclass(frozen=True)
+class HandleType(DataType):
+    """``T.handle``: a pointer; called with a data type, a pointer to elements of that type."""
+
+    dtype: str = "handle"
+
+    def __call__(self, dtype: Any = None, storage_scope: Any = "global") -> Declaration:
+        """Declare a pointer.
+
+        Parameters
+        ----------
+        dtype : str, optional
+            Type of the elements that it points to.
+        storage_scope : str
+            Where they are: ``global``, ``shared``, ``local``, …
+        """
+        pointer = None if dtype is None else PointerType(PrimType(dtype), storage_scope)
+        return Declaration(lambda name: Var(name, "handle", pointer))
+
+
+class BufferSlice(ExprOperators):
+    """``A[i:i + 4, j]``: a vector load where an expression is needed, a region where one is.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    indices : tuple
+        Expressions, and slices of them.
+    """
+
+    __slots__ = ("buffer", "indices")
+
+    def __init__(self, buffer: Buffer, indices: tuple[PrimExpr | slice, ...]) -> None:
+        self.buffer = buffer
+        self.indices = indices
+
+    def vector_indices(self) -> tuple[PrimExpr, ...]:
+        """Return the indices with slices as ramps."""
+        return tuple([_ramp(i) if isinstance(i, slice) else i for i in self.indices])
+
+    def asobject(self) -> BufferLoad:
+        """Return the load of the elements."""
+        return BufferLoad(self.buffer, self.vector_indices())
+
+
+def _ramp(part: slice) -> PrimExpr:
+    step = 1 if part.step is None else int(convert(part.step))  # type: ignore[call-overload]
+    length = extent_between(convert(part.start), convert(part.stop))
+    if not isinstance(length, IntImm) or length.value % step or length.value // step < 1:
+        raise ArgumentError(f"the length of a slice must be a constant multiple of its step, got {show(length)}")
+    base = convert(part.start)
+    return Ramp(base, const(step, base.dtype), length.value // step)
+
+
+def regions(target: object) -> tuple[Buffer, tuple[Range, ...]]:
+    """Return the buffer and the box of ``A[0:4, j]``; an index alone is a range of one.
+
+    Raises
+    ------
+    ArgumentError
+        If ``target`` is no such region.
+    """
+    if isinstance(target, BufferRegion):
+        return target.buffer, target.region
+    if not isinstance(target, (BufferSlice, BufferLoad)):
+        raise ArgumentError(f"expected a region of a buffer such as A[0:4, 0:8], got {show(target)}")
+    return target.buffer, tuple([_range(i) for i in target.indices])
+
+
+def _range(part: PrimExpr | slice) -> Range:
+    if not isinstance(part, slice):
+        return Range.from_fields(part, const(1, part.dtype))
+    low = convert(part.start)
+    return Range.from_fields(low, extent_between(low, convert(part.stop)))
+
+
+def extent_between(low: PrimExpr, high: PrimExpr) -> PrimExpr:
+    """Return ``high - low``; ``e`` where ``high`` is written ``low + e``."""
+    if isinstance(low, IntImm) and isinstance(high, IntImm):
+        return IntImm(low.dtype, high.value - low.value)
+    if is_const_int(low, 0):
+        return high
+    if isinstance(high, Add) and structural_equal(high.a, low):
+        return high.b
+    return Analyzer().simplify(high - low)
+
+
+def unwrapped(value: Any) -> Any:
+    """Return an attribute's value as Python's own: truth values, lists and mappings of them."""
+    if isinstance(value, IntImm) and value.dtype == "bool":
+        return bool(value.value)
+    if isinstance(value, Mapping):
+        return {str(key): unwrapped(item) for key, item in value.items()}
+    return [unwrapped(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value

@@ -1,0 +1,238 @@
+"""Reads functions and modules of TVMScript, from text or where a user's file defines them."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
+from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.script.source import Source
+from compiler.tir.script.statements import Statements
+
+__all__ = ["from_source", "ir_module", "prim_func"]
+
+
+def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) -> Any:
+    """Read a Python function as TVMScript; a decorator.
+
+    Parameters
+    ----------
+    func : callable, optional
+        The function; its body is never run.  Left out where this is used with options.
+    private : bool
+        Whether the function has no name outside of its module: no ``global_symbol``.
+
+    Returns
+    -------
+    PrimFunc
+        In the body of a class the function itself, which :func:`ir_module` reads.
+
+    Raises
+    ------
+    ScriptError
+        If the function is not TVMScript, with the line.
+
+    Examples
+    --------
+    >>> @T.prim_func
+    ... def double(A: T.Buffer((16,)), B: T.Buffer((16,))):
+    ...     for i in range(16):
+    ...         B[i] = A[i] * 2.0
+    """
+    if func is None:
+        return lambda function: prim_func(function, private=private)
+    if not isinstance(func, FunctionType):
+        raise ArgumentError(f"T.prim_func: expected a function, got {show(func)}")
+    if _is_method(func):
+        return func
+    source = Source.of_object(func)
+    return _Function(source, _environment(func, _caller_names())).read(_definition(source), private)
+
+
+def ir_module(mod: type) -> IRModule:
+    """Read a class of TVMScript functions as a module; a decorator.
+
+    Parameters
+    ----------
+    mod : type
+        Its methods are decorated by ``T.prim_func``.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    ScriptError
+        If a function is not TVMScript, with the line.
+
+    Examples
+    --------
+    >>> @tvm.script.ir_module
+    ... class Module:
+    ...     @T.prim_func
+    ...     def main(A: T.Buffer((16,))):
+    ...         A[0] = 1.0
+    """
+    if not isinstance(mod, type):
+        raise ArgumentError(f"ir_module: expected a class, got {show(mod)}")
+    environment = _caller_names()
+    for member in vars(mod).values():
+        if isinstance(member, FunctionType):
+            environment = _environment(member, environment)
+    return _read(Source.of_object(mod), environment)  # type: ignore[return-value]
+
+
+def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[str, Any] | None = None) -> Any:
+    """Read a program that is given as text; ``str`` of a function or module is such a text.
+
+    Parameters
+    ----------
+    program : str
+        One function or one module.  ``T`` and ``I`` need not be imported.
+    extra_vars : mapping of str to object, optional
+        Names that the program may use.
+
+    Returns
+    -------
+    PrimFunc or IRModule
+
+    Raises
+    ------
+    ScriptError
+        If the text is not TVMScript, with the line.
+
+    Examples
+    --------
+    >>> tvm.script.from_source(str(func))
+    """
+    source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
+    given = dict(extra_vars or {})
+    if isinstance(program, FunctionType):
+        given = {**_environment(program, {}), **given}
+    namespaces = {name: importlib.import_module(f"{__package__}.{room}") for name, room in (("T", "tir"), ("I", "ir"))}
+    return _read(source, {**namespaces, **given})
+
+
+def _is_method(func: FunctionType) -> bool:
+    """Return whether a function is defined in the body of a class."""
+    outer = func.__qualname__.rpartition(".")[0]
+    return bool(outer) and not outer.endswith("<locals>")
+
+
+def _caller_names() -> dict[str, Any]:
+    """Return the local names of the user's code that a decorator stands in."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def _environment(func: FunctionType, around: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that a function sees."""
+    names = {**func.__globals__, **around}
+    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not yet defined, such as the module that the function is in
+            names[name] = cell.cell_contents
+    return names
+
+
+def _definition(source: Source) -> ast.FunctionDef:
+    """Return the function that a text defines."""
+    for n in source.tree.body:
+        if isinstance(n, ast.FunctionDef):
+            return n
+    raise source.error(source.tree, "expected a function")
+
+
+def _read(source: Source, environment: Mapping[str, Any]) -> PrimFunc | IRModule:
+    """Return the one function or module of a text."""
+    names = dict(environment)
+    result: PrimFunc | IRModule | None = None
+    for n in source.tree.body:
+        if isinstance(n, ast.ImportFrom):
+            names.update(_imported(source, n))
+        elif isinstance(n, (ast.FunctionDef, ast.ClassDef)) and result is None:
+            result = _module(source, n, names) if isinstance(n, ast.ClassDef) else _Function(source, names).read(n)
+        else:
+            raise source.error(n, "expected one function or one module")
+    if result is None:
+        raise ArgumentError("from_source: expected a function or a module, got neither")
+    return result
+
+
+def _imported(source: Source, n: ast.ImportFrom) -> dict[str, Any]:
+    """Return what ``from tvm.script import tir as T`` imports."""
+    if n.module != "tvm.script":
+        raise source.error(n, "a program imports from tvm.script only; pass other names as extra_vars")
+    script = importlib.import_module(__package__ or "")
+    return {alias.asname or alias.name: getattr(script, alias.name) for alias in n.names}
+
+
+def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, Any]) -> IRModule:
+    functions = [f for f in n.body if isinstance(f, ast.FunctionDef)]
+    for other in n.body:
+        if not isinstance(other, (ast.FunctionDef, ast.Pass)) and not _is_docstring(other):
+            raise source.error(other, "a module has functions only")
+    variables = {f.name: GlobalVar(f.name) for f in functions}
+    callees = SimpleNamespace(**{name: _callee(var) for name, var in variables.items()})
+    names = {**environment, n.name: callees, "Module": callees}
+    return IRModule({variables[f.name]: _Function(source, names).read(f) for f in functions})
+
+
+def _is_docstring(n: ast.stmt) -> bool:
+    return isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+
+
+def _callee(var: GlobalVar) -> Callable[..., PrimExpr]:
+    def call(*args: ExprLike) -> PrimExpr:
+        return Call("void", var, as_exprs(args))
+
+    return call
+
+
+class _Function(Statements):
+    """Reads one function."""
+
+    def read(self, n: ast.FunctionDef, private: bool | None = None) -> PrimFunc:
+        """Return the function; without ``private``, its decorator says whether it is."""
+        with self.at(n):
+            private = self._private(n) if private is None else private
+            self.attrs, self.buffer_map, self._free = {}, {}, set()
+            params = self._parameters(n.args)
+            body = self.sequence(n.body)
+            symbol = {} if private else {"global_symbol": n.name}
+            return PrimFunc(params, body, self.buffer_map, {**symbol, **self.attrs})
+
+    def _private(self, n: ast.FunctionDef) -> bool:
+        """Return whether the decorator says ``private=True``; there must be just the one."""
+        decorator = n.decorator_list[0] if len(n.decorator_list) == 1 else None
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if function is None or self.value(function) is not prim_func:
+            raise self.source.error(n, f"{n.name!r} needs the decorator @T.prim_func, and no other")
+        options = decorator.keywords if isinstance(decorator, ast.Call) else []
+        return any(k.arg == "private" and self.value(k.value) for k in options)
+
+    def _parameters(self, n: ast.arguments) -> tuple[Var, ...]:
+        if n.vararg or n.kwarg or n.kwonlyargs or n.posonlyargs or n.defaults:
+            odd = next(iter([*n.kwonlyargs, *n.posonlyargs, *n.defaults]), n.vararg or n.kwarg)
+            raise self.source.error(odd or n, "parameters are plain names with types")
+        params: list[Var] = []
+        for arg in n.args:
+            with self.at(arg):
+                value = self.variable(arg.annotation, arg.arg)
+                param = Var(arg.arg, "handle") if isinstance(value, Buffer) else value
+            self.names[arg.arg] = value
+            params.append(param)
+            if isinstance(value, Buffer):
+                self.buffer_map[param] = value
+        return tuple(params)

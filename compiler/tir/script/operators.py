@@ -1,0 +1,172 @@
+"""Operators of expressions as TVMScript writes them: exactly the node that stands there, with nothing folded."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.op import Op
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Call,
+    Div,
+    ExprLike,
+    ExprOperators,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Or,
+    PrimExpr,
+    StringImm,
+    Sub,
+    const,
+    convert,
+    match_types,
+)
+
+__all__ = ["BINARY", "BITWISE", "COMPARISONS", "FUNCTIONS", "binary_node", "call_op", "is_symbolic", "matched"]
+
+PythonOperator = Callable[[Any, Any], Any]
+
+BINARY: dict[type[ast.operator], tuple[PythonOperator, type[BinaryOp]]] = {
+    ast.Add: (operator.add, Add),
+    ast.Sub: (operator.sub, Sub),
+    ast.Mult: (operator.mul, Mul),
+    ast.Div: (operator.truediv, Div),
+    ast.FloorDiv: (operator.floordiv, FloorDiv),
+    ast.Mod: (operator.mod, FloorMod),
+}
+"""Python's binary operators, with what they do to numbers and the node that they make of expressions."""
+
+BITWISE: dict[type[ast.operator], tuple[PythonOperator, str]] = {
+    ast.BitAnd: (operator.and_, "tir.bitwise_and"),
+    ast.BitOr: (operator.or_, "tir.bitwise_or"),
+    ast.BitXor: (operator.xor, "tir.bitwise_xor"),
+    ast.LShift: (operator.lshift, "tir.shift_left"),
+    ast.RShift: (operator.rshift, "tir.shift_right"),
+}
+
+COMPARISONS: dict[type[ast.cmpop], tuple[PythonOperator, type[BinaryOp]]] = {
+    ast.Eq: (operator.eq, EQ),
+    ast.NotEq: (operator.ne, NE),
+    ast.Lt: (operator.lt, LT),
+    ast.LtE: (operator.le, LE),
+    ast.Gt: (operator.gt, GT),
+    ast.GtE: (operator.ge, GE),
+}
+
+FUNCTIONS: dict[str, type[BinaryOp]] = {
+    **{kind.__name__: kind for kind in (Add, And, Div, EQ, FloorDiv, FloorMod, GE, GT, LE, LT, Max, Min)},
+    **{kind.__name__: kind for kind in (Mod, Mul, NE, Or, Sub)},
+    "floordiv": FloorDiv,
+    "floormod": FloorMod,
+    "max": Max,
+    "min": Min,
+    "truncdiv": Div,
+    "truncmod": Mod,
+}
+"""Binary operators as functions of ``T``."""
+
+_RESULTS = {
+    "tir.address_of": "handle",
+    "tir.assume": "bool",
+    "tir.call_packed": "int32",
+    "tir.clz": "int32",
+    "tir.isnullptr": "bool",
+    "tir.prefetch": "void",
+    "tir.tvm_access_ptr": "handle",
+    "tir.tvm_storage_sync": "int32",
+    "tir.tvm_thread_allreduce": "handle",
+    "tir.tvm_tuple": "handle",
+    "tir.undef": "int32",
+}
+"""Data types of calls that neither say their type nor have that of an operand."""
+
+
+def is_symbolic(value: object) -> bool:
+    """Return whether a value is an expression instead of a Python number."""
+    return isinstance(value, ExprOperators) or hasattr(value, "asobject")
+
+
+def binary_node(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
+    """Return the node of a binary operator; a Python number has the type of the other operand.
+
+    Raises
+    ------
+    DTypeError
+        If integers are divided by ``/``, floats by ``//`` or ``%``, or if there is no common type.
+    """
+    x, y = matched(a, b, kind.__name__)
+    if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
+        raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {show(x)}")
+    return kind(x, y)
+
+
+def matched(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, PrimExpr]:
+    """Return two operands as expressions of one type; a Python number has the type of the other one."""
+    return match_types(_of_type(a, b), _of_type(b, a), operation)
+
+
+def _of_type(value: ExprLike, other: ExprLike) -> ExprLike:
+    """Return a Python number as a constant of the other operand's type, where that can hold it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not is_symbolic(other):
+        return value
+    dtype = dt.element(convert(other).dtype)
+    fits = dt.is_float(dtype) or (isinstance(value, int) and dt.is_integral(dtype) and not dt.is_bool(dtype))
+    return const(value, dtype) if fits else value
+
+
+def call_op(op: Op, *args: object) -> PrimExpr:
+    """Return the call of an operator.
+
+    Parameters
+    ----------
+    op : Op
+        One that does not show its type in its operands takes its data type first.
+    *args : ExprLike
+        The operands; strings are string constants.
+
+    Raises
+    ------
+    ArgumentError
+        If the data type is missing.
+    """
+    operands = list(args)
+    if op.prints_dtype:
+        if not operands or not isinstance(operands[0], str):
+            raise ArgumentError(f'T.{op.name.removeprefix("tir.")}: the data type comes first, e.g. "int32"')
+        dtype = operands.pop(0)
+        dt.parse(str(dtype))
+        return Call(str(dtype), op, tuple([_operand(a) for a in operands]))
+    exprs = tuple([_operand(a) for a in operands])
+    return Call(_result(op, exprs), op, exprs)
+
+
+def _operand(value: ExprLike) -> PrimExpr:
+    return StringImm(value) if isinstance(value, str) else convert(value)
+
+
+def _result(op: Op, operands: tuple[PrimExpr, ...]) -> str:
+    """Return the data type of a call."""
+    if op.name in _RESULTS:
+        return _RESULTS[op.name]
+    if not operands:
+        raise ArgumentError(f"T.{op.name.removeprefix('tir.')}: expected operands")
+    if op.name.startswith("tir.is"):
+        return dt.with_lanes("bool", dt.lanes(operands[0].dtype))
+    return operands[op.name == "tir.if_then_else"].dtype

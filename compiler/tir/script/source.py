@@ -1,0 +1,114 @@
+"""Source text of TVMScript programs, and errors that show the user's line."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.origin import Location
+
+__all__ = ["ScriptError", "Source"]
+
+
+class ScriptError(TVMError):
+    """A program that is not TVMScript, or not of the part of it that this IR has.
+
+    Attributes
+    ----------
+    file : str
+        ``<script>`` for a program that was given as a string.
+    line, column : int
+        Where, both counted from 1.
+    """
+
+    def __init__(self, message: str, file: str, line: int, column: int, text: str) -> None:
+        self.file, self.line, self.column = file, line, column
+        super().__init__(f"{file}:{line}: {message}\n  {text}\n  {' ' * (column - 1)}^")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a program, and where it stands in the user's file.
+
+    Attributes
+    ----------
+    tree : ast.Module
+        The parsed text; positions in it are those of the text.
+    text : str
+        Without the indentation that all lines have in common.
+    file : str
+    first_line : int
+        Number of the text's first line in the file.
+    indent : int
+        How many columns were taken off each line.
+    """
+
+    tree: ast.Module
+    text: str
+    file: str = "<script>"
+    first_line: int = 1
+    indent: int = 0
+
+    @staticmethod
+    def of_text(text: str) -> Source:
+        """Parse a program that is given as a string.
+
+        Raises
+        ------
+        ScriptError
+            If it is not Python.
+        """
+        return _parsed(text, "<script>", 1)
+
+    @staticmethod
+    def of_object(program: Callable[..., Any] | type) -> Source:
+        """Parse a function or class where the user's file defines it.
+
+        Raises
+        ------
+        ArgumentError
+            If its source is not to be had.
+        """
+        try:
+            lines, first = inspect.getsourcelines(program)
+            file = inspect.getsourcefile(program) or "<script>"
+        except (OSError, TypeError):
+            raise ArgumentError(f"script: the source of {show(program)} is not to be had; use from_source") from None
+        return _parsed("".join(lines), file, max(first, 1))
+
+    def location(self, n: ast.AST) -> Location:
+        """Return where a part of the program stands in the user's file."""
+        line: int = getattr(n, "lineno", 1)
+        end: int = getattr(n, "end_lineno", None) or line
+        column: int = getattr(n, "col_offset", 0)
+        end_column: int = getattr(n, "end_col_offset", None) or column
+        above = self.first_line - 1
+        return Location(self.file, line + above, column + self.indent, end + above, end_column + self.indent)
+
+    def line(self, n: ast.AST) -> str:
+        """Return the line that a part of the program begins on."""
+        lines = self.text.splitlines()
+        number = getattr(n, "lineno", 1)
+        return lines[number - 1] if number <= len(lines) else ""
+
+    def error(self, n: ast.AST, message: str) -> ScriptError:
+        """Return the error about a part of the program."""
+        at = self.location(n)
+        return ScriptError(message, at.file, at.line, getattr(n, "col_offset", 0) + 1, self.line(n))
+
+
+def _parsed(text: str, file: str, first_line: int) -> Source:
+    dedented = textwrap.dedent(text)
+    indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
+    try:
+        tree = ast.parse(dedented)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, error.offset or 1
+        shown = (error.text or "").rstrip("\n")
+        raise ScriptError(f"not Python: {error.msg}", file, first_line + line - 1, column, shown) from None
+    return Source(tree, dedented, file, first_line, indent)

@@ -1,0 +1,263 @@
+"""Reads the statements of a TVMScript function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import show
+from compiler.ir.primexpr import Call, PrimExpr, Var, cast, convert
+from compiler.tir.buffer import Buffer
+from compiler.tir.script import words
+from compiler.tir.script.definitions import (
+    BufferSlice,
+    DataType,
+    Declaration,
+    FunctionAttributes,
+    Loop,
+    MatchedBuffer,
+    Scope,
+    Wrap,
+)
+from compiler.tir.script.expressions import Expressions, described
+from compiler.tir.script.operators import BINARY, binary_node
+from compiler.tir.stmt import (
+    AssertStmt,
+    BufferStore,
+    Evaluate,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+    no_op,
+)
+
+__all__ = ["Statements"]
+
+
+class Statements(Expressions):
+    """Reads statements; what holds for the rest of a block is put around what follows.
+
+    Attributes
+    ----------
+    attrs : dict
+        What ``T.func_attr`` said.
+    buffer_map : dict
+        The buffers of the parameters.
+    """
+
+    attrs: dict[str, Any]
+    buffer_map: dict[Var, Buffer]
+    _free: set[Var]
+
+    def block(self, body: Sequence[ast.stmt]) -> Stmt:
+        """Return statements that have names of their own as one."""
+        with self.scope():
+            return self.sequence(body)
+
+    def sequence(self, body: Sequence[ast.stmt]) -> Stmt:
+        """Return statements as one."""
+        stmts: list[Stmt] = []
+        for index, n in enumerate(body):
+            with self.at(n):
+                read = self.statement(n)
+            if isinstance(read, Stmt):
+                stmts.extend(read.seq if isinstance(read, SeqStmt) else [read])
+            elif read is not None:
+                rest = self.sequence(body[index + 1 :])
+                with self.at(n):
+                    stmts.append(read(rest))
+                break
+        if len(stmts) == 1:
+            return stmts[0]
+        return SeqStmt(tuple(stmts)) if stmts else no_op()
+
+    def statement(self, n: ast.stmt) -> Stmt | Wrap | None:
+        """Return a statement, what puts one around the rest of the block, or None where nothing is computed."""
+        method = getattr(self, f"_{type(n).__name__}", None)
+        if method is None:
+            raise self.source.error(n, f"{described(n)} is not part of TVMScript")
+        return method(n)  # type: ignore[no-any-return]
+
+    # definitions
+
+    def _Assign(self, n: ast.Assign) -> Stmt | Wrap | None:
+        if len(n.targets) != 1:
+            raise self.source.error(n, "one assignment has one target")
+        target = n.targets[0]
+        if isinstance(target, ast.Subscript):
+            return self._store(target, self.value(n.value))
+        if isinstance(target, ast.Tuple) and isinstance(n.value, ast.Tuple):
+            for name, value in zip(target.elts, n.value.elts, strict=True):
+                if self._bind(name, self.value(value)) is not None:
+                    raise self.source.error(n, "what holds for a block is assigned to one name")
+            return None
+        return self._bind(target, self.value(n.value))
+
+    def _bind(self, target: ast.expr, value: Any) -> Wrap | None:
+        """Give a name to what a definition defines, or bind a variable to a value."""
+        name = self._target(target)
+        if isinstance(value, Scope):
+            self.names[name], wrap = value.enter(name)
+            return wrap
+        if isinstance(value, Declaration):
+            declared = self.names[name] = value.make(name)
+            if isinstance(declared, Var):
+                self._free.add(declared)
+            if isinstance(value, MatchedBuffer) and isinstance(declared, Buffer):
+                self.buffer_map[value.param] = declared
+            return None
+        if isinstance(value, Buffer):
+            self.names[name] = value
+            return None
+        bound = self._converted(target, value)
+        return self._let_statement(target, Var(name, bound.dtype), bound)
+
+    def _let_statement(self, target: ast.expr, var: Var, value: PrimExpr) -> Wrap:
+        self.names[self._target(target)] = var
+        return lambda body: LetStmt(var, value, body)
+
+    def _target(self, n: ast.expr) -> str:
+        if not isinstance(n, ast.Name):
+            raise self.source.error(n, "expected a name")
+        return n.id
+
+    def _AnnAssign(self, n: ast.AnnAssign) -> Wrap:
+        if n.value is None:
+            raise self.source.error(n, "a variable needs a value; a free one is declared by `n = T.int32()`")
+        value = self.expr(n.value)
+        var = self.variable(n.annotation, self._target(n.target))
+        if not isinstance(var, Var):
+            raise self.source.error(n, "expected the type of a variable, such as T.int32")
+        if dt.is_float(var.dtype) or dt.is_integral(var.dtype):
+            value = cast(var.dtype, value)
+        return self._let_statement(n.target, var, value)
+
+    def variable(self, annotation: ast.expr | None, name: str) -> Var | Buffer:
+        """Return the variable or buffer of a name that an annotation describes."""
+        described_by = None if annotation is None else self.value(annotation)
+        if isinstance(described_by, DataType):
+            return described_by.variable(name)
+        if isinstance(described_by, Declaration):
+            return described_by.make(name)
+        where = annotation or ast.Name(name)
+        raise self.source.error(where, f"{name!r} needs a type such as T.int32, T.handle or T.Buffer((16,))")
+
+    # stores and effects
+
+    def _store(self, target: ast.Subscript, value: Any) -> Stmt:
+        element = self.value(target)
+        if isinstance(element, BufferSlice):
+            element = element.asobject()
+        buffer = element.buffer
+        if isinstance(value, (bool, int, float)):
+            value = cast(element.dtype, value)
+        stored = self._converted(target, value)
+        if stored.dtype != element.dtype:
+            raise self.source.error(target, f"{buffer.name!r} has elements of {element.dtype}, got {stored.dtype}")
+        return BufferStore(buffer, stored, element.indices)
+
+    def _converted(self, n: ast.AST, value: Any) -> PrimExpr:
+        try:
+            return convert(value)
+        except TypeError as error:
+            raise self.source.error(n, str(error)) from error
+
+    def _AugAssign(self, n: ast.AugAssign) -> Stmt:
+        if not isinstance(n.target, ast.Subscript) or type(n.op) not in BINARY:
+            raise self.source.error(n, "variables do not change; `A[i] += 1` stores to a buffer")
+        load = self.expr(n.target)
+        return self._store(n.target, binary_node(BINARY[type(n.op)][1], load, self.value(n.value)))
+
+    def _Expr(self, n: ast.Expr) -> Stmt | Wrap | None:
+        value = self.value(n.value)
+        match value:
+            case str() | None:
+                return None  # a docstring
+            case Stmt():
+                return value
+            case Scope():
+                return value.enter("")[1]
+            case FunctionAttributes():
+                self.attrs.update(value.attrs)
+                return None
+            case Call():
+                return Evaluate(value)
+        raise self.source.error(n, f"this does nothing: {show(value)}")
+
+    def _Pass(self, n: ast.Pass) -> Stmt:
+        return no_op()
+
+    def _Assert(self, n: ast.Assert) -> Wrap:
+        condition = self.expr(n.test)
+        message = self.expr(n.msg) if n.msg is not None else convert("")
+        return lambda body: AssertStmt(condition, message, body)
+
+    # blocks
+
+    def _For(self, n: ast.For) -> Stmt:
+        if n.orelse:
+            raise self.source.error(n.orelse[0], "a loop has no else")
+        loops = self._loops(n.iter)
+        targets = n.target.elts if isinstance(n.target, ast.Tuple) else [n.target]
+        if len(targets) != len(loops):
+            raise self.source.error(n.target, f"expected {len(loops)} loop variables, got {len(targets)}")
+        with self.scope():
+            variables = []
+            for target, loop in zip(targets, loops, strict=True):
+                variables.append(self._loop_variable(self._target(target), loop.extent.dtype))
+            body = self.sequence(n.body)
+            for var, loop in reversed(list(zip(variables, loops, strict=True))):
+                body = loop.around(var, body)
+        return body
+
+    def _loop_variable(self, name: str, dtype: str) -> Var:
+        """Return a loop's variable: one that was declared before, for attributes that name it, or a new one."""
+        declared = self.names.get(name)
+        if not isinstance(declared, Var) or declared not in self._free or declared.dtype != dtype:
+            declared = self.names[name] = Var(name, dtype)
+        return declared
+
+    def _loops(self, n: ast.expr) -> list[Loop]:
+        """Return the loops that a ``for`` runs over."""
+        over: Any
+        if isinstance(n, ast.Call) and self.value(n.func) is range:
+            if not 1 <= len(n.args) <= 2 or n.keywords:
+                raise self.source.error(n, "expected range(stop) or range(start, stop); a loop's step is 1")
+            over = words.serial(*[self.value(a) for a in n.args])
+        else:
+            over = self.value(n)
+        loops = over if isinstance(over, list) else [over]
+        if not loops or not all(isinstance(loop, Loop) for loop in loops):
+            raise self.source.error(n, "expected range, T.serial, T.parallel, T.vectorized, T.unroll or T.grid")
+        return loops
+
+    def _While(self, n: ast.While) -> Stmt:
+        if n.orelse:
+            raise self.source.error(n.orelse[0], "a loop has no else")
+        return While(self.expr(n.test), self.block(n.body))
+
+    def _If(self, n: ast.If) -> Stmt:
+        condition = self.expr(n.test)
+        then = self.block(n.body)
+        return IfThenElse(condition, then, self.block(n.orelse) if n.orelse else None)
+
+    def _With(self, n: ast.With) -> Stmt:
+        with self.scope():
+            wraps: list[Wrap] = []
+            for item in n.items:
+                value = self.value(item.context_expr)
+                if not isinstance(value, Scope):
+                    raise self.source.error(item.context_expr, f"this holds for no block: {show(value)}")
+                name = "" if item.optional_vars is None else self._target(item.optional_vars)
+                bound, wrap = value.enter(name)
+                wraps.append(wrap)
+                if name:
+                    self.names[name] = bound
+            body = self.sequence(n.body)
+            for wrap in reversed(wraps):
+                body = wrap(body)
+        return body

@@ -1,0 +1,65 @@
+"""``T`` of TVMScript: ``from tvm.script import tir as T``.
+
+Besides the words below, ``T`` has each data type (``T.float32``, ``T.int32x4``), each operator of expressions
+(``T.exp``, ``T.if_then_else``, …) and the binary operators as functions (``T.min``, ``T.Add``, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import TVMError, unknown_name
+from compiler.ir.extension import extension_point
+from compiler.ir.op import registered_ops
+from compiler.ir.primexpr import PrimExpr
+from compiler.tir.script.definitions import DataType, HandleType
+from compiler.tir.script.functions import prim_func
+from compiler.tir.script.operators import FUNCTIONS, binary_node, call_op
+from compiler.tir.script.words import *  # noqa: F403
+from compiler.tir.script.words import __all__ as _words
+
+__all__ = [*_words, "handle", "prim_func"]
+
+_PREFIX = "tir."
+_NOT_IN_THIS_IR = ("block", "sblock", "alloc_buffer", "axis", "reads", "writes", "init", "where", "block_attr")
+handle = HandleType()
+
+
+@cache
+def _word(name: str) -> Any:
+    """Return a data type, an operator or a binary operator; None where there is none of that name."""
+    if name in FUNCTIONS:
+        return partial(binary_node, FUNCTIONS[name])
+    op = registered_ops().get(_PREFIX + name)
+    if op is not None:
+        return _documented(partial(call_op, op), op.doc)
+    try:
+        dt.parse(name)
+    except TVMError:
+        return None
+    return DataType(name)
+
+
+def _documented(function: Callable[..., PrimExpr], doc: str) -> Callable[..., PrimExpr]:
+    function.__doc__ = doc
+    return function
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NOT_IN_THIS_IR:
+        raise AttributeError(f"T.{name}: this IR has loops and stores, no blocks", name=name)
+    word = None if name.startswith("_") else _word(name)
+    if word is None:
+        load = extension_point("tvm.script.tir").find(name)
+        if load is None:
+            raise unknown_name("T", name, __dir__())
+        return load()
+    return word
+
+
+def __dir__() -> list[str]:
+    operators = [op.removeprefix(_PREFIX) for op in registered_ops() if op.startswith(_PREFIX)]
+    return sorted({*__all__, *extension_point("tvm.script.tir").names(), *FUNCTIONS, *operators})

@@ -1,0 +1,537 @@
+"""The words of TVMScript that make loops, scopes, buffers and expressions: what ``T`` offers besides operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import (
+    Broadcast,
+    Cast,
+    ExprLike,
+    IterVar,
+    Not,
+    PrimExpr,
+    Ramp,
+    Select,
+    StringImm,
+    Var,
+    as_exprs,
+    const,
+    convert,
+    match_types,
+)
+from compiler.ir.primexpr import Range as RangeNode
+from compiler.ir.primexpr import Shuffle as ShuffleNode
+from compiler.ir.primexpr import cast as cast_expr
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.buffer import Buffer as BufferNode
+from compiler.tir.buffer import decl_buffer as make_buffer
+from compiler.tir.builtin import PREFETCH
+from compiler.tir.script.definitions import (
+    BufferDeclaration,
+    FunctionAttributes,
+    Loop,
+    MatchedBuffer,
+    Scope,
+    Wrap,
+    extent_between,
+    regions,
+    unwrapped,
+)
+from compiler.tir.script.operators import call_op
+from compiler.tir.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferRealize,
+    DeclBuffer,
+    Evaluate,
+    ForKind,
+    Stmt,
+)
+from compiler.tir.stmt import LetStmt as LetStmtNode
+from compiler.tir.stmt import Prefetch as PrefetchNode
+
+__all__ = [
+    "Assert",
+    "Broadcast",
+    "Buffer",
+    "Cast",
+    "Let",
+    "LetStmt",
+    "Not",
+    "Ramp",
+    "Range",
+    "Select",
+    "Shuffle",
+    "allocate",
+    "attr",
+    "cast",
+    "decl_buffer",
+    "evaluate",
+    "func_attr",
+    "grid",
+    "iter_var",
+    "launch_thread",
+    "match_buffer",
+    "parallel",
+    "prefetch",
+    "realize",
+    "serial",
+    "thread_binding",
+    "unroll",
+    "vectorized",
+]
+
+_ITER_TYPES = {
+    "DataPar": IterVar.DataPar,
+    "ThreadIndex": IterVar.ThreadIndex,
+    "CommReduce": IterVar.CommReduce,
+    "Ordered": IterVar.Ordered,
+    "DimInfo": IterVar.DimInfo,
+    "Unrolled": IterVar.Unrolled,
+    "Vectorized": IterVar.Vectorized,
+    "Parallelized": IterVar.Parallelized,
+    "Tensorized": IterVar.Tensorized,
+}
+
+
+# buffers
+
+
+def Buffer(
+    shape: Any,
+    dtype: str = "float32",
+    data: Var | None = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: ExprLike = None,
+    scope: str = "global",
+    align: int = -1,
+    offset_factor: int = 1,
+) -> BufferDeclaration:
+    """Declare a buffer: the type of a parameter, or a view of memory that exists already.
+
+    Parameters
+    ----------
+    shape : sequence of int or PrimExpr
+        Extent of each dimension, in elements.
+    dtype : str
+        Type of one element.
+    data : Var, optional
+        The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
+    strides : sequence of int, PrimExpr or str, optional
+        In elements; a string names a variable.  Compact rows if left out.
+    elem_offset : int or PrimExpr, optional
+        Offset of the first element from ``data``, in elements.
+    scope : str
+        Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
+    align : int
+        Alignment of ``data`` in bytes, -1 for the runtime's default.
+    offset_factor : int
+        The offset is a multiple of this; given without ``elem_offset``, the offset is a variable.
+
+    Returns
+    -------
+    BufferDeclaration
+        Named by the parameter or variable that it is given to.
+
+    Examples
+    --------
+    >>> A: T.Buffer((16, 16), "float32")                # a parameter
+    >>> B_1 = T.Buffer((16,), data=B)                   # a view
+    """
+    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
+    return BufferDeclaration(lambda name: _buffer(name, *given))
+
+
+def _buffer(
+    name: str,
+    shape: Any,
+    dtype: str,
+    data: Var | None,
+    strides: Sequence[Any] | None,
+    elem_offset: ExprLike,
+    scope: str,
+    align: int,
+    offset_factor: int,
+) -> BufferNode:
+    rows = [Var(stride) if isinstance(stride, str) else stride for stride in strides or ()]
+    if elem_offset is None and offset_factor > 1:
+        elem_offset = Var(f"{name}_elem_offset")
+    return make_buffer(shape, dtype, name, data, rows, elem_offset, scope, align, max(offset_factor, 1))
+
+
+def match_buffer(
+    param: Var,
+    shape: Any,
+    dtype: str = "float32",
+    data: Var | None = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: ExprLike = None,
+    scope: str = "global",
+    align: int = -1,
+    offset_factor: int = 1,
+) -> MatchedBuffer:
+    """Say which buffer a parameter points to, where its annotation could not: ``A = T.match_buffer(a, (n, m))``.
+
+    Parameters
+    ----------
+    param : Var
+        A parameter ``a: T.handle``.
+    shape, dtype, data, strides, elem_offset, scope, align, offset_factor
+        As for :func:`Buffer`.
+    """
+    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
+    return MatchedBuffer(lambda name: _buffer(name, *given), param)
+
+
+def decl_buffer(
+    shape: Any,
+    dtype: str = "float32",
+    data: Var | None = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: ExprLike = None,
+    scope: str = "global",
+    align: int = -1,
+    offset_factor: int = 1,
+) -> Scope:
+    """Declare a buffer by a statement: ``B = T.decl_buffer((4,), data=p)`` makes a ``DeclBuffer``.
+
+    Parameters
+    ----------
+    shape, dtype, data, strides, elem_offset, scope, align, offset_factor
+        As for :func:`Buffer`.
+    """
+    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
+
+    def enter(name: str) -> tuple[object, Wrap]:
+        buffer = _buffer(name or "buffer", *given)
+        return buffer, lambda body: DeclBuffer(buffer, body)
+
+    return Scope(enter)
+
+
+def allocate(
+    extents: Any,
+    dtype: str,
+    scope: str = "global",
+    condition: ExprLike = True,
+    annotations: Mapping[str, Any] | None = None,
+) -> Scope:
+    """Allocate memory for the rest of the block: ``B = T.allocate([16], "float32", "local")``.
+
+    Parameters
+    ----------
+    extents : sequence of int or PrimExpr
+        In elements.
+    dtype : str
+        Type of one element.
+    scope : str
+        Where: ``global``, ``shared``, ``local``, …
+    condition : bool or PrimExpr
+        Whether memory is allocated.
+    annotations : mapping of str to object, optional
+
+    Returns
+    -------
+    Scope
+        Gives the pointer, which ``T.Buffer(…, data=B)`` makes a buffer of.
+    """
+
+    def enter(name: str) -> tuple[object, Wrap]:
+        pointer = Var(name or "buffer", "handle", PointerType(PrimType(dtype), scope))
+        notes = unwrapped(annotations or {})
+        return pointer, lambda body: Allocate(pointer, dtype, as_exprs(extents), convert(condition), body, notes)
+
+    return Scope(enter)
+
+
+def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scope:
+    """Let a region of a buffer exist for the rest of the block: ``T.realize(A[0:16, 0:8])``.
+
+    Parameters
+    ----------
+    region : BufferRegion
+    scope : str
+        Accepted for compatibility with TVM: the buffer's pointer says it.
+    condition : bool or PrimExpr
+        Whether it exists.
+    """
+    buffer, bounds = regions(region)
+    return _unnamed(lambda body: BufferRealize(buffer, bounds, convert(condition), body))
+
+
+def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
+    """Hint that memory is read soon.
+
+    Parameters
+    ----------
+    target : Buffer, or PrimExpr
+        A buffer, whose region is prefetched; or the address for the processor's instruction.
+    *args
+        The region as a list of ``T.Range``; or the instruction's hints.
+    """
+    if isinstance(target, BufferNode):
+        (bounds,) = args
+        return PrefetchNode(target, tuple(bounds))
+    return call_op(PREFETCH, target, *args)
+
+
+# scopes
+
+
+def _unnamed(wrap: Wrap) -> Scope:
+    return Scope(lambda name: (None, wrap))
+
+
+def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
+    """State a fact about the rest of the block: ``T.attr(A.data, "storage_alignment", 128)``.
+
+    Parameters
+    ----------
+    node : Var, Buffer, IterVar or str
+        What the fact is about.
+    attr_key : str
+    value : PrimExpr, int or str
+    """
+    subject = StringImm(node) if isinstance(node, str) else unwrapped(node)
+    return _unnamed(lambda body: AttrStmt(subject, attr_key, convert(value), body))
+
+
+def launch_thread(thread: str, extent: ExprLike) -> Scope:
+    """Begin a thread axis: ``tx = T.launch_thread("threadIdx.x", 32)``.
+
+    Parameters
+    ----------
+    thread : str
+        Its tag; a virtual thread's begins with ``vthread``.
+    extent : int or PrimExpr
+        Number of threads.
+    """
+    key = "virtual_thread" if thread.startswith("vthread") else "thread_extent"
+
+    def enter(name: str) -> tuple[object, Wrap]:
+        count = convert(extent)
+        dom = RangeNode.from_fields(const(0, count.dtype), count)
+        axis = IterVar(dom, Var(name or thread, count.dtype), IterVar.ThreadIndex, thread)
+        return axis.var, lambda body: AttrStmt(axis, key, count, body)
+
+    return Scope(enter)
+
+
+def Assert(condition: ExprLike, message: str) -> Scope:
+    """Fail with ``message`` unless ``condition`` holds; ``with T.Assert(n < 64, "n is too large"):``.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+    message : str
+    """
+    return _unnamed(lambda body: AssertStmt(convert(condition), convert(message), body))
+
+
+def LetStmt(value: ExprLike) -> Scope:
+    """Bind a variable for a block: ``with T.LetStmt(n * 4) as m:``; elsewhere write ``m: T.int32 = n * 4``.
+
+    Parameters
+    ----------
+    value : PrimExpr
+    """
+
+    def enter(name: str) -> tuple[object, Wrap]:
+        bound = convert(value)
+        var = Var(name or "v", bound.dtype)
+        return var, lambda body: LetStmtNode(var, bound, body)
+
+    return Scope(enter)
+
+
+def func_attr(attrs: Mapping[str, Any]) -> FunctionAttributes:
+    """State facts about the function: ``T.func_attr({"tir.noalias": True})``.
+
+    Parameters
+    ----------
+    attrs : mapping of str to object
+    """
+    return FunctionAttributes(unwrapped(attrs))
+
+
+def evaluate(value: ExprLike) -> Stmt:
+    """Evaluate an expression for its effect; ``T.evaluate(0)`` does nothing.
+
+    Parameters
+    ----------
+    value : PrimExpr
+    """
+    return Evaluate(convert(value))
+
+
+# loops
+
+
+def _loop(
+    kind: ForKind, start: ExprLike, stop: ExprLike, annotations: Mapping[str, Any] | None, thread: str = ""
+) -> Loop:
+    if stop is None:
+        extent = convert(start)
+        low: PrimExpr = const(0, extent.dtype)
+    else:
+        low, high = match_types(start, stop, "range")
+        extent = extent_between(low, high)
+    return Loop(low, extent, kind, thread, unwrapped(annotations or {}))
+
+
+def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Run the iterations one after the other; ``range`` without annotations means the same.
+
+    Parameters
+    ----------
+    start, stop : int or PrimExpr
+        As for ``range``: the first value, and the first one that is not reached.
+    annotations : mapping of str to object, optional
+    """
+    return _loop(ForKind.SERIAL, start, stop, annotations)
+
+
+def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Run the iterations on several cores.
+
+    Parameters
+    ----------
+    start, stop, annotations
+        As for :func:`serial`.
+    """
+    return _loop(ForKind.PARALLEL, start, stop, annotations)
+
+
+def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Run the iterations as lanes of vectors.
+
+    Parameters
+    ----------
+    start, stop, annotations
+        As for :func:`serial`; the extent is a constant.
+    """
+    return _loop(ForKind.VECTORIZED, start, stop, annotations)
+
+
+def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Write the iterations out one after the other.
+
+    Parameters
+    ----------
+    start, stop, annotations
+        As for :func:`serial`; the extent is a constant.
+    """
+    return _loop(ForKind.UNROLLED, start, stop, annotations)
+
+
+def thread_binding(
+    start: ExprLike, stop: ExprLike = None, thread: str = "", *, annotations: Mapping[str, Any] | None = None
+) -> Loop:
+    """Run each iteration on a thread of its own.
+
+    Parameters
+    ----------
+    start, stop : int or PrimExpr
+        As for :func:`serial`.
+    thread : str
+        The tag of the thread axis, e.g. ``"threadIdx.x"``.
+    annotations : mapping of str to object, optional
+
+    Raises
+    ------
+    ArgumentError
+        If the thread axis is missing.
+    """
+    if not thread:
+        raise ArgumentError('T.thread_binding: expected thread="threadIdx.x" or another thread axis')
+    return _loop(ForKind.THREAD_BINDING, start, stop, annotations, thread)
+
+
+def grid(*extents: ExprLike) -> list[Loop]:
+    """Nest serial loops: ``for i, j in T.grid(4, 8):``.
+
+    Parameters
+    ----------
+    *extents : int or PrimExpr
+        From the outermost loop in.
+    """
+    return [serial(extent) for extent in extents]
+
+
+# expressions
+
+
+def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
+    """Bind a variable within an expression: ``T.Let(x * x, where={x: i + 1})``.
+
+    Parameters
+    ----------
+    body : PrimExpr
+    where : mapping of name to PrimExpr
+        The variable, which is defined here, and its value.
+
+    Raises
+    ------
+    ArgumentError
+        Outside of a TVMScript program, where the variable's name means nothing.
+    """
+    raise ArgumentError("T.Let: expected T.Let(body, where={name: value})")
+
+
+def Range(begin: ExprLike, end: ExprLike) -> RangeNode:
+    """Return the integers from ``begin`` on that are below ``end``.
+
+    Parameters
+    ----------
+    begin, end : int or PrimExpr
+    """
+    low, high = match_types(begin, end, "T.Range")
+    return RangeNode.from_fields(low, extent_between(low, high))
+
+
+def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExpr:
+    """Return lanes of several vectors, one after the other.
+
+    Parameters
+    ----------
+    vectors : sequence of PrimExpr
+    indices : sequence of int or PrimExpr
+        Numbers of lanes, counted through all vectors.
+    """
+    return ShuffleNode(as_exprs(vectors), as_exprs(indices))
+
+
+def cast(value: ExprLike, dtype: str) -> PrimExpr:
+    """Return ``value`` converted to a data type; ``T.Cast(dtype, value)`` is the node.
+
+    Parameters
+    ----------
+    value : PrimExpr
+    dtype : str
+    """
+    return cast_expr(dtype, value)
+
+
+def iter_var(var: Var, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:
+    """Return an axis, as attributes name them.
+
+    Parameters
+    ----------
+    var : Var
+    dom : Range or None
+    iter_type : str
+        ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
+    thread_tag : str
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such kind of axis.
+    """
+    if iter_type not in _ITER_TYPES:
+        raise ArgumentError(f"T.iter_var: iter_type must be one of {', '.join(_ITER_TYPES)}, got {show(iter_type)}")
+    return IterVar(dom, var, _ITER_TYPES[iter_type], thread_tag)

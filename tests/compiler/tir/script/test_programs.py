@@ -1,0 +1,275 @@
+"""Functions and modules where a file defines them: names from around, nodes as written, origins of lines, errors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from compiler import tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.origin import OriginTable, recording
+from compiler.ir.primexpr import Add, Call, IntImm, Ramp, SizeVar
+from compiler.ir.structural import assert_structural_equal
+from compiler.tir import analysis
+from compiler.tir.buffer import decl_buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.script import ScriptError, from_source, ir_module
+from compiler.tir.script import tir as T
+from compiler.tir.stmt import (
+    AttrStmt,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    SeqStmt,
+    While,
+)
+from tests.compiler.tir.transform.programs import function, loop, nodes
+
+EXTENT = 16
+
+
+def body_of(text: str, params: str = 'A: T.Buffer((16,), "float32"), n: T.int32') -> Any:
+    """Return the body of a function with the statements of ``text``."""
+    lines = "\n".join("    " + line for line in text.strip("\n").split("\n"))
+    return from_source(f"@T.prim_func\ndef main({params}):\n{lines}").body
+
+
+def test_a_function_is_what_its_text_says() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")) -> None:
+        T.func_attr({"tir.noalias": True})
+        for i in range(16):
+            C[i] = A[i] * 2.0
+
+    a, c = decl_buffer((16,), name="A"), decl_buffer((16,), name="C")
+    i = tir.Var("i", "int32")
+    assert_structural_equal(main, function(loop(i, 16, BufferStore(c, a[i] * 2.0, (i,))), a, c))
+
+
+def test_names_of_the_file_and_of_the_function_around() -> None:
+    extent = 4
+
+    @T.prim_func
+    def main(A: T.Buffer((extent, EXTENT), "int8")):  # type: ignore[valid-type,no-untyped-def]
+        for i, j in T.grid(extent, EXTENT):
+            A[i, j] = T.int8(extent * EXTENT)
+
+    assert [int(d) for d in main.buffer_map[main.params[0]].shape] == [4, 16]
+    assert [int(n.extent) for n in nodes(main, For)] == [16, 4]
+    assert [n.value.value for n in nodes(main, BufferStore)] == [64]
+
+
+def test_a_module_has_its_functions() -> None:
+    @ir_module
+    class Module:
+        """Two functions."""
+
+        @T.prim_func
+        def main(A: T.Buffer((EXTENT,), "float32")):  # type: ignore[valid-type,no-untyped-def]
+            T.evaluate(Module.helper(A.data))
+
+        @T.prim_func(private=True)
+        def helper(p: T.handle("float32")):  # type: ignore[valid-type,no-untyped-def]
+            T.evaluate(0)
+
+    assert isinstance(Module, IRModule)
+    assert sorted(var.name_hint for var in Module) == ["helper", "main"]
+    assert (Module["main"].attrs, Module["helper"].attrs) == ({"global_symbol": "main"}, {})
+    [call] = nodes(Module["main"], Call)
+    assert call.op is Module.get_global_var("helper")
+    assert_structural_equal(from_source(str(Module)), Module)
+
+
+def test_nothing_is_folded() -> None:
+    store = body_of("A[n + 0] = T.float32(1.0) * 1.0 + A[0]")
+    assert isinstance(store.indices[0], Add)
+    assert str(store).rpartition("A[n + 0] = ")[2].strip() == "T.Mul(T.float32(1.0), T.float32(1.0)) + A[0]"
+
+
+def test_a_number_has_the_type_of_the_other_operand() -> None:
+    value = body_of("A[0] = T.Cast('float32', T.uint8(3) + 4) + 1").value
+    assert (value.dtype, value.a.value.dtype, value.b.dtype) == ("float32", "uint8", "float32")
+
+
+def test_what_holds_for_the_rest_of_a_block() -> None:
+    text = """
+if n > 3:
+    x: T.int64 = n
+    with T.LetStmt(x * 2) as y, T.attr(A.data, "fact", 1):
+        A[y] = 1.0
+    A[x] = 2.0
+else:
+    pass
+while n < 3:
+    B = T.decl_buffer((4,), data=A.data)
+    B[0] += 1
+T.prefetch(A, [T.Range(n, n + 4)])
+T.evaluate(n)
+"""
+    body = body_of(text)
+    assert isinstance(body, SeqStmt)
+    branch, repeat, hint, effect = body.seq
+    assert isinstance(branch, IfThenElse)
+    assert isinstance(branch.then_case, LetStmt)
+    [inner, last] = branch.then_case.body.seq  # type: ignore[attr-defined]
+    assert (type(inner), type(inner.body), type(last)) == (LetStmt, AttrStmt, BufferStore)
+    assert isinstance(repeat, While)
+    assert isinstance(repeat.body, DeclBuffer)
+    assert isinstance(hint, Prefetch)
+    assert str(hint.bounds[0].extent).strip() == "4"
+    assert isinstance(effect, Evaluate)
+
+
+def test_loops_of_all_kinds() -> None:
+    text = """
+for i in T.serial(2, n, annotations={"unroll": T.bool(True)}):
+    for j in T.parallel(T.int64(4)):
+        for k in T.vectorized(4):
+            for m in T.unroll(1, 3):
+                for t in T.thread_binding(8, thread="threadIdx.x"):
+                    A[k] = 1.0
+"""
+    loops = nodes(body_of(text), For)[::-1]
+    assert [n.kind for n in loops] == list(ForKind)
+    assert [n.loop_var.dtype for n in loops] == ["int32", "int64", "int32", "int32", "int32"]
+    assert (loops[0].annotations, loops[4].thread_binding.thread_tag) == ({"unroll": True}, "threadIdx.x")
+    assert isinstance(loops[3].extent, IntImm)
+
+
+def test_slices_are_vectors() -> None:
+    store = body_of("A[n * 4:n * 4 + 8:2] = A[T.Ramp(n, 1, 4)]")
+    [index] = store.indices
+    assert isinstance(index, Ramp)
+    assert (index.lanes, int(index.stride)) == (4, 2)  # type: ignore[call-overload]
+
+
+def test_symbolic_shapes_strides_and_offsets() -> None:
+    func = from_source(
+        """
+from tvm.script import tir as X
+
+@X.prim_func
+def main(a: X.handle):
+    n = X.int32(is_size_var=True)
+    A = X.match_buffer(a, (n, 4), "float64", strides=("s", 1), offset_factor=8, scope="shared", align=128)
+    A[A.strides[0], n] = X.float64("inf")
+"""
+    )
+    buffer = func.buffer_map[func.params[0]]
+    assert (buffer.scope, buffer.data_alignment, buffer.offset_factor) == ("shared", 128, 8)
+    assert isinstance(buffer.shape[0], SizeVar)
+    assert not analysis.undefined_vars(func)
+
+
+def test_a_node_comes_from_its_line() -> None:
+    with recording(OriginTable()) as table:
+
+        @T.prim_func
+        def main(A: T.Buffer((16,), "float32")):  # type: ignore[valid-type,no-untyped-def]
+            for i in range(16):
+                A[i] = A[i] + 1.0
+
+    [store] = nodes(main, BufferStore)
+    [row] = store.span
+    location = table.rows[row].location
+    assert location is not None
+    assert (location.file, table.rows[row].label) == (__file__, "A[i] = A[i] + 1.0")
+    assert store.value.span == store.span
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("A[0, 1] = 1.0", 3, "'A' has 1 dimensions, got 2 indices"),
+        ("num = n\nA[nun] = 1.0", 4, "the name 'nun' is not defined; did you mean 'num'?"),
+        ("A[0] = T.int8(1) * B[0]", 3, "the name 'B' is not defined"),
+        ("A[0] = T.Cast('int8', A[1])", 3, "'A' has elements of float32, got int8"),
+        ("for i in T.grid(2, 2):\n    A[i] = 1.0", 3, "expected 2 loop variables, got 1"),
+        ("for i in [1, 2]:\n    A[i] = 1.0", 3, "expected range, T.serial"),
+        ("for i in range(0, 4, 2):\n    A[i] = 1.0", 3, "a loop's step is 1"),
+        ("A[0] = 1.0\nA[1] = n / 2", 4, "write // or T.truncdiv"),
+        ("A[0] = A[1] // 2.0", 3, "operands must be integers, got float32"),
+        ("A[0:n] = A[0:4]", 3, "the length of a slice must be a constant"),
+        ("A[0] = 1.0 if 1 < n < 3 else 2.0", 3, "comparisons do not chain"),
+        ("n += 1", 3, "variables do not change"),
+        ("with T.block('b'):\n    A[0] = 1.0", 3, "this IR has loops and stores, no blocks"),
+        ("B = T.alloc_buffer((4,))", 3, "this IR has loops and stores, no blocks"),
+        ("A[0] = T.sqrtt(A[1])", 3, "T has no attribute 'sqrtt'; did you mean 'sqrt'?"),
+        ("p = T.allocate([4], 'float32')\np[0] = 1.0", 4, "'p' is a pointer: declare `T.Buffer(…, data=p)`"),
+        ("x = [i for i in range(3)]", 3, "a list comprehension is not part of TVMScript"),
+        ("return n", 3, "return is not part of TVMScript"),
+        ("A[0]", 3, "this does nothing"),
+        ("T.serial(3)", 3, "this does nothing"),
+        ("A.__class__", 3, "'__class__' is private"),
+        ("m: T.int32", 3, "a variable needs a value"),
+        ("A[0] = T.call_extern(A[1])", 3, "the data type comes first"),
+        ("for i in T.thread_binding(4):\n    A[i] = 1.0", 3, 'expected thread="threadIdx.x"'),
+        ("x = y = n", 3, "one assignment has one target"),
+        ("A[0] = (1.0", 3, "not Python"),
+        ("A[0] = T.float32(n=1)", 3, "unexpected keyword argument 'n'"),
+    ],
+)
+def test_an_error_names_the_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(ScriptError, match=re.escape(message)) as raised:
+        body_of(text)
+    assert raised.value.line == line
+    assert str(raised.value).startswith(f"<script>:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@T.prim_func\ndef main(A):\n    pass", "'A' needs a type such as T.int32"),
+        ("@T.prim_func\ndef main(n: T.int32 = 3):\n    pass", "parameters are plain names with types"),
+        ("def main(n: T.int32):\n    pass", "'main' needs the decorator @T.prim_func"),
+        ("import os", "expected one function or one module"),
+        ("from os import path", "a program imports from tvm.script only"),
+        ("@I.ir_module\nclass Module:\n    x = 3", "a module has functions only"),
+    ],
+)
+def test_a_program_that_is_no_function(text: str, message: str) -> None:
+    with pytest.raises(ScriptError, match=re.escape(message)):
+        from_source(text)
+
+
+def test_an_error_in_a_file_shows_its_line() -> None:
+    def wrong(A: T.Buffer((16,), "float32")):  # type: ignore[valid-type,no-untyped-def]
+        for i in range(16):
+            A[i] = B[i]  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(ScriptError, match="the name 'B' is not defined") as raised:
+        T.prim_func(wrong)
+    assert raised.value.file == __file__
+    assert raised.value.line == wrong.__code__.co_firstlineno + 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: T.prim_func(3), "T.prim_func: expected a function, got 3"),
+        (lambda: ir_module(3), "ir_module: expected a class, got 3"),  # type: ignore[arg-type]
+        (lambda: from_source(""), "expected a function or a module, got neither"),
+        (lambda: from_source(len), "the source of .* is not to be had"),
+        (lambda: T.Let(1, {}), "expected T.Let"),
+    ],
+)
+def test_what_is_no_program(call: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+def test_the_text_of_a_function_is_its_source() -> None:
+    func = from_source(
+        "@T.prim_func(private=True)\ndef f(n: T.int32):\n    T.func_attr({'a': [1, 'b']})\n    T.evaluate(n)"
+    )
+    assert isinstance(func, PrimFunc)
+    assert func.attrs == {"a": [1, "b"]}
+    assert_structural_equal(from_source(func.script()), func)
