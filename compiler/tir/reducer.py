@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -238,7 +238,10 @@ def _larger(x: ExprLike, y: ExprLike) -> PrimExpr:
     return binary(Max, x, y)
 
 
-sum = comm_reducer(_plus, lambda dtype: const(0, dtype), name="sum")
-prod = comm_reducer(_times, lambda dtype: const(1, dtype), name="prod")
-min = comm_reducer(_smaller, max_value, name="min")
-max = comm_reducer(_larger, min_value, name="max")
+ScalarReducer: TypeAlias = Callable[..., PrimExpr]
+"""A reduction of single values: over axes, or of the values that it is given."""
+
+sum: ScalarReducer = comm_reducer(_plus, lambda dtype: const(0, dtype), name="sum")
+prod: ScalarReducer = comm_reducer(_times, lambda dtype: const(1, dtype), name="prod")
+min: ScalarReducer = comm_reducer(_smaller, max_value, name="min")
+max: ScalarReducer = comm_reducer(_larger, min_value, name="max")

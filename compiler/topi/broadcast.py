@@ -3,20 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, binary, convert
+from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims, is_tensor, number, same_extent
+from compiler.topi.util import Extent, Index, Operand, Shape, dims, is_one, number, same_extent
 
-Binary = Callable[[Any, Any], Any]
+__all__ = [
+    "add",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_to",
+    "divide",
+    "equal",
+    "floor_divide",
+    "floor_mod",
+    "greater",
+    "greater_equal",
+    "left_shift",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "not_equal",
+    "power",
+    "right_shift",
+    "subtract",
+    "trunc_divide",
+    "trunc_mod",
+    "where",
+]
+
+BinaryFunction: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
 
 
-def broadcast_shape(*shapes: Sequence[Any]) -> tuple[Any, ...]:
+def broadcast_shape(*shapes: Sequence[Extent]) -> Shape:
     """Return the shape that several shapes broadcast to; of different symbolic extents the larger one.
+
+    Parameters
+    ----------
+    *shapes : sequence of (int or PrimExpr)
+
+    Returns
+    -------
+    tuple of (int or PrimExpr)
 
     Raises
     ------
@@ -24,51 +65,81 @@ def broadcast_shape(*shapes: Sequence[Any]) -> tuple[Any, ...]:
         If two extents differ and neither is 1.
     """
     rank = max((len(s) for s in shapes), default=0)
-    padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
+    padded: list[Shape] = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     return tuple(_extent(column, shapes) for column in zip(*padded, strict=True))
 
 
-def _extent(column: Sequence[Any], shapes: Sequence[Sequence[Any]]) -> Any:
-    found: Any = 1
+def _extent(column: Sequence[Extent], shapes: Sequence[Sequence[Extent]]) -> Extent:
+    result: Extent = 1
     for e in column:
-        if (isinstance(e, int) and e == 1) or same_extent(e, found):
+        if is_one(e) or same_extent(e, result):
             continue
-        if isinstance(found, int) and found == 1:
-            found = e
-        elif isinstance(e, int) and isinstance(found, int):
+        if is_one(result):
+            result = e
+        elif isinstance(e, int) and isinstance(result, int):
             raise ArgumentError(f"broadcast: shapes {' and '.join(str(tuple(s)) for s in shapes)} do not go together")
         else:
-            found = e if isinstance(e, int) else found if isinstance(found, int) else te.max(e, found)
-    return found
+            result = e if isinstance(e, int) else result if isinstance(result, int) else te.max(e, result)
+    return result
 
 
-def at_broadcast(x: Any, indices: Sequence[Any], shape: Sequence[Any]) -> Any:
-    """Return the element of ``x`` that stands at ``indices`` of a ``shape`` that it is broadcast to."""
-    if not is_tensor(x):
+def at_broadcast(x: Tensor | PrimExpr, indices: Sequence[Index], shape: Sequence[Extent]) -> PrimExpr:
+    """Return the element of ``x`` at ``indices`` of the shape that it is broadcast to.
+
+    Parameters
+    ----------
+    x : Tensor or PrimExpr
+        An expression is the same for all elements.
+    indices : sequence of (int or PrimExpr)
+        One for each axis of ``shape``.
+    shape : sequence of (int or PrimExpr)
+
+    Returns
+    -------
+    PrimExpr
+    """
+    if not isinstance(x, Tensor):
         return x
     own = dims(x)
     skip = len(shape) - len(own)
     return x(*[_index(i, e, s) for i, e, s in zip(indices[skip:], own, shape[skip:], strict=True)])
 
 
-def _index(index: Any, extent: Any, wanted: Any) -> Any:
-    if isinstance(extent, int):
-        return 0 if extent == 1 and not same_extent(wanted, 1) else index
-    if same_extent(extent, wanted) or isinstance(wanted, int):
+def _index(index: Index, own: Extent, extent: Extent) -> Index:
+    """Return an index into an axis that is broadcast to an extent."""
+    if isinstance(own, int):
+        return 0 if own == 1 and not same_extent(extent, 1) else index
+    if same_extent(own, extent) or isinstance(extent, int):
         return index
-    return tir.Select(extent == 1, convert(0).astype(index.dtype), index)
+    i = convert(index)
+    return tir.Select(own.equal(1), convert(0).astype(i.dtype), i)
 
 
-def zip_elements(lhs: Any, rhs: Any, function: Binary, name: str) -> Any:
-    """Return ``function`` of the elements of two tensors; either may also be a number."""
-    if not is_tensor(lhs) and not is_tensor(rhs):
+def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str) -> Tensor | PrimExpr:
+    """Return ``function`` of the elements of two tensors, broadcast against each other.
+
+    Parameters
+    ----------
+    lhs, rhs : Tensor, PrimExpr, int or float
+        A number has the data type of the tensor that it goes with.
+    function : callable
+        Takes two elements as expressions and returns one.
+    name : str
+        Of the operation.
+
+    Returns
+    -------
+    Tensor or PrimExpr
+        An expression if neither is a tensor.
+    """
+    if not isinstance(lhs, Tensor) and not isinstance(rhs, Tensor):
         return function(convert(lhs), convert(rhs))
-    other = lhs if is_tensor(lhs) else rhs
-    a, b = (x if is_tensor(x) else number(x, other.dtype) for x in (lhs, rhs))
-    shape = broadcast_shape(*[dims(x) for x in (a, b) if is_tensor(x)])
-    static = all(isinstance(d, int) for d in shape)
-    same = static and all(dims(x) == shape for x in (a, b) if is_tensor(x))
-    return te.compute(
+    dtype = lhs.dtype if isinstance(lhs, Tensor) else rhs.dtype  # type: ignore[union-attr]
+    a, b = (x if isinstance(x, Tensor) else number(x, dtype) for x in (lhs, rhs))
+    shapes = [dims(x) for x in (a, b) if isinstance(x, Tensor)]
+    shape = broadcast_shape(*shapes)
+    same = all(isinstance(d, int) for d in shape) and all(s == shape for s in shapes)
+    return compute(
         shape,
         lambda *i: function(at_broadcast(a, i, shape), at_broadcast(b, i, shape)),
         name=name,
@@ -76,49 +147,67 @@ def zip_elements(lhs: Any, rhs: Any, function: Binary, name: str) -> Any:
     )
 
 
-def _broadcast(name: str, function: Binary, doc: str) -> Binary:
-    def build(lhs: Any, rhs: Any) -> Any:
-        return zip_elements(lhs, rhs, function, name)
+_DOC = """Return {doc}, broadcast against each other.
+
+    Parameters
+    ----------
+    lhs, rhs : Tensor, PrimExpr, int or float
+        Of shapes that broadcast and one data type; {operands}.  A number takes the type of the tensor beside it.
+
+    Returns
+    -------
+    Tensor or PrimExpr
+        Of the broadcast shape; {result}.  An expression if neither is a tensor.
+    """
+
+
+def _broadcast(
+    name: str, function: BinaryFunction, doc: str, operands: str = "numbers", result: str = "of the operands' type"
+) -> Callable[[Operand, Operand], Tensor]:
+    def build(lhs: Operand, rhs: Operand) -> Tensor:
+        return zip_elements(lhs, rhs, function, name)  # type: ignore[return-value]
 
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"Return {doc}, broadcast against each other."
+    build.__doc__ = _DOC.format(doc=doc, operands=operands, result=result)
     return build
 
 
-def _floor_divide(a: Any, b: Any) -> Any:
+def _floor_divide(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return te.floor(a / b) if dt.is_float(a.dtype) else binary(FloorDiv, a, b)
 
 
-def _floor_mod(a: Any, b: Any) -> Any:
+def _floor_mod(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return a - te.floor(a / b) * b if dt.is_float(a.dtype) else binary(FloorMod, a, b)
 
 
-def _trunc_divide(a: Any, b: Any) -> Any:
+def _trunc_divide(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return te.trunc(a / b) if dt.is_float(a.dtype) else binary(Div, a, b)
 
 
-def _trunc_mod(a: Any, b: Any) -> Any:
+def _trunc_mod(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return te.fmod(a, b) if dt.is_float(a.dtype) else binary(Mod, a, b)
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     if dt.is_float(a.dtype):
         return te.power(a, b)
     # Whole numbers up to 2 ** 53 are exact as float64; rounding mends the last bit of the library's function.
     return te.round(te.power(a.astype("float64"), b.astype("float64"))).astype(a.dtype)
 
 
-def _and(a: Any, b: Any) -> Any:
+def _and(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return binary(And, a, b) if dt.is_bool(a.dtype) else tir.bitwise_and(a, b)
 
 
-def _or(a: Any, b: Any) -> Any:
+def _or(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return binary(Or, a, b) if dt.is_bool(a.dtype) else tir.bitwise_or(a, b)
 
 
-def _xor(a: Any, b: Any) -> Any:
+def _xor(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return binary(Or, binary(And, a, Not(b)), binary(And, Not(a), b)) if dt.is_bool(a.dtype) else tir.bitwise_xor(a, b)
 
+
+_BITS, _BOOLS, _ANY, _BOOL = "bool or integers", "bool", "of any type", "bool"
 
 add = _broadcast("add", lambda a, b: a + b, "the sum")
 subtract = _broadcast("subtract", lambda a, b: a - b, "the difference")
@@ -132,36 +221,75 @@ mod = _broadcast("mod", _trunc_mod, "the remainder of the quotient rounded towar
 power = _broadcast("power", _power, "the first to the power of the second")
 maximum = _broadcast("maximum", te.max, "the larger one")
 minimum = _broadcast("minimum", te.min, "the smaller one")
-left_shift = _broadcast("left_shift", tir.shift_left, "the first times 2 to the power of the second")
-right_shift = _broadcast("right_shift", tir.shift_right, "the first divided by 2 to the power of the second")
-bitwise_and = _broadcast("bitwise_and", _and, "the bits set in both")
-bitwise_or = _broadcast("bitwise_or", _or, "the bits set in either")
-bitwise_xor = _broadcast("bitwise_xor", _xor, "the bits set in exactly one")
-logical_and = _broadcast("logical_and", _and, "whether both hold")
-logical_or = _broadcast("logical_or", _or, "whether at least one holds")
-logical_xor = _broadcast("logical_xor", _xor, "whether exactly one holds")
-equal = _broadcast("equal", lambda a, b: a.equal(b), "whether they are equal")
-not_equal = _broadcast("not_equal", lambda a, b: Not(a.equal(b)), "whether they differ")
-less = _broadcast("less", lambda a, b: a < b, "whether the first is less")
-less_equal = _broadcast("less_equal", lambda a, b: a <= b, "whether the first is at most the second")
-greater = _broadcast("greater", lambda a, b: a > b, "whether the first is greater")
-greater_equal = _broadcast("greater_equal", lambda a, b: a >= b, "whether the first is at least the second")
+left_shift = _broadcast("left_shift", tir.shift_left, "the first times 2 to the power of the second", "integers")
+right_shift = _broadcast(
+    "right_shift", tir.shift_right, "the first divided by 2 to the power of the second, rounded down", "integers"
+)
+bitwise_and = _broadcast("bitwise_and", _and, "the bits set in both", _BITS)
+bitwise_or = _broadcast("bitwise_or", _or, "the bits set in either", _BITS)
+bitwise_xor = _broadcast("bitwise_xor", _xor, "the bits set in exactly one", _BITS)
+logical_and = _broadcast("logical_and", _and, "whether both hold", _BOOLS)
+logical_or = _broadcast("logical_or", _or, "whether at least one holds", _BOOLS)
+logical_xor = _broadcast("logical_xor", _xor, "whether exactly one holds", _BOOLS)
+equal = _broadcast("equal", lambda a, b: a.equal(b), "whether they are equal", _ANY, _BOOL)
+not_equal = _broadcast("not_equal", lambda a, b: Not(a.equal(b)), "whether they differ", _ANY, _BOOL)
+less = _broadcast("less", lambda a, b: a < b, "whether the first is less", result=_BOOL)
+less_equal = _broadcast("less_equal", lambda a, b: a <= b, "whether the first is at most the second", result=_BOOL)
+greater = _broadcast("greater", lambda a, b: a > b, "whether the first is greater", result=_BOOL)
+greater_equal = _broadcast(
+    "greater_equal", lambda a, b: a >= b, "whether the first is at least the second", result=_BOOL
+)
 
 
-def broadcast_to(data: Any, shape: Sequence[Any]) -> Any:
-    """Return ``data`` repeated to ``shape``."""
-    wanted = tuple(shape)
-    broadcast_shape(dims(data), wanted)
-    return te.compute(wanted, lambda *i: at_broadcast(data, i, wanted), name="broadcast_to", tag=Tag.BROADCAST)
+def broadcast_to(data: Tensor, shape: Sequence[Extent]) -> Tensor:
+    """Return ``data`` repeated to a shape.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape that broadcasts to ``shape``, and any type.
+    shape : sequence of (int or PrimExpr)
+
+    Returns
+    -------
+    Tensor
+        Of ``shape`` and the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If the shapes do not go together.
+    """
+    new = tuple(shape)
+    broadcast_shape(dims(data), new)
+    return compute(new, lambda *i: at_broadcast(data, i, new), name="broadcast_to", tag=Tag.BROADCAST)
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """Return ``x`` where ``condition`` is not zero, ``y`` elsewhere, all broadcast against each other."""
+def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Return ``x`` where ``condition`` is not zero, ``y`` elsewhere, all broadcast against each other.
+
+    Parameters
+    ----------
+    condition : Tensor
+        bool or of a number type.
+    x, y : Tensor
+        Of one data type.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the data type of ``x``.
+
+    Raises
+    ------
+    ArgumentError
+        If the shapes do not go together.
+    """
     shape = broadcast_shape(dims(condition), dims(x), dims(y))
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         holds = at_broadcast(condition, i, shape)
         holds = holds if dt.is_bool(holds.dtype) else Not(holds.equal(tir.const(0, holds.dtype)))
         return tir.Select(holds, at_broadcast(x, i, shape), at_broadcast(y, i, shape))
 
-    return te.compute(shape, element, name="where", tag=Tag.BROADCAST)
+    return compute(shape, element, name="where", tag=Tag.BROADCAST)

@@ -5,17 +5,29 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from operator import mul
 
 from compiler import te
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, dims, is_one
+
+__all__ = ["einsum"]
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The names of the axes of each operand and of the result; ``...`` spelt out."""
+    """The names of the axes of each operand and of the result, one letter an axis; ``...`` spelt out.
+
+    Attributes
+    ----------
+    operands : tuple of str
+    result : str
+    """
 
     operands: tuple[str, ...]
     result: str
@@ -27,12 +39,22 @@ class Labels:
 
 
 def read_equation(equation: str, ranks: Sequence[int]) -> Labels:
-    """Read an equation such as ``ij,jk->ik`` for operands of these ranks.
+    """Read an equation such as ``ij,jk->ik``.
+
+    Parameters
+    ----------
+    equation : str
+    ranks : sequence of int
+        The number of dimensions of each operand.
+
+    Returns
+    -------
+    Labels
 
     Raises
     ------
     ArgumentError
-        If it does not fit.
+        If the equation does not fit the ranks.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
@@ -58,39 +80,68 @@ def read_equation(equation: str, ranks: Sequence[int]) -> Labels:
     return Labels(tuple(operands), result)
 
 
-def label_extents(labels: Labels, shapes: Sequence[Sequence[Any]]) -> dict[str, Any]:
+def label_extents(labels: Labels, shapes: Sequence[Sequence[Extent]]) -> dict[str, Extent]:
     """Return the extent of each named axis; 1 gives way to any other.
+
+    Parameters
+    ----------
+    labels : Labels
+    shapes : sequence of sequence of (int or PrimExpr)
+        Of the operands.
+
+    Returns
+    -------
+    dict of str to (int or PrimExpr)
 
     Raises
     ------
     ArgumentError
         If two extents of one name differ and neither is 1.
     """
-    found: dict[str, Any] = {}
+    extents: dict[str, Extent] = {}
     for operand, shape in zip(labels.operands, shapes, strict=True):
         for c, e in zip(operand, shape, strict=True):
-            known = found.get(c, 1)
-            if isinstance(known, int) and isinstance(e, int) and 1 not in (known, e) and known != e:
-                raise ArgumentError(f"einsum: axis {c!r} has the extents {known} and {e}")
-            if not (isinstance(e, int) and e == 1 and c in found):
-                found[c] = e
-    return found
+            before = extents.get(c, 1)
+            if isinstance(before, int) and isinstance(e, int) and 1 not in (before, e) and before != e:
+                raise ArgumentError(f"einsum: axis {c!r} has the extents {before} and {e}")
+            if not (is_one(e) and c in extents):
+                extents[c] = e
+    return extents
 
 
-def einsum(equation: str, *tensors: Any) -> Any:
-    """Return the sum of products that an equation such as ``ij,jk->ik`` describes."""
+def einsum(equation: str, *tensors: Tensor) -> Tensor:
+    """Return the sum of products that an equation describes, as ``numpy.einsum`` does.
+
+    Parameters
+    ----------
+    equation : str
+        Such as ``ij,jk->ik``: the names of each operand's axes, then those of the result; ``...`` stands for any
+        further axes.  Without ``->`` the result has the names that occur once, in alphabetical order.
+    *tensors : Tensor
+        As many as the equation names, of one data type; an axis of extent 1 is broadcast.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of the operands.
+
+    Raises
+    ------
+    ArgumentError
+        If the equation does not fit the operands, or two extents of one name differ.
+    """
     labels = read_equation(equation, [len(t.shape) for t in tensors])
     extents = label_extents(labels, [dims(t) for t in tensors])
     ks = {c: te.reduce_axis((0, extents[c]), name=f"k_{c}") for c in labels.summed}
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         at = dict(zip(labels.result, i, strict=True)) | {c: k.var for c, k in ks.items()}
-        value: Any = None
-        for operand, t in zip(labels.operands, tensors, strict=True):
-            own = dims(t)
-            factor = t(*[0 if isinstance(e, int) and e == 1 else at[c] for c, e in zip(operand, own, strict=True)])
-            value = factor if value is None else value * factor
+        factors = [
+            t(*[0 if is_one(e) else at[c] for c, e in zip(operand, dims(t), strict=True)])
+            for operand, t in zip(labels.operands, tensors, strict=True)
+        ]
+        value = reduce(mul, factors)
         return te.sum(value, axis=list(ks.values())) if ks else value
 
     shape = tuple(extents[c] for c in labels.result)
-    return te.compute(shape, element, name="einsum", tag=Tag.COMM_REDUCE if ks else Tag.INJECTIVE)
+    return compute(shape, element, name="einsum", tag=Tag.COMM_REDUCE if ks else Tag.INJECTIVE)

@@ -2,116 +2,256 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
+from compiler.ir.primexpr import PrimExpr
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims, number
+from compiler.topi.util import Extent, Scalar, dims, number
 
-Unary = Callable[[Any], Any]
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_not",
+    "cast",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "fixed_point_multiply",
+    "floor",
+    "full",
+    "full_like",
+    "identity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log2",
+    "log10",
+    "logical_not",
+    "negative",
+    "ones_like",
+    "reinterpret",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "zeros_like",
+]
+
+ElementFunction: TypeAlias = Callable[[PrimExpr], PrimExpr]
+Unary: TypeAlias = Callable[[Tensor], Tensor]
 
 
-def map_elements(x: Any, function: Unary, name: str, tag: Tag = Tag.ELEMWISE) -> Any:
-    """Return ``function`` of each element."""
-    return te.compute(dims(x), lambda *i: function(x(*i)), name=name, tag=tag)
+def map_elements(x: Tensor, function: ElementFunction, name: str, tag: Tag = Tag.ELEMWISE) -> Tensor:
+    """Return ``function`` of each element.
+
+    Parameters
+    ----------
+    x : Tensor
+    function : callable
+        Takes an element as an expression and returns one.
+    name : str
+        Of the operation.
+    tag : Tag
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+    """
+    return compute(dims(x), lambda *i: function(x(*i)), name=name, tag=tag)
 
 
-def _elementwise(name: str, function: Unary, doc: str) -> Unary:
-    def build(x: Any) -> Any:
+_DOC = """Return {doc}, element by element.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape; {operand}.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; {result}.
+    """
+_SAME = "of the data type of ``x``"
+
+
+def _elementwise(
+    name: str, function: ElementFunction, doc: str, operand: str = "of a float type", result: str = _SAME
+) -> Unary:
+    def build(x: Tensor) -> Tensor:
         return map_elements(x, function, name)
 
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"Return {doc}, element by element."
+    build.__doc__ = _DOC.format(doc=doc, operand=operand, result=result)
     return build
 
 
-def _one(e: Any) -> Any:
+def _one(e: PrimExpr) -> PrimExpr:
     return tir.const(1, e.dtype)
 
 
-def _sign(e: Any) -> Any:
+def _sign(e: PrimExpr) -> PrimExpr:
     zero = tir.const(0, e.dtype)
     below = zero if dt.is_uint(e.dtype) else tir.Select(e < zero, tir.const(-1, e.dtype), zero)
     return tir.Select(e > zero, _one(e), below)
 
 
-def _not(e: Any) -> Any:
+def _not(e: PrimExpr) -> PrimExpr:
     return tir.Not(e) if dt.is_bool(e.dtype) else tir.bitwise_not(e)
 
 
-def _negative(e: Any) -> Any:
+def _negative(e: PrimExpr) -> PrimExpr:
     return e * tir.const(-1, e.dtype) if dt.is_float(e.dtype) else tir.const(0, e.dtype) - e
 
 
-abs = _elementwise("abs", te.abs, "the absolute value")
+_NUMBERS, _ANY, _BOOL = "of a number type", "of any type", "bool"
+
+abs = _elementwise("abs", te.abs, "the absolute value", _NUMBERS)
 exp = _elementwise("exp", te.exp, "e to the power of x")
 log = _elementwise("log", te.log, "the natural logarithm")
 log2 = _elementwise("log2", te.log2, "the logarithm to base 2")
 log10 = _elementwise("log10", te.log10, "the logarithm to base 10")
 sqrt = _elementwise("sqrt", te.sqrt, "the square root")
 rsqrt = _elementwise("rsqrt", te.rsqrt, "one over the square root")
-sin = _elementwise("sin", te.sin, "the sine")
-cos = _elementwise("cos", te.cos, "the cosine")
-tan = _elementwise("tan", te.tan, "the tangent")
+sin = _elementwise("sin", te.sin, "the sine", "radians of a float type")
+cos = _elementwise("cos", te.cos, "the cosine", "radians of a float type")
+tan = _elementwise("tan", te.tan, "the tangent", "radians of a float type")
 sinh = _elementwise("sinh", te.sinh, "the hyperbolic sine")
 cosh = _elementwise("cosh", te.cosh, "the hyperbolic cosine")
 tanh = _elementwise("tanh", te.tanh, "the hyperbolic tangent")
-asin = _elementwise("asin", te.asin, "the inverse sine")
-acos = _elementwise("acos", te.acos, "the inverse cosine")
-atan = _elementwise("atan", te.atan, "the inverse tangent")
+asin = _elementwise("asin", te.asin, "the inverse sine in radians")
+acos = _elementwise("acos", te.acos, "the inverse cosine in radians")
+atan = _elementwise("atan", te.atan, "the inverse tangent in radians")
 asinh = _elementwise("asinh", te.asinh, "the inverse hyperbolic sine")
 acosh = _elementwise("acosh", te.acosh, "the inverse hyperbolic cosine")
 atanh = _elementwise("atanh", te.atanh, "the inverse hyperbolic tangent")
 sigmoid = _elementwise("sigmoid", te.sigmoid, "1 / (1 + exp(-x))")
 erf = _elementwise("erf", te.erf, "the error function")
-floor = _elementwise("floor", te.floor, "the largest whole number not above x")
-ceil = _elementwise("ceil", te.ceil, "the smallest whole number not below x")
-round = _elementwise("round", te.round, "the nearest whole number, halves away from zero")
-trunc = _elementwise("trunc", te.trunc, "the whole number next to x towards zero")
-sign = _elementwise("sign", _sign, "-1, 0 or 1 by the sign of x")
-negative = _elementwise("negative", _negative, "minus x")
-identity = _elementwise("identity", lambda e: e, "x itself")
-isnan = _elementwise("isnan", te.isnan, "whether x is not a number")
-isfinite = _elementwise("isfinite", te.isfinite, "whether x is neither infinite nor not a number")
-isinf = _elementwise("isinf", te.isinf, "whether x is infinite")
-logical_not = _elementwise("logical_not", tir.Not, "whether x does not hold")
-bitwise_not = _elementwise("bitwise_not", _not, "x with all bits turned over")
+floor = _elementwise("floor", te.floor, "the largest whole number not above x", _NUMBERS)
+ceil = _elementwise("ceil", te.ceil, "the smallest whole number not below x", _NUMBERS)
+round = _elementwise("round", te.round, "the nearest whole number, halves away from zero", _NUMBERS)
+trunc = _elementwise("trunc", te.trunc, "the whole number next to x towards zero", _NUMBERS)
+sign = _elementwise("sign", _sign, "-1, 0 or 1 by the sign of x", _NUMBERS)
+negative = _elementwise("negative", _negative, "minus x", _NUMBERS)
+identity = _elementwise("identity", lambda e: e, "x itself", _ANY)
+isnan = _elementwise("isnan", te.isnan, "whether x is not a number", _NUMBERS, _BOOL)
+isfinite = _elementwise("isfinite", te.isfinite, "whether x is neither infinite nor not a number", _NUMBERS, _BOOL)
+isinf = _elementwise("isinf", te.isinf, "whether x is infinite", _NUMBERS, _BOOL)
+logical_not = _elementwise("logical_not", tir.Not, "whether x does not hold", _BOOL, _BOOL)
+bitwise_not = _elementwise("bitwise_not", _not, "x with all bits inverted", "bool or of an integer type")
 
 
-def clip(x: Any, a_min: float, a_max: float) -> Any:
+def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
     """Return ``x`` where it is from ``a_min`` to ``a_max``, and the nearest of the two elsewhere.
 
-    Bounds that an integer type cannot hold, such as infinity, count as its smallest and largest value.
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and number type.
+    a_min, a_max : float
+        One that an integer type cannot hold, such as infinity, counts as its smallest or largest value.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
     """
     low, high = (_bound(v, x.dtype) for v in (a_min, a_max))
     return map_elements(x, lambda e: te.max(te.min(e, high), low), "clip")
 
 
-def _bound(value: float, dtype: str) -> Any:
+def _bound(value: float, dtype: str) -> PrimExpr:
     if dt.is_float(dtype):
         return tir.const(float(value), dtype)
     low, high = dt.int_range(dtype)
     return tir.const(low if value <= low else high if value >= high else int(value), dtype)
 
 
-def cast(x: Any, dtype: str) -> Any:
-    """Return ``x`` converted to another data type; fractions are cut off, and truth is what is not zero."""
+def cast(x: Tensor, dtype: str) -> Tensor:
+    """Return ``x`` converted to another data type; fractions are cut off, and what is not zero is true.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+    dtype : str
+        Of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+    """
     if x.dtype == dtype:
         return identity(x)
     return map_elements(x, lambda e: e.astype(dtype), "cast")
 
 
-def reinterpret(x: Any, dtype: str) -> Any:
-    """Return the bits of ``x`` read as another data type of the same size."""
+def reinterpret(x: Tensor, dtype: str) -> Tensor:
+    """Return the bits of ``x`` read as another data type of the same size.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+    dtype : str
+        Of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+    """
     return map_elements(x, lambda e: tir.reinterpret(dtype, e), "reinterpret")
 
 
-def fixed_point_multiply(x: Any, multiplier: int, shift: int) -> Any:
-    """Return ``x * multiplier * 2 ** (shift - 31)`` of 32-bit integers, rounded to the nearest, halves up."""
+def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
+    """Return ``x * multiplier * 2 ** (shift - 31)``, rounded to the nearest, halves up.
 
-    def element(e: Any) -> Any:
+    The product is computed in 64 bits, so that nothing is rounded twice.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape; int32.
+    multiplier : int
+        A fixed-point number with 31 fractional bits (Q31).
+    shift : int
+        Binary digits that the product is shifted to the left; negative ones shift to the right.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; int32.
+
+    References
+    ----------
+    Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
+    CVPR 2018, section 2.2.
+    """
+
+    def element(e: PrimExpr) -> PrimExpr:
         wide = e.astype("int64") << tir.const(max(shift, 0), "int64")
         right = 31 + max(-shift, 0)
         scaled = wide * tir.const(multiplier, "int64") + tir.const(1 << (right - 1), "int64")
@@ -120,23 +260,71 @@ def fixed_point_multiply(x: Any, multiplier: int, shift: int) -> Any:
     return map_elements(x, element, "fixed_point_multiply")
 
 
-def full(shape: Any, dtype: str, fill_value: Any) -> Any:
-    """Return a tensor of one value: a number, an expression, or a tensor without dimensions."""
+def full(shape: Extent | Sequence[Extent], dtype: str, fill_value: Scalar | Tensor) -> Tensor:
+    """Return a tensor of one value.
+
+    Parameters
+    ----------
+    shape : int, PrimExpr or sequence of them
+    dtype : str
+    fill_value : int, float, PrimExpr or Tensor
+        A tensor has no dimensions.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and data type.
+    """
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    value = fill_value() if isinstance(fill_value, te.Tensor) else number(fill_value, dtype)
-    return te.compute(extents, lambda *i: value.astype(dtype), name="full", tag=Tag.ELEMWISE)
+    value = fill_value() if isinstance(fill_value, Tensor) else number(fill_value, dtype)
+    return compute(extents, lambda *i: value.astype(dtype), name="full", tag=Tag.ELEMWISE)
 
 
-def full_like(x: Any, fill_value: Any) -> Any:
-    """Return a tensor of one value in the shape and data type of ``x``."""
+def full_like(x: Tensor, fill_value: Scalar | Tensor) -> Tensor:
+    """Return a tensor of one value in the shape and data type of ``x``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+    fill_value : int, float, PrimExpr or Tensor
+        A tensor has no dimensions.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
     return full(dims(x), x.dtype, fill_value)
 
 
-def zeros_like(x: Any) -> Any:
-    """Return zeros in the shape and data type of ``x``."""
+def zeros_like(x: Tensor) -> Tensor:
+    """Return zeros in the shape and data type of ``x``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
     return full_like(x, 0)
 
 
-def ones_like(x: Any) -> Any:
-    """Return ones in the shape and data type of ``x``."""
+def ones_like(x: Tensor) -> Tensor:
+    """Return ones in the shape and data type of ``x``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
     return full_like(x, 1)

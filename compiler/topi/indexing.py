@@ -1,27 +1,55 @@
-"""Elements found by their indices: ``take``, ``gather``, slices, ``one_hot``."""
+"""Elements read by their indices: ``take``, ``gather``, slices, ``one_hot``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
 from compiler.topi.broadcast import at_broadcast, broadcast_shape
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import axis_of, dims, number, product, unflatten
+from compiler.topi.util import Extent, Index, Scalar, axis_of, constant, dims, number, product, replaced, unflatten
+
+__all__ = [
+    "adv_index",
+    "gather",
+    "gather_nd",
+    "invert_permutation",
+    "one_hot",
+    "searchsorted",
+    "strided_set",
+    "strided_slice",
+    "take",
+    "unravel_index",
+]
 
 
-def wrapped(index: Any, extent: Any) -> Any:
-    """Return an index that may count from the end, as one from the front."""
+def wrapped(index: PrimExpr, extent: Extent) -> PrimExpr:
+    """Return an index that may count from the end, as one from the front.
+
+    Parameters
+    ----------
+    index : PrimExpr
+        Of an integer type.
+    extent : int or PrimExpr
+        Of the axis that it counts along.
+
+    Returns
+    -------
+    PrimExpr
+        int32.
+    """
     if dt.is_uint(index.dtype):
         return index.astype("int32")
     i = index.astype("int32")
     return te.if_then_else(i < 0, i + extent, i)
 
 
-def _into(index: Any, extent: Any, mode: str) -> Any:
+def _into(index: PrimExpr, extent: Extent, mode: str) -> PrimExpr:
     """Return an index that is inside by the rule of a mode."""
     i = index.astype("int32")
     if mode == "clip":
@@ -33,91 +61,198 @@ def _into(index: Any, extent: Any, mode: str) -> Any:
     raise ArgumentError(f"take: mode must be 'clip', 'wrap' or 'fast', got {show(mode)}")
 
 
-def take(a: Any, indices: Any, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Any:
-    """Return the slices of ``a`` at ``indices`` of an axis; of all axes as one when left out.
+def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
+    """Return the slices of ``a`` at indices of an axis.
 
     Parameters
     ----------
+    a : Tensor
+        Of any shape and type.
+    indices : Tensor
+        Of any shape and an integer type.
+    axis : int, optional
+        Negative ones count from the end; all axes as one when left out.
     batch_dims : int
         How many first axes ``a`` and ``indices`` have in common.
     mode : {"clip", "wrap", "fast"}
         Whether an index that is outside counts as the nearest one inside, wraps around, or must not be there.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``a`` with the axis replaced by the axes of ``indices``; of the data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis or mode.
     """
-    old, wanted = dims(a), dims(indices)
+    old, new = dims(a), dims(indices)
     if axis is None:
         size = product(old)
-        return te.compute(
-            wanted, lambda *i: a(*unflatten(_into(indices(*i), size, mode), old)), name="take", tag=Tag.INJECTIVE
-        )
+        return compute(new, lambda *i: a(*unflatten(_into(indices(*i), size, mode), old)), "take", Tag.INJECTIVE)
     at = axis_of(axis, len(old), "take")
-    inner = len(wanted) - batch_dims
+    inner = len(new) - batch_dims
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         which = indices(*i[:batch_dims], *i[at : at + inner])
         return a(*i[:at], _into(which, old[at], mode), *i[at + inner :])
 
-    shape = (*old[:at], *wanted[batch_dims:], *old[at + 1 :])
-    return te.compute(shape, element, name="take", tag=Tag.INJECTIVE)
+    return compute((*old[:at], *new[batch_dims:], *old[at + 1 :]), element, name="take", tag=Tag.INJECTIVE)
 
 
-def gather(data: Any, axis: int, indices: Any) -> Any:
-    """Return ``data`` at the same place but for one axis, where ``indices`` says which element."""
+def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
+    """Return ``data`` at the same place but for one axis, where ``indices`` says which element.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    axis : int
+        Negative ones count from the end.
+    indices : Tensor
+        Of the rank of ``data`` and an integer type; negative ones count from the end.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``indices`` and the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
     old = dims(data)
     at = axis_of(axis, len(old), "gather")
 
-    def element(*i: Any) -> Any:
-        return data(*i[:at], wrapped(indices(*i), old[at]), *i[at + 1 :])
+    def element(*i: Var) -> PrimExpr:
+        return data(*replaced(i, at, wrapped(indices(*i), old[at])))
 
-    return te.compute(dims(indices), element, name="gather", tag=Tag.INJECTIVE)
+    return compute(dims(indices), element, name="gather", tag=Tag.INJECTIVE)
 
 
-def gather_nd(a: Any, indices: Any, batch_dims: int = 0) -> Any:
-    """Return the slices of ``a`` at the points whose coordinates stand along the first axis of ``indices``."""
-    old, where = dims(a), dims(indices)
-    count, points = where[0], where[1:]
+def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
+    """Return the slices of ``a`` at points.
 
-    def element(*i: Any) -> Any:
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    indices : Tensor
+        ``(M, …)`` of an integer type: the coordinates of each point stand along the first axis, ``M`` is a constant;
+        negative ones count from the end.
+    batch_dims : int
+        How many first axes ``a`` and the points have in common.
+
+    Returns
+    -------
+    Tensor
+        The points' shape, then that of ``a`` without its first ``batch_dims + M`` axes; of the data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If the number of coordinates is not a constant.
+    """
+    old, new = dims(a), dims(indices)
+    count, points = constant(new[0], "gather_nd"), new[1:]
+
+    def element(*i: Var) -> PrimExpr:
         point, rest = i[: len(points)], i[len(points) :]
-        found = [wrapped(indices(m, *point), old[batch_dims + m]) for m in range(count)]
-        return a(*point[:batch_dims], *found, *rest)
+        coordinates = [wrapped(indices(m, *point), old[batch_dims + m]) for m in range(count)]
+        return a(*point[:batch_dims], *coordinates, *rest)
 
-    shape = (*points, *old[batch_dims + count :])
-    return te.compute(shape, element, name="gather_nd", tag=Tag.INJECTIVE)
+    return compute((*points, *old[batch_dims + count :]), element, name="gather_nd", tag=Tag.INJECTIVE)
 
 
-def adv_index(data: Any, indices: Sequence[Any]) -> Any:
-    """Return the slices of ``data`` at points whose coordinates are several tensors broadcast against each other."""
+def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """Return the slices of ``data`` at points whose coordinates are several tensors broadcast against each other.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    indices : sequence of Tensor
+        The coordinates along the first axes, of integer types and shapes that broadcast; negative ones count from the
+        end.
+
+    Returns
+    -------
+    Tensor
+        The points' shape, then that of ``data`` without its first ``len(indices)`` axes; of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If the shapes of the indices do not go together.
+    """
     old = dims(data)
     points = broadcast_shape(*[dims(i) for i in indices])
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         point, rest = i[: len(points)], i[len(points) :]
-        found = [wrapped(at_broadcast(x, point, points), e) for x, e in zip(indices, old, strict=False)]
-        return data(*found, *rest)
+        coordinates = [wrapped(at_broadcast(x, point, points), e) for x, e in zip(indices, old, strict=False)]
+        return data(*coordinates, *rest)
 
-    return te.compute((*points, *old[len(indices) :]), element, name="adv_index", tag=Tag.INJECTIVE)
+    return compute((*points, *old[len(indices) :]), element, name="adv_index", tag=Tag.INJECTIVE)
 
 
-def strided_slice(a: Any, begin: Sequence[Any], strides: Sequence[int], shape: Sequence[Any]) -> Any:
-    """Return every ``strides[d]``-th element from ``begin[d]`` on, as many as ``shape`` says."""
+def strided_slice(a: Tensor, begin: Sequence[Index], strides: Sequence[int], shape: Sequence[Extent]) -> Tensor:
+    """Return every ``strides[d]``-th element from ``begin[d]`` on, along each axis.
 
-    def element(*i: Any) -> Any:
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    begin : sequence of (int or PrimExpr)
+        Not negative.
+    strides : sequence of int
+        Negative ones go backwards.
+    shape : sequence of (int or PrimExpr)
+        How many elements.
+
+    Returns
+    -------
+    Tensor
+        Of ``shape`` and the data type of ``a``.
+    """
+
+    def element(*i: Var) -> PrimExpr:
         return a(*[_place(v, b, s) for v, b, s in zip(i, begin, strides, strict=True)])
 
-    return te.compute(tuple(shape), element, name="strided_slice", tag=Tag.INJECTIVE)
+    return compute(shape, element, name="strided_slice", tag=Tag.INJECTIVE)
 
 
-def _place(index: Any, begin: Any, stride: int) -> Any:
+def _place(index: Index, begin: Index, stride: int) -> Index:
     steps = index if stride == 1 else index * stride
     return steps if isinstance(begin, int) and begin == 0 else steps + begin
 
 
-def strided_set(data: Any, values: Any, begin: Any, strides: Any) -> Any:
-    """Return ``data`` with ``values`` at every ``strides(d)``-th element from ``begin(d)`` on."""
+def strided_set(data: Tensor, values: Tensor, begin: Tensor, strides: Tensor) -> Tensor:
+    """Return ``data`` with ``values`` at every ``strides[d]``-th element from ``begin[d]`` on.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    values : Tensor
+        Of the rank and data type of ``data``.
+    begin : Tensor
+        ``(rank,)`` of an integer type; negative ones count from the end.
+    strides : Tensor
+        ``(rank,)`` of an integer type; negative ones go backwards.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
     old, new = dims(data), dims(values)
 
-    def element(*i: Any) -> Any:
-        inside, at = [], []
+    def element(*i: Var) -> PrimExpr:
+        inside: list[PrimExpr] = []
+        at: list[PrimExpr] = []
         for d, (v, extent, count) in enumerate(zip(i, old, new, strict=True)):
             step = strides(d).astype("int32")
             start = wrapped(begin(d), extent)
@@ -128,63 +263,134 @@ def strided_set(data: Any, values: Any, begin: Any, strides: Any) -> Any:
             at.append(nth)
         return te.if_then_else(te.all(*inside), values(*at), data(*i))
 
-    return te.compute(old, element, name="strided_set", tag=Tag.INJECTIVE)
+    return compute(old, element, name="strided_set", tag=Tag.INJECTIVE)
 
 
-def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Any:
-    """Return ``on_value`` where the place along a new axis is the index, ``off_value`` elsewhere."""
+def one_hot(
+    indices: Tensor, on_value: Scalar | Tensor, off_value: Scalar | Tensor, depth: int, axis: int, dtype: str
+) -> Tensor:
+    """Return ``on_value`` where the place along a new axis is the index, ``off_value`` elsewhere.
+
+    Parameters
+    ----------
+    indices : Tensor
+        Of any shape and an integer type.
+    on_value, off_value : int, float, PrimExpr or Tensor
+        A tensor has no dimensions.
+    depth : int
+        The extent of the new axis.
+    axis : int
+        Where the new axis stands; negative ones count from the end.
+    dtype : str
+        Of the result.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``indices`` with the new axis.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no place for such an axis.
+    """
     old = dims(indices)
     at = axis_of(axis, len(old) + 1, "one_hot")
 
-    def scalar(value: Any) -> Any:
-        return value().astype(dtype) if isinstance(value, te.Tensor) else number(value, dtype)
+    def scalar(value: Scalar | Tensor) -> PrimExpr:
+        return value().astype(dtype) if isinstance(value, Tensor) else number(value, dtype)
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         here = indices(*i[:at], *i[at + 1 :])
         return tir.Select(here.equal(i[at].astype(here.dtype)), scalar(on_value), scalar(off_value))
 
-    return te.compute((*old[:at], depth, *old[at:]), element, name="one_hot", tag=Tag.INJECTIVE)
+    return compute((*old[:at], depth, *old[at:]), element, name="one_hot", tag=Tag.INJECTIVE)
 
 
-def unravel_index(indices: Any, shape: Any) -> Any:
-    """Return the coordinates, along a new first axis, of places in a tensor of ``shape`` whose axes are one."""
-    count = dims(shape)[0]
+def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
+    """Return the coordinates of places in a tensor in row-major order.
 
-    def element(*i: Any) -> Any:
-        at = indices(*i[1:])
-        value: Any = tir.const(0, indices.dtype)
-        rest = at
-        found = []
+    Parameters
+    ----------
+    indices : Tensor
+        Of any shape and an integer type.
+    shape : Tensor
+        ``(rank,)`` of an integer type: the shape of the tensor; ``rank`` is a constant.
+
+    Returns
+    -------
+    Tensor
+        ``(rank, …)``: the coordinates stand along a new first axis; of the data type of ``indices``.
+
+    Raises
+    ------
+    ArgumentError
+        If the number of axes is not a constant.
+    """
+    count = constant(dims(shape)[0], "unravel_index")
+
+    def element(*i: Var) -> PrimExpr:
+        rest = indices(*i[1:])
+        value = tir.const(0, indices.dtype)
+        coordinates: list[PrimExpr] = []
         for d in range(count - 1, 0, -1):
             extent = shape(d).astype(indices.dtype)
-            found.append(te.floormod(rest, extent))
+            coordinates.append(te.floormod(rest, extent))
             rest = te.floordiv(rest, extent)
-        for d, part in enumerate([rest, *reversed(found)]):
-            value = tir.Select(i[0].equal(d), part, value)
+        for d, coordinate in enumerate([rest, *reversed(coordinates)]):
+            value = tir.Select(i[0].equal(d), coordinate, value)
         return value
 
-    return te.compute((count, *dims(indices)), element, name="unravel_index", tag=Tag.INJECTIVE)
+    return compute((count, *dims(indices)), element, name="unravel_index", tag=Tag.INJECTIVE)
 
 
-def invert_permutation(data: Any) -> Any:
-    """Return where each number from 0 on stands in ``data``."""
+def invert_permutation(data: Tensor) -> Tensor:
+    """Return the index at which each number from 0 on stands in ``data``.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(n,)`` of an integer type: the numbers from 0 to n - 1 in any order.
+
+    Returns
+    -------
+    Tensor
+        ``(n,)`` of the data type of ``data``.
+    """
     k = te.reduce_axis((0, data.shape[0]), name="k")
 
-    def element(i: Any) -> Any:
+    def element(i: Var) -> PrimExpr:
         here = data(k.var).equal(i.astype(data.dtype))
         return te.max(tir.Select(here, k.var.astype(data.dtype), tir.const(0, data.dtype)), axis=k)
 
-    return te.compute(dims(data), element, name="invert_permutation", tag=Tag.COMM_REDUCE)
+    return compute(dims(data), element, name="invert_permutation", tag=Tag.COMM_REDUCE)
 
 
-def searchsorted(sequence: Any, values: Any, right: bool, dtype: str) -> Any:
-    """Return how many elements of a sorted sequence stand before each value, equal ones too where ``right`` holds."""
+def searchsorted(sequence: Tensor, values: Tensor, right: bool, dtype: str) -> Tensor:
+    """Return how many elements of a sorted sequence stand before each value.
+
+    Parameters
+    ----------
+    sequence : Tensor
+        ``(…, n)`` of a number type, sorted along the last axis.
+    values : Tensor
+        The other axes of ``sequence``, then any; of the data type of ``sequence``.
+    right : bool
+        Whether equal elements stand before a value.
+    dtype : str
+        Of the result, an integer type.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``values``.
+    """
     k = te.reduce_axis((0, sequence.shape[-1]), name="k")
     outer = len(sequence.shape) - 1
 
-    def element(*i: Any) -> Any:
-        known, value = sequence(*i[:outer], k.var), values(*i)
-        before = known <= value if right else known < value
+    def element(*i: Var) -> PrimExpr:
+        here, value = sequence(*i[:outer], k.var), values(*i)
+        before = here <= value if right else here < value
         return te.sum(before.astype(dtype), axis=k)
 
-    return te.compute(dims(values), element, name="searchsorted", tag=Tag.COMM_REDUCE)
+    return compute(dims(values), element, name="searchsorted", tag=Tag.COMM_REDUCE)

@@ -2,56 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Select
+from compiler.ir.primexpr import IterVar, PrimExpr, Select, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import axes_of, dims
+from compiler.topi.util import Axes, Extent, axes_of, dims
 
-Reducer = Callable[..., Any]
+__all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum"]
+
+Reducer: TypeAlias = Callable[..., PrimExpr]
+"""``reducer(element, axis=axes)``."""
+Reduction: TypeAlias = Callable[..., Tensor]
+Pair: TypeAlias = tuple[PrimExpr, PrimExpr]
+ReducedAxes: TypeAlias = Mapping[int, IterVar]
+"""The reduction axis of each axis of the data that is reduced."""
 
 
-def reduce_over(data: Any, axis: Any, keepdims: bool, function: Callable[..., Any], name: str, tag: Tag) -> Any:
-    """Return ``function(element, its index in all reduced axes as one, the axes)`` over some axes; None means all.
+def reduce_over(
+    data: Tensor, axis: Axes, keepdims: bool, function: Callable[[PrimExpr, ReducedAxes], Any], name: str, tag: Tag
+) -> Any:
+    """Return ``function(element, reduction axes)`` over some axes.
 
     Parameters
     ----------
+    data : Tensor
+    axis : int, sequence of int or None
+        None means all axes.
     keepdims : bool
         Whether the axes that are reduced stay, with extent 1.
+    function : callable
+        Takes an element of the data, and the reduction axis of each axis that is reduced; returns a reduction, or one
+        of tuples.
+    name : str
+        Of the operation.
+    tag : Tag
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        As many as the reduction has results.
     """
     shape = dims(data)
     over = axes_of(axis, len(shape), name)
     ks = {d: te.reduce_axis((0, shape[d]), name=f"k{n}") for n, d in enumerate(over)}
-    kept = [d for d in range(len(shape)) if keepdims or d not in ks]
-
-    def element(*i: Any) -> Any:
-        at = dict(zip(kept, i, strict=True)) | {d: k.var for d, k in ks.items()}
-        return function(data(*[at[d] for d in range(len(shape))]), ks, list(ks.values()))
-
-    out = tuple(1 if d in ks else shape[d] for d in kept)
+    remaining = [d for d in range(len(shape)) if keepdims or d not in ks]
+    out = tuple(1 if d in ks else shape[d] for d in remaining)
     if not ks:
-        return te.compute(out, lambda *i: data(*i), name=name, tag=Tag.ELEMWISE)
+        return compute(out, lambda *i: data(*i), name=name, tag=Tag.ELEMWISE)
+
+    def element(*i: Var) -> Any:
+        at = dict(zip(remaining, i, strict=True)) | {d: k.var for d, k in ks.items()}
+        return function(data(*[at[d] for d in range(len(shape))]), ks)
+
     return te.compute(out, element, name=name, tag=tag)
 
 
-def _simple(name: str, reducer: Reducer, doc: str) -> Reducer:
-    def build(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduce_over(data, axis, keepdims, lambda e, ks, over: reducer(e, axis=over), name, Tag.COMM_REDUCE)
+_DOC = """Return {doc} over some axes.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape; {operand}.
+    axis : int, sequence of int or None
+        The axes to reduce over, negative ones counted from the end; None means all.
+    keepdims : bool
+        Whether the axes that are reduced stay, with extent 1.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or one is given twice.
+    """
+
+
+def _simple(name: str, reducer: Reducer, doc: str, operand: str = "of a number type") -> Reduction:
+    def build(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        def function(element: PrimExpr, ks: ReducedAxes) -> PrimExpr:
+            return reducer(element, axis=list(ks.values()))
+
+        result: Tensor = reduce_over(data, axis, keepdims, function, name, Tag.COMM_REDUCE)
+        return result
 
     build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"Return {doc} over some axes; None means all."
+    build.__doc__ = _DOC.format(doc=doc, operand=operand)
     return build
 
 
-def lowest(dtype: str) -> Any:
+def lowest(dtype: str) -> PrimExpr:
     """Return the smallest value of a data type: minus infinity where there is one."""
     return -te.infinity(dtype) if dt.is_float(dtype) else te.min_value(dtype)
 
 
-def highest(dtype: str) -> Any:
+def highest(dtype: str) -> PrimExpr:
     """Return the largest value of a data type: infinity where there is one."""
     return te.infinity(dtype) if dt.is_float(dtype) else te.max_value(dtype)
 
@@ -64,20 +116,42 @@ _smallest = te.comm_reducer(lambda x, y: tir.Min(x, y), highest, name="min")
 max = _simple("max", _largest, "the largest element")
 min = _simple("min", _smallest, "the smallest element")
 prod = _simple("prod", te.prod, "the product")
-all = _simple("all", _all, "whether all hold")
-any = _simple("any", _any, "whether at least one holds")
+all = _simple("all", _all, "whether all hold", "bool")
+any = _simple("any", _any, "whether at least one holds", "bool")
 _sum = _simple("sum", te.sum, "the sum")
 
 
-def sum(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the sum over some axes; None means all.  A sum of truth values is whether one of them holds."""
+def sum(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the sum over some axes.  A sum of truth values is whether one of them holds.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape; bool or of a number type.
+    axis : int, sequence of int or None
+        The axes to reduce over, negative ones counted from the end; None means all.
+    keepdims : bool
+        Whether the axes that are reduced stay, with extent 1.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or one is given twice.
+    """
     return any(data, axis, keepdims) if dt.is_bool(data.dtype) else _sum(data, axis, keepdims)
 
 
-def _arg_reducer(name: str, last: bool, before: Callable[[Any, Any], Any], worst: Callable[[str], Any]) -> Reducer:
+def _arg_reducer(
+    name: str, last: bool, before: Callable[[PrimExpr, PrimExpr], PrimExpr], worst: Callable[[str], PrimExpr]
+) -> Reducer:
     """Make a reduction of pairs (index, value) to the best value's pair; of equals the first one, or the last."""
 
-    def combine(lhs: Any, rhs: Any) -> Any:
+    def combine(lhs: Pair, rhs: Pair) -> Pair:
         tie = lhs[0] > rhs[0] if last else lhs[0] < rhs[0]
         # The identity's index is -1: it loses against every element, also against one that is as bad.
         tie = tir.all(lhs[0] >= 0, tir.any(rhs[0] < 0, tie))
@@ -97,67 +171,167 @@ _ARG = {
 }
 
 
-def _arg_reduce(data: Any, axis: Any, keepdims: bool, name: str, last: bool) -> Any:
+def _arg_reduce(data: Tensor, axis: Axes, keepdims: bool, name: str, last: bool) -> Tensor:
     shape = dims(data)
     reducer = _ARG[name, last]
 
-    def pair(value: Any, ks: dict[int, Any], over: list[Any]) -> Any:
-        at: Any = tir.const(0, "int32")
+    def pair(value: PrimExpr, ks: ReducedAxes) -> Any:
+        at: PrimExpr = tir.const(0, "int32")
         for d, k in ks.items():
             at = at * shape[d] + k.var
-        return reducer((at.astype("int32"), value), axis=over)
+        return reducer((at.astype("int32"), value), axis=list(ks.values()))
 
     if not axes_of(axis, len(shape), name):
-        return te.compute(shape, lambda *i: tir.const(0, "int32"), name=name, tag=Tag.ELEMWISE)
-    pairs = reduce_over(data, axis, keepdims, pair, f"{name}_pairs", Tag.COMM_REDUCE_IDX)
-    return te.compute(dims(pairs[0]), lambda *i: pairs[0](*i), name=name, tag=Tag.COMM_REDUCE_IDX)
+        return compute(shape, lambda *i: tir.const(0, "int32"), name=name, tag=Tag.ELEMWISE)
+    indices, _ = reduce_over(data, axis, keepdims, pair, f"{name}_pairs", Tag.COMM_REDUCE_IDX)
+    return compute(dims(indices), lambda *i: indices(*i), name=name, tag=Tag.COMM_REDUCE_IDX)
 
 
-def argmax(data: Any, axis: Any = None, keepdims: bool = False, select_last_index: bool = False) -> Any:
-    """Return where the largest element over some axes stands, counted as if these axes were one."""
-    return _arg_reduce(data, axis, keepdims, "argmax", select_last_index)
-
-
-def argmin(data: Any, axis: Any = None, keepdims: bool = False, select_last_index: bool = False) -> Any:
-    """Return where the smallest element over some axes stands, counted as if these axes were one."""
-    return _arg_reduce(data, axis, keepdims, "argmin", select_last_index)
-
-
-def count(data: Any, axis: Any) -> Any:
-    """Return how many elements of ``data`` one element of its reduction is made of."""
-    shape = dims(data)
-    found: Any = 1
-    for d in axes_of(axis, len(shape), "count"):
-        found = found * shape[d]
-    return found
-
-
-def divided(total: Any, by: Any, name: str) -> Any:
-    """Return a tensor divided by a number, an int or an expression, in the tensor's own data type."""
-    divisor = tir.const(by, total.dtype) if isinstance(by, int) else by.astype(total.dtype)
-    return te.compute(dims(total), lambda *i: te.div(total(*i), divisor), name=name, tag=Tag.ELEMWISE)
-
-
-def mean(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the mean over some axes; None means all."""
-    return divided(sum(data, axis, keepdims), count(data, axis), "mean")
-
-
-def variance(data: Any, mean_value: Any, axis: Any, keepdims: bool, unbiased: bool) -> Any:
-    """Return the mean squared distance from ``mean_value``, which has all axes of ``data``, some of extent 1.
+def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
+    """Return the index of the largest element over some axes, in their row-major order.
 
     Parameters
     ----------
+    data : Tensor
+        Of any shape and number type.
+    axis : int, sequence of int or None
+        The axes to reduce over, negative ones counted from the end; None means all.
+    keepdims : bool
+        Whether the axes that are reduced stay, with extent 1.
+    select_last_index : bool
+        Whether of equal elements the last one counts, else the first.
+
+    Returns
+    -------
+    Tensor
+        int32.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or one is given twice.
+    """
+    return _arg_reduce(data, axis, keepdims, "argmax", select_last_index)
+
+
+def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
+    """Return the index of the smallest element over some axes, in their row-major order.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    axis : int, sequence of int or None
+        The axes to reduce over, negative ones counted from the end; None means all.
+    keepdims : bool
+        Whether the axes that are reduced stay, with extent 1.
+    select_last_index : bool
+        Whether of equal elements the last one counts, else the first.
+
+    Returns
+    -------
+    Tensor
+        int32.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or one is given twice.
+    """
+    return _arg_reduce(data, axis, keepdims, "argmin", select_last_index)
+
+
+def count(data: Tensor, axis: Axes) -> Extent:
+    """Return how many elements of ``data`` are reduced to one.
+
+    Parameters
+    ----------
+    data : Tensor
+    axis : int, sequence of int or None
+        None means all axes.
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    shape = dims(data)
+    elements: Extent = 1
+    for d in axes_of(axis, len(shape), "count"):
+        elements = elements * shape[d]
+    return elements
+
+
+def divided(total: Tensor, by: Extent, name: str) -> Tensor:
+    """Return a tensor divided by a number, in the tensor's own data type.
+
+    Parameters
+    ----------
+    total : Tensor
+    by : int or PrimExpr
+    name : str
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``total``.
+    """
+    divisor = tir.const(by, total.dtype) if isinstance(by, int) else by.astype(total.dtype)
+    return compute(dims(total), lambda *i: te.div(total(*i), divisor), name=name, tag=Tag.ELEMWISE)
+
+
+def mean(data: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Return the mean over some axes.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    axis : int, sequence of int or None
+        The axes to reduce over, negative ones counted from the end; None means all.
+    keepdims : bool
+        Whether the axes that are reduced stay, with extent 1.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``; of integers the quotient is cut off.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or one is given twice.
+    """
+    return divided(sum(data, axis, keepdims), count(data, axis), "mean")
+
+
+def variance(data: Tensor, mean_value: Tensor, axis: Axes, keepdims: bool, unbiased: bool) -> Tensor:
+    """Return the mean squared distance from a mean.
+
+    Parameters
+    ----------
+    data : Tensor
+    mean_value : Tensor
+        Has all axes of ``data``, some of extent 1.
+    axis : int, sequence of int or None
+        None means all axes.
+    keepdims : bool
+        Whether the axes that are reduced stay, with extent 1.
     unbiased : bool
-        Whether the sum of squares is divided by one less than the number of elements.
+        Whether the sum of squares is divided by one less than the number of elements (Bessel's correction).
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
     """
     small = dims(mean_value)
 
-    def square(*i: Any) -> Any:
+    def square(*i: Var) -> PrimExpr:
         away = data(*i) - mean_value(
             *[0 if isinstance(e, int) and e == 1 else v for v, e in zip(i, small, strict=True)]
         )
         return away * away
 
-    squares = te.compute(dims(data), square, name="squares", tag=Tag.BROADCAST)
+    squares = compute(dims(data), square, name="squares", tag=Tag.BROADCAST)
     return divided(sum(squares, axis, keepdims), count(data, axis) - (1 if unbiased else 0), "variance")

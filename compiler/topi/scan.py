@@ -6,99 +6,168 @@ still computed on its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import isqrt
-from typing import Any
+from typing import TypeAlias
 
 from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
-from compiler.topi.util import axis_of, dims, product
+from compiler.topi.util import Extent, Index, axis_of, dims, product, replaced
 
-_LONG = 1024
+__all__ = ["cumprod", "cumsum"]
+
+_MIN_BLOCKED = 1024
 """Extents from which on blocks pay: what looks at everything runs in vectors."""
+Read: TypeAlias = Callable[[Sequence[Var], Var], PrimExpr]
+"""``(indices of an element, k)`` to an expression."""
 
 
-class _Scan:
-    """A running reduction of a tensor along one axis.
+@dataclass(frozen=True, slots=True)
+class _Monoid:
+    """What elements are combined with.
 
-    Parameters
+    Attributes
     ----------
     combine : callable
         Of two values.
     reduce : callable
         The same over reduction axes.
-    nothing : int
+    identity : int
         What changes no value.
     """
 
-    def __init__(self, name: str, x: Any, axis: int, dtype: str, combine: Any, reduce: Any, nothing: int) -> None:
-        self.name, self.x, self.axis, self.dtype = name, x, axis, dtype
-        self.combine, self.reduce, self.nothing = combine, reduce, tir.const(nothing, dtype)
+    combine: Callable[[PrimExpr, PrimExpr], PrimExpr]
+    reduce: Callable[..., PrimExpr]
+    identity: int
 
-    def at(self, i: Any, index: Any) -> tuple[Any, ...]:
-        return (*i[: self.axis], index, *i[self.axis + 1 :])
 
-    def over(self, extent: Any, along: Any, holds: Any, read: Any, name: str) -> Any:
-        """Return for ``along`` places the reduction of ``read(i, k)`` over ``k`` up to ``extent`` where it holds."""
+_SUM = _Monoid(lambda a, b: a + b, te.sum, 0)
+_PRODUCT = _Monoid(lambda a, b: a * b, te.prod, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """A running reduction of a tensor along one axis, of data type ``dtype``."""
+
+    name: str
+    x: Tensor
+    axis: int
+    dtype: str
+    monoid: _Monoid
+
+    def reduced(self, extent: Extent, count: Extent, holds: Read, read: Read, name: str) -> Tensor:
+        """Return ``count`` elements along the axis: reductions over ``k < extent`` of what is read where it holds."""
         k = te.reduce_axis((0, extent), name="k")
+        identity = tir.const(self.monoid.identity, self.dtype)
 
-        def element(*i: Any) -> Any:
-            value = te.if_then_else(holds(i[self.axis], k.var), read(i, k.var), self.nothing)
-            return self.reduce(value, axis=k)
+        def element(*i: Var) -> PrimExpr:
+            return self.monoid.reduce(te.if_then_else(holds(i, k.var), read(i, k.var), identity), axis=k)
 
-        return te.compute(self.at(dims(self.x), along), element, name=name, tag=Tag.COMM_REDUCE)
+        return compute(replaced(dims(self.x), self.axis, count), element, name=name, tag=Tag.COMM_REDUCE)
 
-    def value(self, i: Any, index: Any) -> Any:
-        return self.x(*self.at(i, index)).astype(self.dtype)
+    def value(self, i: Sequence[Var], index: Index) -> PrimExpr:
+        """Return the element of the data at an index of the axis."""
+        return self.x(*replaced(i, self.axis, index)).astype(self.dtype)
 
-    def whole(self, exclusive: bool) -> Any:
+    def unblocked(self, exclusive: bool) -> Tensor:
         """Look at everything before each element."""
-        extent = dims(self.x)[self.axis]
-        before = (lambda i, k: k < i) if exclusive else (lambda i, k: k <= i)
-        return self.over(extent, extent, before, self.value, self.name)
+        axis, extent = self.axis, dims(self.x)[self.axis]
+        before: Read = (lambda i, k: k < i[axis]) if exclusive else (lambda i, k: k <= i[axis])
+        return self.reduced(extent, extent, before, self.value, self.name)
 
-    def in_blocks(self, extent: int, exclusive: bool) -> Any:
+    def blocked(self, extent: int, exclusive: bool) -> Tensor:
         """Look at all blocks before each element's own, and at what is before it there."""
+        axis = self.axis
         size = isqrt(extent)
         count = -(-extent // size)
-        sums = self.over(
+        sums = self.reduced(
             size,
             count,
-            lambda b, k: b * size + k < extent,
-            lambda i, k: self.value(i, i[self.axis] * size + k),
+            lambda b, k: b[axis] * size + k < extent,
+            lambda b, k: self.value(b, b[axis] * size + k),
             "block",
         )
-        earlier = self.over(count, count, lambda b, k: k < b, lambda i, k: sums(*self.at(i, k)), "earlier")
-        within = self.over(
+        earlier = self.reduced(
+            count, count, lambda b, k: k < b[axis], lambda b, k: sums(*replaced(b, axis, k)), "earlier"
+        )
+        within = self.reduced(
             size,
             extent,
-            lambda i, k: k < i % size if exclusive else k <= i % size,
-            lambda i, k: self.value(i, i[self.axis] // size * size + k),
+            lambda i, k: k < i[axis] % size if exclusive else k <= i[axis] % size,
+            lambda i, k: self.value(i, i[axis] // size * size + k),
             "within",
         )
-        return te.compute(
-            dims(self.x),
-            lambda *i: self.combine(earlier(*self.at(i, i[self.axis] // size)), within(*i)),
-            name=self.name,
-            tag=Tag.INJECTIVE,
-        )
+
+        def element(*i: Var) -> PrimExpr:
+            return self.monoid.combine(earlier(*replaced(i, axis, i[axis] // size)), within(*i))
+
+        return compute(dims(self.x), element, name=self.name, tag=Tag.INJECTIVE)
 
 
-def _scan(
-    name: str, data: Any, axis: int | None, dtype: str | None, exclusive: bool, combine: Any, reduce: Any, nothing: int
-) -> Any:
+def _scan(name: str, data: Tensor, axis: int | None, dtype: str | None, exclusive: bool, monoid: _Monoid) -> Tensor:
     x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
     at = 0 if axis is None else axis_of(axis, len(x.shape), name)
-    scan = _Scan(name, x, at, dtype or data.dtype, combine, reduce, nothing)
+    scan = _Scan(name, x, at, dtype or data.dtype, monoid)
     extent = dims(x)[at]
-    return scan.in_blocks(extent, exclusive) if isinstance(extent, int) and extent >= _LONG else scan.whole(exclusive)
+    if isinstance(extent, int) and extent >= _MIN_BLOCKED:
+        return scan.blocked(extent, exclusive)
+    return scan.unblocked(exclusive)
 
 
-def cumsum(data: Any, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Any:
-    """Return the sum of all elements up to each one along an axis, without that one where ``exclusive`` holds."""
-    return _scan("cumsum", data, axis, dtype, exclusive, lambda a, b: a + b, te.sum, 0)
+def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Tensor:
+    """Return the sum of all elements up to each one along an axis.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    axis : int, optional
+        Negative ones count from the end; all axes as one when left out.
+    dtype : str, optional
+        Of the sums; that of ``data`` when left out.
+    exclusive : bool
+        Whether the element itself is left out of its sum.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``data``; one-dimensional where ``axis`` is left out.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
+    return _scan("cumsum", data, axis, dtype, exclusive, _SUM)
 
 
-def cumprod(data: Any, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Any:
-    """Return the product of all elements up to each one along an axis, without that one where ``exclusive`` holds."""
-    return _scan("cumprod", data, axis, dtype, exclusive, lambda a, b: a * b, te.prod, 1)
+def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Tensor:
+    """Return the product of all elements up to each one along an axis.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    axis : int, optional
+        Negative ones count from the end; all axes as one when left out.
+    dtype : str, optional
+        Of the products; that of ``data`` when left out.
+    exclusive : bool
+        Whether the element itself is left out of its product.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``data``; one-dimensional where ``axis`` is left out.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
+    return _scan("cumprod", data, axis, dtype, exclusive, _PRODUCT)

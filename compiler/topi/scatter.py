@@ -6,80 +6,142 @@ So every element is computed on its own and loops can run in parallel; the work 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import PrimExpr, Var, convert
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.indexing import wrapped
-from compiler.topi.reduction import highest, lowest
+from compiler.topi.reduction import Reducer, highest, lowest
 from compiler.topi.tag import Tag
-from compiler.topi.util import axis_of, dims, flat_index, unflatten
+from compiler.topi.util import Extent, Index, axis_of, constant, dims, flat_index, replaced, unflatten
+
+__all__ = ["scatter_elements", "scatter_nd", "sparse_to_dense"]
 
 REDUCTIONS = ("update", "add", "mul", "min", "max", "mean")
 
-Hit = Callable[[Sequence[Any], Sequence[Any]], tuple[Any, Any]]
+Hit: TypeAlias = Callable[[Sequence[Index], Sequence[Index]], tuple[PrimExpr, PrimExpr]]
 """``(indices of the result, indices of the updates)`` to whether the update hits, and its value."""
+Value: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
+"""``(whether an update hits, its value)`` to what is reduced."""
+Combine: TypeAlias = Callable[[Tensor, Sequence[Extent], Hit, str], Tensor]
 
 
-def scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "update") -> Any:
+def scatter_elements(
+    data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
+) -> Tensor:
     """Return ``data`` with ``updates[i]`` put at ``i`` but for one axis, where ``indices[i]`` says where.
 
     Parameters
     ----------
+    data : Tensor
+        Of any shape and number type.
+    indices : Tensor
+        Of the rank of ``data`` and an integer type; negative ones count from the end.
+    updates : Tensor
+        Of the shape of ``indices`` and the data type of ``data``.
+    axis : int
+        Negative ones count from the end.
     reduction : {"update", "add", "mul", "min", "max", "mean"}
         How several values at one place, and the one of ``data``, become one; ``update`` takes the last update.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis or reduction.
     """
-    old, where = dims(data), dims(indices)
+    old, new = dims(data), dims(indices)
     at = axis_of(axis, len(old), "scatter_elements")
 
-    def hit(i: Sequence[Any], k: Sequence[Any]) -> tuple[Any, Any]:
-        point = (*i[:at], k[0], *i[at + 1 :])
-        inside = [v < e for d, (v, e) in enumerate(zip(i, where, strict=True)) if d != at and not _covers(e, old[d])]
+    def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
+        point = replaced(i, at, k[0])
+        inside = [v < e for d, (v, e) in enumerate(zip(i, new, strict=True)) if d != at and not _covers(e, old[d])]
         here = wrapped(indices(*point), old[at]).equal(i[at])
-        found = te.if_then_else(te.all(*inside), here, tir.const(False)) if inside else here
-        return found, updates(*point)
+        return te.if_then_else(te.all(*inside), here, tir.const(False)) if inside else here, updates(*point)
 
-    return _scatter(data, [where[at]], hit, reduction, "scatter_elements")
+    return _scatter(data, [new[at]], hit, reduction, "scatter_elements")
 
 
-def scatter_nd(data: Any, indices: Any, updates: Any, mode: str = "update") -> Any:
-    """Return ``data`` with slices put at the points whose coordinates stand along the first axis of ``indices``."""
-    old, where = dims(data), dims(indices)
-    count, points = where[0], where[1:]
+def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
+    """Return ``data`` with slices put at points.
 
-    def hit(i: Sequence[Any], k: Sequence[Any]) -> tuple[Any, Any]:
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    indices : Tensor
+        ``(M, …)`` of an integer type: the coordinates of each point stand along the first axis, ``M`` is a constant;
+        negative ones count from the end.
+    updates : Tensor
+        The points' shape, then that of ``data`` without its first ``M`` axes; of the data type of ``data``.
+    mode : {"update", "add", "mul", "min", "max", "mean"}
+        How several values at one place, and the one of ``data``, become one; ``update`` takes the last update.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such mode, or the number of coordinates is not a constant.
+    """
+    old, new = dims(data), dims(indices)
+    count, points = constant(new[0], "scatter_nd"), new[1:]
+
+    def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
         same = [wrapped(indices(m, *k), old[m]).equal(i[m]) for m in range(count)]
         return te.all(*same), updates(*k, *i[count:])
 
     return _scatter(data, points, hit, mode, "scatter_nd")
 
 
-def sparse_to_dense(indices: Any, shape: Sequence[int], values: Any, default_value: Any) -> Any:
-    """Return a tensor of a shape with values at indices, and a default elsewhere.
+def sparse_to_dense(indices: Tensor, shape: Sequence[int], values: Tensor, default_value: Tensor) -> Tensor:
+    """Return a tensor with values at indices, and a default elsewhere.
 
     Parameters
     ----------
     indices : Tensor
-        One index, ``(count,)`` of them, or ``(count, len(shape))`` points.
-    """
-    where = dims(indices)
-    base = te.compute(tuple(shape), lambda *i: default_value(), name="default", tag=Tag.ELEMWISE)
+        One index, ``(count,)`` of them, or ``(count, len(shape))`` points; of an integer type.
+    shape : sequence of int
+        Of the result.
+    values : Tensor
+        ``(count,)``, or without dimensions: one for all indices.
+    default_value : Tensor
+        Without dimensions, of the data type of ``values``.
 
-    def hit(i: Sequence[Any], k: Sequence[Any]) -> tuple[Any, Any]:
-        if len(where) == 2:
-            same = [indices(k[0], d).astype("int32").equal(i[d]) for d in range(where[1])]
+    Returns
+    -------
+    Tensor
+        Of ``shape`` and the data type of ``values``.
+    """
+    points = dims(indices)
+    base = compute(shape, lambda *i: default_value(), name="default", tag=Tag.ELEMWISE)
+
+    def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
+        if len(points) == 2:
+            coordinates = range(constant(points[1], "sparse_to_dense"))
+            same = [indices(k[0], d).astype("int32").equal(i[d]) for d in coordinates]
         else:
-            same = [indices(*k[: len(where)]).astype("int32").equal(i[0])]
+            same = [indices(*k[: len(points)]).astype("int32").equal(i[0])]
         return te.all(*same), values(*k) if len(values.shape) else values()
 
-    return _scatter(base, list(where[:1]) or [1], hit, "update", "sparse_to_dense")
+    return _scatter(base, list(points[:1]) or [1], hit, "update", "sparse_to_dense")
 
 
-def _covers(extent: Any, whole: Any) -> bool:
-    return isinstance(extent, int) and isinstance(whole, int) and extent >= whole
+def _covers(extent: Extent, other: Extent) -> bool:
+    return isinstance(extent, int) and isinstance(other, int) and extent >= other
 
 
-def _scatter(data: Any, counts: Sequence[Any], hit: Hit, reduction: str, name: str) -> Any:
+def _scatter(data: Tensor, counts: Sequence[Extent], hit: Hit, reduction: str, name: str) -> Tensor:
     if reduction == "update":
         return _last(data, counts, hit, name)
     combine = _COMBINE.get(reduction)
@@ -88,67 +150,56 @@ def _scatter(data: Any, counts: Sequence[Any], hit: Hit, reduction: str, name: s
     return combine(data, counts, hit, name)
 
 
-def _over(data: Any, counts: Sequence[Any], hit: Hit, reduce: Any, name: str, value: Any) -> Any:
+def _reduced(data: Tensor, counts: Sequence[Extent], hit: Hit, reduce: Reducer, name: str, value: Value) -> Tensor:
     """Return a reduction over all updates of ``value(whether it hits, the update)``."""
     ks = [te.reduce_axis((0, c), name=f"k{n}") for n, c in enumerate(counts)]
     if not ks:
-        return te.compute(dims(data), lambda *i: value(*hit(i, ())), name=name, tag=Tag.INJECTIVE)
+        return compute(dims(data), lambda *i: value(*hit(i, ())), name=name, tag=Tag.INJECTIVE)
     at = [k.var for k in ks]
-    return te.compute(dims(data), lambda *i: reduce(value(*hit(i, at)), axis=ks), name=name, tag=Tag.COMM_REDUCE)
+    return compute(dims(data), lambda *i: reduce(value(*hit(i, at)), axis=ks), name=name, tag=Tag.COMM_REDUCE)
 
 
-def _last(data: Any, counts: Sequence[Any], hit: Hit, name: str) -> Any:
-    """Find the last update that hits, then read it."""
+def _last(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor:
+    """Look for the last update that hits, then read it."""
+
+    def place(i: Sequence[Index], at: Sequence[Index]) -> PrimExpr:
+        return tir.Select(hit(i, at)[0], convert(flat_index(at, counts) + 0), tir.const(-1, "int32"))
+
     ks = [te.reduce_axis((0, c), name=f"k{n}") for n, c in enumerate(counts)]
     at = [k.var for k in ks]
-
-    def place(*i: Any) -> Any:
-        return te.max(tir.Select(hit(i, at)[0], flat_index(at, counts) + 0, tir.const(-1, "int32")), axis=ks)
-
-    if not ks:
-        found = te.compute(
-            dims(data),
-            lambda *i: tir.Select(hit(i, ())[0], tir.const(0, "int32"), tir.const(-1, "int32")),
-            name=f"{name}_last",
-            tag=Tag.INJECTIVE,
-        )
+    if ks:
+        places = compute(dims(data), lambda *i: te.max(place(i, at), axis=ks), name=f"{name}_last", tag=Tag.COMM_REDUCE)
     else:
-        found = te.compute(dims(data), place, name=f"{name}_last", tag=Tag.COMM_REDUCE)
+        places = compute(dims(data), lambda *i: place(i, ()), name=f"{name}_last", tag=Tag.INJECTIVE)
 
-    def element(*i: Any) -> Any:
-        last = found(*i)
+    def element(*i: Var) -> PrimExpr:
+        last = places(*i)
         return te.if_then_else(last >= 0, hit(i, unflatten(te.max(last, 0), counts))[1], data(*i))
 
-    return te.compute(dims(data), element, name=name, tag=Tag.INJECTIVE)
+    return compute(dims(data), element, name=name, tag=Tag.INJECTIVE)
 
 
-def _constant(data: Any, value: Any) -> Any:
-    return tir.const(value, data.dtype)
+def _simple(
+    reduce: Reducer, identity: Callable[[str], PrimExpr], function: Callable[[PrimExpr, PrimExpr], PrimExpr]
+) -> Combine:
+    def run(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor:
+        def value(here: PrimExpr, update: PrimExpr) -> PrimExpr:
+            return tir.Select(here, update, identity(data.dtype))
 
-
-def _joined(data: Any, part: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
-    return te.compute(dims(data), lambda *i: function(data(*i), part(*i)), name=name, tag=Tag.ELEMWISE)
-
-
-def _simple(reduce: Any, nothing: Callable[[str], Any], function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def run(data: Any, counts: Sequence[Any], hit: Hit, name: str) -> Any:
-        def value(here: Any, update: Any) -> Any:
-            return tir.Select(here, update, nothing(data.dtype))
-
-        part = _over(data, counts, hit, reduce, f"{name}_part", value)
-        return _joined(data, part, function, name)
+        part = _reduced(data, counts, hit, reduce, f"{name}_part", value)
+        return compute(dims(data), lambda *i: function(data(*i), part(*i)), name=name, tag=Tag.ELEMWISE)
 
     return run
 
 
-def _mean(data: Any, counts: Sequence[Any], hit: Hit, name: str) -> Any:
-    zero, one = _constant(data, 0), _constant(data, 1)
-    total = _over(data, counts, hit, te.sum, f"{name}_sum", lambda here, update: tir.Select(here, update, zero))
-    count = _over(data, counts, hit, te.sum, f"{name}_count", lambda here, update: tir.Select(here, one, zero))
-    return te.compute(dims(data), lambda *i: (data(*i) + total(*i)) / (count(*i) + one), name=name, tag=Tag.ELEMWISE)
+def _mean(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor:
+    zero, one = tir.const(0, data.dtype), tir.const(1, data.dtype)
+    total = _reduced(data, counts, hit, te.sum, f"{name}_sum", lambda here, update: tir.Select(here, update, zero))
+    count = _reduced(data, counts, hit, te.sum, f"{name}_count", lambda here, update: tir.Select(here, one, zero))
+    return compute(dims(data), lambda *i: (data(*i) + total(*i)) / (count(*i) + one), name=name, tag=Tag.ELEMWISE)
 
 
-_COMBINE: dict[str, Callable[..., Any]] = {
+_COMBINE: dict[str, Combine] = {
     "add": _simple(te.sum, lambda t: tir.const(0, t), lambda a, b: a + b),
     "mul": _simple(te.prod, lambda t: tir.const(1, t), lambda a, b: a * b),
     "min": _simple(te.min, highest, te.min),

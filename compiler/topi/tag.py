@@ -37,7 +37,7 @@ class Tag(StrEnum):
 
     The first rows say how an element of the result depends on the data.  ``PAD``, ``DILATE`` and ``STAGED`` are
     injective, and a schedule may store them.  The others name the computations that schedules are made around, and
-    steps of those: ``compiler.topi.compute_attrs`` has the attributes that come with some of them.
+    steps of those: ``compiler.topi.compute`` has the attributes that come with some of them.
     """
 
     ELEMWISE = "elemwise"
@@ -54,7 +54,7 @@ class Tag(StrEnum):
     CONV = "conv"
     """In any layout."""
     CONV_ROWS = "conv_rows"
-    """Columns last, in whole vectors; with :class:`~compiler.topi.compute_attrs.RowVectors`."""
+    """Columns last, in whole vectors; with :class:`~compiler.topi.compute.RowVectors`."""
     CONV_ROWS_DEPTHWISE = "conv_rows_depthwise"
     CONV_PACKED = "conv_packed"
     """Channels in blocks as wide as a vector."""
@@ -64,7 +64,7 @@ class Tag(StrEnum):
     MATMUL = "matmul"
     """One sum an element, in any layout."""
     MATMUL_PANELS = "matmul_panels"
-    """Reads columns from panels; with :class:`~compiler.topi.compute_attrs.PanelProduct`."""
+    """Reads columns from panels; with :class:`~compiler.topi.compute.PanelProduct`."""
     PANELS = "panels"
     """Columns copied into panels as wide as vectors."""
     MATMUL_PARTIAL_SUMS = "matmul_partial_sums"

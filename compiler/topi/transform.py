@@ -4,60 +4,140 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.layout import layout
 from compiler.topi.reduction import sum as sum_over
 from compiler.topi.tag import Tag
-from compiler.topi.util import axes_of, axis_of, dims, flat_index, unflatten
+from compiler.topi.util import (
+    Axes,
+    Extent,
+    Index,
+    Shape,
+    axes_of,
+    axis_of,
+    dims,
+    flat_index,
+    is_one,
+    replaced,
+    unflatten,
+)
+
+__all__ = [
+    "concatenate",
+    "expand_dims",
+    "flip",
+    "layout_transform",
+    "matrix_set_diag",
+    "meshgrid",
+    "repeat",
+    "reshape",
+    "reverse_sequence",
+    "sequence_mask",
+    "sliding_window",
+    "split",
+    "squeeze",
+    "stack",
+    "tile",
+    "transpose",
+    "trilu",
+]
+
+IndexMap: TypeAlias = Callable[[tuple[Var, ...]], Sequence[Index]]
+"""The indices of an element of the result to those of the element of the source."""
 
 
-def _moved(shape: Sequence[Any], source: Any, indices: Callable[[tuple[Any, ...]], Any], name: str) -> Any:
+def _moved(shape: Sequence[Extent], source: Tensor, indices: IndexMap, name: str) -> Tensor:
     """Return a tensor whose element at ``i`` is the one of ``source`` at ``indices(i)``."""
-    return te.compute(tuple(shape), lambda *i: source(*indices(i)), name=name, tag=Tag.INJECTIVE)
+    return compute(shape, lambda *i: source(*indices(i)), name=name, tag=Tag.INJECTIVE)
 
 
-def reshape(a: Any, newshape: Sequence[Any]) -> Any:
-    """Return the elements in their order in another shape, all of whose extents are given."""
+def reshape(a: Tensor, newshape: Sequence[Extent]) -> Tensor:
+    """Return the elements in row-major order in another shape.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    newshape : sequence of (int or PrimExpr)
+        All extents; their product is that of the shape of ``a``.
+
+    Returns
+    -------
+    Tensor
+        Of ``newshape`` and the data type of ``a``.
+    """
     old, new = dims(a), tuple(newshape)
     runs = list(matching_runs(old, new))
 
-    def indices(i: tuple[Any, ...]) -> list[Any]:
-        found: list[Any] = []
+    def indices(i: tuple[Var, ...]) -> list[Index]:
+        source: list[Index] = []
         for (start, stop), (begin, end) in runs:
-            found += unflatten(flat_index(i[begin:end], new[begin:end]), old[start:stop])
-        return found
+            source += unflatten(flat_index(i[begin:end], new[begin:end]), old[start:stop])
+        return source
 
     return _moved(new, a, indices, "reshape")
 
 
-def matching_runs(old: Sequence[Any], new: Sequence[Any]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Take two shapes of one size apart into the shortest runs of axes that have the same size in both.
 
     Indices then need divisions within a run only, and none for an axis that both shapes have.
+
+    Parameters
+    ----------
+    old, new : sequence of (int or PrimExpr)
+        Where an extent is symbolic, or zero, all axes are one run.
+
+    Yields
+    ------
+    ((int, int), (int, int))
+        The first axis of a run and the one after its last, in ``old`` and in ``new``.
     """
-    static = all(isinstance(e, int) and e > 0 for e in (*old, *new))
-    if not static:
+    source = [e for e in old if isinstance(e, int) and e > 0]
+    result = [e for e in new if isinstance(e, int) and e > 0]
+    if len(source) < len(old) or len(result) < len(new):
         yield (0, len(old)), (0, len(new))
         return
     i = j = 0
-    while i < len(old) and j < len(new):
-        start, begin, left, right = i, j, old[i], new[j]
+    while i < len(source) and j < len(result):
+        start, begin, left, right = i, j, source[i], result[j]
         i, j = i + 1, j + 1
         while left != right:
             if left < right:
-                left, i = left * old[i], i + 1
+                left, i = left * source[i], i + 1
             else:
-                right, j = right * new[j], j + 1
+                right, j = right * result[j], j + 1
         yield (start, i), (begin, j)
-    if i < len(old) or j < len(new):  # extents of 1 at the end
-        yield (i, len(old)), (j, len(new))
+    if i < len(source) or j < len(result):  # extents of 1 at the end
+        yield (i, len(source)), (j, len(result))
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """Return ``a`` with axis ``axes[d]`` as its axis ``d``; reversed when left out."""
+def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
+    """Return ``a`` with its axes in another order.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    axes : sequence of int, optional
+        Axis ``d`` of the result is axis ``axes[d]`` of ``a``; all axes reversed when left out.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``axes`` does not name each axis once.
+    """
     old = dims(a)
     order = tuple(reversed(range(len(old)))) if axes is None else tuple(axis_of(x, len(old), "transpose") for x in axes)
     if sorted(order) != list(range(len(old))):
@@ -66,36 +146,87 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return _moved([old[d] for d in order], a, lambda i: [i[b] for b in back], "transpose")
 
 
-def expand_dims(a: Any, axis: int, num_newaxis: int = 1) -> Any:
-    """Return ``a`` with new axes of extent 1 before ``axis``; negative ones count from behind the last."""
+def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
+    """Return ``a`` with new axes of extent 1.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    axis : int
+        Where the first new axis stands; negative ones count from behind the last axis.
+    num_newaxis : int
+        How many.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``a``.
+    """
     old = dims(a)
     at = axis if axis >= 0 else len(old) + 1 + axis
     new = (*old[:at], *[1] * num_newaxis, *old[at:])
-    return te.compute(new, lambda *i: a(*i[:at], *i[at + num_newaxis :]), name="expand_dims", tag=Tag.BROADCAST)
+    return compute(new, lambda *i: a(*i[:at], *i[at + num_newaxis :]), name="expand_dims", tag=Tag.BROADCAST)
 
 
-def squeeze(a: Any, axis: Any = None) -> Any:
-    """Return ``a`` without some axes of extent 1; without all of them when left out."""
+def squeeze(a: Tensor, axis: Axes = None) -> Tensor:
+    """Return ``a`` without some axes of extent 1.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    axis : int, sequence of int or None
+        The axes to leave out, negative ones counted from the end; None means all whose extent is 1.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or one is given twice.
+    """
     old = dims(a)
-    ones = [d for d, e in enumerate(old) if isinstance(e, int) and e == 1]
+    ones = [d for d, e in enumerate(old) if is_one(e)]
     gone = set(ones if axis is None else axes_of(axis, len(old), "squeeze"))
-    kept = [d for d in range(len(old)) if d not in gone]
+    remaining = [d for d in range(len(old)) if d not in gone]
 
-    def indices(i: tuple[Any, ...]) -> list[Any]:
-        at = dict(zip(kept, i, strict=True))
+    def indices(i: tuple[Var, ...]) -> list[Index]:
+        at = dict(zip(remaining, i, strict=True))
         return [at.get(d, 0) for d in range(len(old))]
 
-    return _moved([old[d] for d in kept], a, indices, "squeeze")
+    return _moved([old[d] for d in remaining], a, indices, "squeeze")
 
 
-def concatenate(a_tuple: Sequence[Any], axis: int = 0) -> Any:
-    """Return tensors one after the other along an axis."""
+def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Return tensors one after the other along an axis.
+
+    Parameters
+    ----------
+    a_tuple : sequence of Tensor
+        Of one data type, and shapes that differ in that axis only.
+    axis : int
+        Negative ones count from the end.
+
+    Returns
+    -------
+    Tensor
+        Of their data type.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
     parts = list(a_tuple)
     at = axis_of(axis, len(parts[0].shape), "concatenate")
     extents = [dims(p)[at] for p in parts]
     ends = [sum(extents[: n + 1]) for n in range(len(parts))]
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         value = parts[-1](*i[:at], i[at] - ends[-2] if len(ends) > 1 else i[at], *i[at + 1 :])
         for n in range(len(parts) - 2, -1, -1):
             begin = ends[n - 1] if n else 0
@@ -103,28 +234,56 @@ def concatenate(a_tuple: Sequence[Any], axis: int = 0) -> Any:
             value = te.if_then_else(i[at] < ends[n], here, value)
         return value
 
-    first = dims(parts[0])
-    return te.compute((*first[:at], ends[-1], *first[at + 1 :]), element, name="concatenate", tag=Tag.INJECTIVE)
+    return compute(replaced(dims(parts[0]), at, ends[-1]), element, name="concatenate", tag=Tag.INJECTIVE)
 
 
-def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
-    """Return tensors of one shape along a new axis."""
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Return tensors along a new axis.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Of one shape and data type.
+    axis : int
+        Where the new axis stands; negative ones count from the end.
+
+    Returns
+    -------
+    Tensor
+        Of their data type.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no place for such an axis.
+    """
     parts = list(tensors)
     old = dims(parts[0])
     at = axis_of(axis, len(old) + 1, "stack")
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         rest = (*i[:at], *i[at + 1 :])
         value = parts[-1](*rest)
         for n in range(len(parts) - 2, -1, -1):
             value = te.if_then_else(i[at].equal(n), parts[n](*rest), value)
         return value
 
-    return te.compute((*old[:at], len(parts), *old[at:]), element, name="stack", tag=Tag.INJECTIVE)
+    return compute((*old[:at], len(parts), *old[at:]), element, name="stack", tag=Tag.INJECTIVE)
 
 
-def split_points(extent: Any, indices_or_sections: Any) -> list[Any]:
+def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) -> list[Extent]:
     """Return where the parts of a split begin, and behind them where the last one ends.
+
+    Parameters
+    ----------
+    extent : int or PrimExpr
+        Of the axis that is split.
+    indices_or_sections : int or sequence of (int or PrimExpr)
+        The number of equal parts, or where each part but the first begins.
+
+    Returns
+    -------
+    list of (int or PrimExpr)
 
     Raises
     ------
@@ -139,139 +298,271 @@ def split_points(extent: Any, indices_or_sections: Any) -> list[Any]:
     return [each * n for n in range(indices_or_sections)] + [extent]
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Return parts of a tensor along an axis: so many equal ones, or those between the given indices."""
+def split(ary: Tensor, indices_or_sections: int | Sequence[Extent], axis: int = 0) -> list[Tensor]:
+    """Return parts of a tensor along an axis.
+
+    Parameters
+    ----------
+    ary : Tensor
+        Of any shape and type.
+    indices_or_sections : int or sequence of (int or PrimExpr)
+        The number of equal parts, or where each part but the first begins.
+    axis : int
+        Negative ones count from the end.
+
+    Returns
+    -------
+    list of Tensor
+        Of the data type of ``ary``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis, or a number of parts does not divide its extent.
+    """
     old = dims(ary)
     at = axis_of(axis, len(old), "split")
     points = split_points(old[at], indices_or_sections)
     return [_part(ary, at, begin, end) for begin, end in pairwise(points)]
 
 
-def _part(ary: Any, at: int, begin: Any, end: Any) -> Any:
-    old = dims(ary)
-    shape = (*old[:at], end - begin, *old[at + 1 :])
-    return _moved(shape, ary, lambda i: (*i[:at], i[at] + begin, *i[at + 1 :]), "split")
+def _part(ary: Tensor, at: int, begin: Extent, end: Extent) -> Tensor:
+    return _moved(replaced(dims(ary), at, end - begin), ary, lambda i: replaced(i, at, i[at] + begin), "split")
 
 
-def tile(a: Any, reps: Sequence[int]) -> Any:
-    """Return ``a`` so often along each axis; missing axes and missing counts are 1."""
+def tile(a: Tensor, reps: Sequence[int]) -> Tensor:
+    """Return ``a`` repeated along its axes, as ``numpy.tile`` does.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    reps : sequence of int
+        How often along each axis; missing axes and missing counts, at the front, are 1.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``a``.
+    """
     old = dims(a)
     rank = max(len(old), len(reps))
-    padded = (1,) * (rank - len(old)) + old
+    padded: Shape = (1,) * (rank - len(old)) + old
     counts = (1,) * (rank - len(reps)) + tuple(reps)
     skip = rank - len(old)
     shape = [e * r for e, r in zip(padded, counts, strict=True)]
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         return a(*[v if r == 1 else v % e for v, e, r in zip(i[skip:], old, counts[skip:], strict=True)])
 
-    return te.compute(tuple(shape), element, name="tile", tag=Tag.BROADCAST)
+    return compute(shape, element, name="tile", tag=Tag.BROADCAST)
 
 
-def repeat(a: Any, repeats: int, axis: int = 0) -> Any:
-    """Return ``a`` with each element so often one after the other along an axis."""
+def repeat(a: Tensor, repeats: int, axis: int = 0) -> Tensor:
+    """Return ``a`` with each element repeated along an axis, as ``numpy.repeat`` does.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    repeats : int
+        How often.
+    axis : int
+        Negative ones count from the end.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
     old = dims(a)
     at = axis_of(axis, len(old), "repeat")
-    shape = (*old[:at], old[at] * repeats, *old[at + 1 :])
-    return te.compute(shape, lambda *i: a(*i[:at], i[at] // repeats, *i[at + 1 :]), name="repeat", tag=Tag.BROADCAST)
+    shape = replaced(old, at, old[at] * repeats)
+    return compute(shape, lambda *i: a(*replaced(i, at, i[at] // repeats)), name="repeat", tag=Tag.BROADCAST)
 
 
-def flip(a: Any, axis: int = 0) -> Any:
-    """Return ``a`` backwards along an axis."""
+def flip(a: Tensor, axis: int = 0) -> Tensor:
+    """Return ``a`` reversed along an axis.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    axis : int
+        Negative ones count from the end.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
     old = dims(a)
     at = axis_of(axis, len(old), "flip")
-    return _moved(old, a, lambda i: (*i[:at], old[at] - 1 - i[at], *i[at + 1 :]), "flip")
+    return _moved(old, a, lambda i: replaced(i, at, old[at] - 1 - i[at]), "flip")
 
 
-def reverse_sequence(a: Any, seq_lengths: Any, seq_axis: int = 1, batch_axis: int = 0) -> Any:
-    """Return ``a`` with the first ``seq_lengths[b]`` elements of each sequence backwards."""
+def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0) -> Tensor:
+    """Return ``a`` with the first ``seq_lengths[b]`` elements of each sequence reversed.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any shape and type.
+    seq_lengths : Tensor
+        ``(batch,)`` of an integer type.
+    seq_axis, batch_axis : int
+        Of the elements of a sequence, and of the sequences; negative ones count from the end.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
     old = dims(a)
     along, batch = (axis_of(x, len(old), "reverse_sequence") for x in (seq_axis, batch_axis))
 
-    def indices(i: tuple[Any, ...]) -> Any:
+    def indices(i: tuple[Var, ...]) -> Sequence[Index]:
         length, at = seq_lengths(i[batch]).astype("int32"), i[along]
-        turned = te.if_then_else(at < length, length - 1 - at, at)
-        return (*i[:along], turned, *i[along + 1 :])
+        return replaced(i, along, te.if_then_else(at < length, length - 1 - at, at))
 
     return _moved(old, a, indices, "reverse_sequence")
 
 
-def meshgrid(a_tuple: Sequence[Any], indexing: str = "ij") -> list[Any]:
+def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
     """Return for each vector the grid that all of them span, with its own element at each point.
 
     Parameters
     ----------
+    a_tuple : sequence of Tensor
+        Vectors, or tensors without dimensions, of any type.
     indexing : {"ij", "xy"}
         ``xy`` exchanges the first two axes of the grid.
+
+    Returns
+    -------
+    list of Tensor
+        As many as there are vectors, each of as many axes and of the data type of its vector.
     """
     places = grid_axes(len(a_tuple), indexing)
-    extents = [dims(a)[0] if a.shape else 1 for a in a_tuple]
+    extents: list[Extent] = [dims(a)[0] if a.shape else 1 for a in a_tuple]
     shape = [extents[places.index(d)] for d in range(len(a_tuple))]
 
-    def grid(a: Any, place: int) -> Any:
+    def grid(a: Tensor, place: int) -> Tensor:
         return _moved(shape, a, lambda i: (i[place],) if a.shape else (), "meshgrid")
 
     return [grid(a, place) for a, place in zip(a_tuple, places, strict=True)]
 
 
 def grid_axes(count: int, indexing: str) -> list[int]:
-    """Return along which axis of the grid each of ``count`` vectors goes."""
+    """Return the axis of the grid that each of ``count`` vectors runs along."""
     places = list(range(count))
     if indexing == "xy" and count > 1:
         places[:2] = [1, 0]
     return places
 
 
-def layout_transform(array: Any, src_layout: str, dst_layout: str) -> Any:
-    """Return a tensor in another layout; a block that is not full at the end is filled with zeros."""
-    source, wanted = layout(src_layout), layout(dst_layout)
-    extents = source.extents(dims(array))
-    shape = transformed_shape(dims(array), src_layout, dst_layout)
+def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
+    """Return a tensor in another layout; a block that is not full at the end is filled with zeros.
 
-    def element(*i: Any) -> Any:
-        point = wanted.point(i)
-        value = array(*source.indices(point))
-        inside = [point[letter] < e for letter, e in extents.items() if isinstance(e, int) and e % wanted.block(letter)]
-        return te.if_then_else(te.all(*inside), value, tir.const(0, array.dtype)) if inside else value
+    Parameters
+    ----------
+    array : Tensor
+        Of any type.
+    src_layout, dst_layout : str
+        Such as ``NCHW`` and ``NCHW16c``; of the same dimensions.
 
-    return te.compute(shape, element, name="layout_transform", tag=Tag.INJECTIVE)
-
-
-def transformed_shape(shape: Sequence[Any], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
-    """Return the shape of a tensor of ``shape`` in another layout.
+    Returns
+    -------
+    Tensor
+        Of the data type of ``array``.
 
     Raises
     ------
     ArgumentError
         If the layouts do not have the same dimensions, or the shape not those of the first.
     """
-    source, wanted = layout(src_layout), layout(dst_layout)
-    if sorted(source.letters) != sorted(wanted.letters):
-        raise ArgumentError(f"layout_transform: {src_layout} and {dst_layout} must have the same dimensions")
-    extents = source.extents(shape)
-    return wanted.shape({letter: _full_blocks(e, wanted.block(letter)) for letter, e in extents.items()})
+    source, result = layout(src_layout), layout(dst_layout)
+    extents = source.extents(dims(array))
+    shape = transformed_shape(dims(array), src_layout, dst_layout)
+
+    def element(*i: Var) -> PrimExpr:
+        point = result.point(i)
+        value = array(*source.indices(point))
+        inside = [point[letter] < e for letter, e in extents.items() if isinstance(e, int) and e % result.block(letter)]
+        return te.if_then_else(te.all(*inside), value, tir.const(0, array.dtype)) if inside else value
+
+    return compute(shape, element, name="layout_transform", tag=Tag.INJECTIVE)
 
 
-def _full_blocks(extent: Any, block: int) -> Any:
-    return -(-extent // block) * block if isinstance(extent, int) else extent
-
-
-def matrix_set_diag(data: Any, diagonal: Any, k1: int, k2: int, align: tuple[bool, bool]) -> Any:
-    """Return matrices with the diagonals from ``k1`` to ``k2`` replaced; positive ones lie above the main one.
+def transformed_shape(shape: Sequence[Extent], src_layout: str, dst_layout: str) -> Shape:
+    """Return the shape of a tensor of ``shape`` in another layout.
 
     Parameters
     ----------
+    shape : sequence of (int or PrimExpr)
+    src_layout, dst_layout : str
+
+    Returns
+    -------
+    tuple of (int or PrimExpr)
+
+    Raises
+    ------
+    ArgumentError
+        If the layouts do not have the same dimensions, or the shape not those of the first.
+    """
+    source, result = layout(src_layout), layout(dst_layout)
+    if sorted(source.letters) != sorted(result.letters):
+        raise ArgumentError(f"layout_transform: {src_layout} and {dst_layout} must have the same dimensions")
+    extents = source.extents(shape)
+    return result.shape({letter: _full_blocks(e, result.block(letter)) for letter, e in extents.items()})
+
+
+def _full_blocks(extent: Extent, block: int) -> Extent:
+    return -(-extent // block) * block if isinstance(extent, int) else extent
+
+
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k1: int, k2: int, align: tuple[bool, bool]) -> Tensor:
+    """Return matrices with the diagonals from ``k1`` to ``k2`` replaced.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(…, rows, columns)`` of any type.
     diagonal : Tensor
-        ``(…, length)``, or ``(…, k2 - k1 + 1, longest length)`` of several, the highest diagonal first.
+        ``(…, length)``, or ``(…, k2 - k1 + 1, longest length)`` of several, the highest diagonal first; of the data
+        type of ``data``.
+    k1, k2 : int
+        The lowest and the highest diagonal; positive ones lie above the main one.
     align : (bool, bool)
         Whether diagonals above, and below, the main one stand at the right end of their row.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
     """
     shape = dims(data)
     rows, columns = shape[-2:]
     several = k1 != k2
     longest = dims(diagonal)[-1]
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         *batch, row, column = i
         k = column - row
         above = te.max(k, 0)
@@ -284,56 +575,114 @@ def matrix_set_diag(data: Any, diagonal: Any, k1: int, k2: int, align: tuple[boo
         new = diagonal(*batch, *([k2 - k] if several else []), at)
         return te.if_then_else(inside, new, data(*i))
 
-    return te.compute(shape, element, name="matrix_set_diag", tag=Tag.INJECTIVE)
+    return compute(shape, element, name="matrix_set_diag", tag=Tag.INJECTIVE)
 
 
-def trilu(data: Any, k: Any, upper: bool) -> Any:
-    """Return matrices with zeros below the diagonal ``k``, or above it where ``upper`` is False."""
-    offset = k() if isinstance(k, te.Tensor) else k
+def trilu(data: Tensor, k: Index | Tensor, upper: bool) -> Tensor:
+    """Return the upper or lower triangles of matrices, with zeros elsewhere.
 
-    def element(*i: Any) -> Any:
+    Parameters
+    ----------
+    data : Tensor
+        ``(…, rows, columns)`` of any type.
+    k : int, PrimExpr or Tensor
+        The outermost diagonal that stays; positive ones lie above the main one.  A tensor has no dimensions.
+    upper : bool
+        Whether the upper triangle stays, else the lower one.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
+    offset = k() if isinstance(k, Tensor) else k
+
+    def element(*i: Var) -> PrimExpr:
         row, column = i[-2:]
         limit = row + offset
-        keep = column >= limit if upper else column <= limit
-        return tir.Select(keep, data(*i), tir.const(0, data.dtype))
+        stays = column >= limit if upper else column <= limit
+        return tir.Select(stays, data(*i), tir.const(0, data.dtype))
 
-    return te.compute(dims(data), element, name="trilu", tag=Tag.ELEMWISE)
+    return compute(dims(data), element, name="trilu", tag=Tag.ELEMWISE)
 
 
-def sequence_mask(data: Any, valid_length: Any, mask_value: float = 0, axis: int = 0) -> Any:
-    """Return sequences along axis 0 or 1 with ``mask_value`` behind their lengths, which the other one counts."""
+def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0) -> Tensor:
+    """Return sequences with a value behind their ends.
 
-    def element(*i: Any) -> Any:
+    Parameters
+    ----------
+    data : Tensor
+        Of at least two dimensions and any type.
+    valid_length : Tensor
+        ``(batch,)`` of a number type: the length of each sequence.
+    mask_value : float
+        What stands behind the end of a sequence.
+    axis : int
+        The axis of the elements, 0 or 1; the other one is that of the sequences.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
+
+    def element(*i: Var) -> PrimExpr:
         inside = i[axis] < valid_length(i[1 - axis]).astype("int32")
         return tir.Select(inside, data(*i), tir.const(mask_value, data.dtype))
 
-    return te.compute(dims(data), element, name="sequence_mask", tag=Tag.INJECTIVE)
+    return compute(dims(data), element, name="sequence_mask", tag=Tag.INJECTIVE)
 
 
-def sliding_window(data: Any, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Any:
-    """Return all windows over the axes from ``axis`` on: ``(rest…, windows…, window_shape…)``."""
+def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Tensor:
+    """Return all windows over the last axes of a tensor.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    axis : int
+        The first axis that windows move along; not negative.
+    window_shape : sequence of int
+        One extent for each axis from ``axis`` on.
+    strides : sequence of int
+        How far the windows are apart along each of them.
+
+    Returns
+    -------
+    Tensor
+        ``(axes before axis…, windows…, window_shape…)`` of the data type of ``data``.
+    """
     old = dims(data)
     counts = [(e - w) // s + 1 for e, w, s in zip(old[axis:], window_shape, strides, strict=True)]
     n = len(window_shape)
 
-    def indices(i: tuple[Any, ...]) -> Any:
+    def indices(i: tuple[Var, ...]) -> Sequence[Index]:
         which, inside = i[axis : axis + n], i[axis + n :]
         return (*i[:axis], *[w * s + o for w, s, o in zip(which, strides, inside, strict=True)])
 
     return _moved((*old[:axis], *counts, *window_shape), data, indices, "sliding_window")
 
 
-def collapse_sum(data: Any, shape: Sequence[Any]) -> Any:
-    """Return ``data`` summed over the axes along which a tensor of ``shape`` was broadcast to its shape."""
-    old, wanted = dims(data), tuple(shape)
-    extra = len(old) - len(wanted)
-    narrow = [d for d, e in enumerate(wanted) if isinstance(e, int) and e == 1 and not _is_one(old[d + extra])]
+def collapse_sum(data: Tensor, shape: Sequence[Extent]) -> Tensor:
+    """Return ``data`` summed over the axes along which a tensor of a shape was broadcast to its shape.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of a number type.
+    shape : sequence of (int or PrimExpr)
+        Broadcasts to the shape of ``data``.
+
+    Returns
+    -------
+    Tensor
+        Of ``shape`` and the data type of ``data``.
+    """
+    old, new = dims(data), tuple(shape)
+    extra = len(old) - len(new)
+    narrow = [d for d, e in enumerate(new) if is_one(e) and not is_one(old[d + extra])]
     over = [*range(extra), *[d + extra for d in narrow]]
     if not over:
-        return reshape(data, wanted)
-    found = sum_over(data, over)
-    return found if not narrow else reshape(found, wanted)
-
-
-def _is_one(extent: Any) -> bool:
-    return isinstance(extent, int) and extent == 1
+        return reshape(data, new)
+    total = sum_over(data, over)
+    return reshape(total, new) if narrow else total

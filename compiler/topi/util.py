@@ -1,9 +1,9 @@
-"""What the definitions share: shapes as plain ints, numbers as expressions."""
+"""What the definitions share: shapes with plain ints, numbers as expressions, axes, and places in flat order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 from compiler import tir
 from compiler.ir.error import ArgumentError, show
@@ -11,34 +11,111 @@ from compiler.ir.primexpr import IntImm, PrimExpr, convert
 from compiler.ir.structural import structural_equal
 from compiler.te.tensor import Tensor
 
+__all__ = [
+    "Axes",
+    "Extent",
+    "Index",
+    "Number",
+    "Operand",
+    "Scalar",
+    "Shape",
+    "axes_of",
+    "axis_of",
+    "constant",
+    "dims",
+    "flat_index",
+    "is_one",
+    "is_tensor",
+    "number",
+    "product",
+    "replaced",
+    "same_extent",
+    "unflatten",
+]
 
-def dims(tensor: Any) -> tuple[Any, ...]:
-    """Return a tensor's shape with plain ints where extents are known."""
+Extent: TypeAlias = int | PrimExpr
+"""An extent: a constant as a plain int, a symbolic one as an expression."""
+Index: TypeAlias = int | PrimExpr
+"""The index of an element along one axis."""
+Shape: TypeAlias = tuple[Extent, ...]
+Number: TypeAlias = int | float
+"""A plain number; truth values are ints."""
+Scalar: TypeAlias = Number | PrimExpr
+"""A number, known or as an expression."""
+Operand: TypeAlias = Tensor | Scalar
+"""What arithmetic between tensors takes: a tensor, or one value for all elements."""
+Axes: TypeAlias = int | Sequence[int] | None
+"""One axis, several, or all of them (None); negative ones count from the end."""
+
+
+def dims(tensor: Tensor) -> Shape:
+    """Return a tensor's shape with plain ints where extents are constants."""
     return tuple(d.value if isinstance(d, IntImm) else d for d in tensor.shape)
 
 
-def same_extent(a: Any, b: Any) -> bool:
+def is_one(extent: Extent) -> bool:
+    """Return whether an extent is certainly 1."""
+    return isinstance(extent, int) and extent == 1
+
+
+def constant(extent: Extent, function: str) -> int:
+    """Return an extent that must be a constant.
+
+    Parameters
+    ----------
+    extent : int or PrimExpr
+    function : str
+        Name of the caller, for the message.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If it is symbolic.
+    """
+    if not isinstance(extent, int):
+        raise ArgumentError(f"{function}: expected a constant extent, got {show(extent)}")
+    return extent
+
+
+def same_extent(a: Extent, b: Extent) -> bool:
     """Return whether two extents are certainly the same."""
     if isinstance(a, int) or isinstance(b, int):
         return isinstance(a, int) and isinstance(b, int) and a == b
     return a is b or bool(structural_equal(a, b))
 
 
-def product(extents: Sequence[Any]) -> Any:
+def product(extents: Sequence[Extent]) -> Extent:
     """Return the product of extents, 1 of none."""
-    count: Any = 1
+    count: Extent = 1
     for e in extents:
         count = count * e
     return count
 
 
-def number(value: Any, dtype: str) -> PrimExpr:
+def number(value: Scalar, dtype: str) -> PrimExpr:
     """Return a number as an expression of a data type."""
     return convert(value).astype(dtype) if isinstance(value, PrimExpr) else tir.const(value, dtype)
 
 
-def axis_of(axis: Any, rank: int, function: str) -> int:
+def axis_of(axis: int, rank: int, function: str) -> int:
     """Return an axis counted from the front.
+
+    Parameters
+    ----------
+    axis : int
+        Negative ones count from the end.
+    rank : int
+        The number of dimensions.
+    function : str
+        Name of the caller, for the message.
+
+    Returns
+    -------
+    int
 
     Raises
     ------
@@ -50,8 +127,21 @@ def axis_of(axis: Any, rank: int, function: str) -> int:
     return axis % rank
 
 
-def axes_of(axis: Any, rank: int, function: str) -> tuple[int, ...]:
-    """Return axes counted from the front and in order; None means all of them.
+def axes_of(axis: Axes, rank: int, function: str) -> tuple[int, ...]:
+    """Return axes counted from the front and in order.
+
+    Parameters
+    ----------
+    axis : int, sequence of int or None
+        None means all of them.
+    rank : int
+        The number of dimensions.
+    function : str
+        Name of the caller, for the message.
+
+    Returns
+    -------
+    tuple of int
 
     Raises
     ------
@@ -60,30 +150,58 @@ def axes_of(axis: Any, rank: int, function: str) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(rank))
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    found = tuple(sorted(axis_of(a, rank, function) for a in given))
-    if len(set(found)) < len(found):
+    given: Sequence[int] = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)  # type: ignore[assignment]
+    axes = tuple(sorted(axis_of(a, rank, function) for a in given))
+    if len(set(axes)) < len(axes):
         raise ArgumentError(f"{function}: axis must name each dimension once, got {show(axis)}")
-    return found
+    return axes
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Return whether a value is a tensor, not a number or an expression."""
     return isinstance(value, Tensor)
 
 
-def flat_index(indices: Sequence[Any], extents: Sequence[Any]) -> Any:
-    """Return where an element stands when all axes are one."""
-    at: Any = 0
+def replaced(indices: Sequence[Index], axis: int, index: Index) -> tuple[Index, ...]:
+    """Return indices with the one along an axis replaced."""
+    return (*indices[:axis], index, *indices[axis + 1 :])
+
+
+def flat_index(indices: Sequence[Index], extents: Sequence[Extent]) -> Index:
+    """Return the place of an element in row-major order.
+
+    Parameters
+    ----------
+    indices : sequence of int or PrimExpr
+        One for each axis.
+    extents : sequence of int or PrimExpr
+        The shape.
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    at: Index = 0
     for i, extent in zip(indices, extents, strict=True):
         at = at * extent + i
     return at
 
 
-def unflatten(at: Any, extents: Sequence[Any]) -> list[Any]:
-    """Return the index in each axis of the element that stands at ``at`` when all axes are one."""
-    found = []
+def unflatten(at: Index, extents: Sequence[Extent]) -> list[Index]:
+    """Return the index along each axis of the element at a place in row-major order.
+
+    Parameters
+    ----------
+    at : int or PrimExpr
+    extents : sequence of int or PrimExpr
+        The shape.
+
+    Returns
+    -------
+    list of (int or PrimExpr)
+    """
+    inner: list[Index] = []
     for extent in reversed(extents[1:]):
-        found.append(at % extent)
+        inner.append(at % extent)
         at = at // extent
-    return [*([at] if extents else []), *reversed(found)]
+    return [*([at] if extents else []), *reversed(inner)]

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from compiler import te, tir
-from compiler.topi.compute_attrs import RowVectors
+from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import RowVectors, compute
 from compiler.topi.layout import layout
 from compiler.topi.nn.pad import pad
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, Index, constant, dims, is_one
+
+__all__ = ["ConvSpec", "conv", "spatial_letters", "window_extent"]
+
+E = TypeVar("E", int, Extent)
+"""A constant, or any extent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConvSpec:
-    """What a convolution is besides its tensors.
+    """The attributes of a convolution.
 
     Attributes
     ----------
@@ -24,10 +32,11 @@ class ConvSpec:
     before, after : tuple of int
         Zeros around the data, for each spatial dimension.
     groups : int
+        Groups of channels that are convolved by themselves.
     data_layout, kernel_layout, out_layout : str
         The kernel's dimensions are ``O`` and ``I`` and the spatial ones.
     out_dtype : str
-        What products are summed in.
+        The data type that products are summed in.
     """
 
     strides: tuple[int, ...]
@@ -47,16 +56,42 @@ class ConvSpec:
 
 
 def spatial_letters(data_layout: str) -> str:
-    """Return the letters of a layout that are neither batch nor channels, in the order of depth, height, width."""
+    """Return the letters of a layout that are neither batch nor channels, in the order of depth, height, width.
+
+    Parameters
+    ----------
+    data_layout : str
+        Such as ``NCDHW`` or ``NHWC``.
+
+    Returns
+    -------
+    str
+    """
     return "".join(letter for letter in "DHW" if letter in layout(data_layout).letters)
 
 
-def window_extent(extent: Any, before: int, after: int, kernel: int, stride: int, dilation: int) -> Any:
-    """Return how often a window fits into one dimension."""
+def window_extent(extent: E, before: int, after: int, kernel: E, stride: int, dilation: int) -> E:
+    """Return how often a window fits into one dimension.
+
+    Parameters
+    ----------
+    extent : int or PrimExpr
+        Of the data.
+    before, after : int
+        Padding.
+    kernel : int or PrimExpr
+        The extent of the window.
+    stride, dilation : int
+        How far windows, and the elements of a window, are apart.
+
+    Returns
+    -------
+    int or PrimExpr
+    """
     return (extent + before + after - (kernel - 1) * dilation - 1) // stride + 1
 
 
-def pad_spatial(data: Any, spec: ConvSpec) -> Any:
+def pad_spatial(data: Tensor, spec: ConvSpec) -> Tensor:
     """Return the data of a convolution with the zeros around it."""
     amounts = dict(zip(spec.spatial, zip(spec.before, spec.after, strict=True), strict=True))
     axes = layout(spec.data_layout).axes
@@ -64,25 +99,39 @@ def pad_spatial(data: Any, spec: ConvSpec) -> Any:
     return pad(data, [p[0] for p in pairs], [p[1] for p in pairs], name="data_pad")
 
 
-def conv(data: Any, kernel: Any, spec: ConvSpec) -> Any:
-    """Return the convolution of ``data`` with ``kernel`` (which is not flipped).
+def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
+    """Return the convolution of ``data`` with ``kernel``, which is not reversed (a cross-correlation).
 
     Every output element is one sum, over the input channels of its group and over the window.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``spec.data_layout``, of a number type.
+    kernel : Tensor
+        In the layout ``spec.kernel_layout``, with the input channels of one group; of the data type of ``data``.
+    spec : ConvSpec
+
+    Returns
+    -------
+    Tensor
+        In the layout ``spec.out_layout``, of the data type ``spec.out_dtype``.
     """
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))
-    extents = {"N": x["N"], "C": w["O"]}
+    extents: dict[str, Extent] = {"N": x["N"], "C": w["O"]}
     for d, letter in enumerate(spec.spatial):
         around = (spec.before[d], spec.after[d])
         extents[letter] = window_extent(x[letter], *around, w[letter], spec.strides[d], spec.dilation[d])
     plain = ("NC" + spec.spatial, "OI" + spec.spatial, "NC" + spec.spatial)
-    wide = (source.name, weights.name, result.name) == plain and isinstance(extents["W"], int)
-    rows = _Rows(data, spec, extents["W"], w["W"]) if wide else None
+    is_plain = (source.name, weights.name, result.name) == plain
+    width = extents.get("W")
+    rows = _Rows(data, spec, width, constant(w["W"], "conv")) if is_plain and isinstance(width, int) else None
     padded = rows.padded if rows else pad_spatial(data, spec)
     rc = te.reduce_axis((0, w["I"]), name="rc")
     window = [te.reduce_axis((0, w[letter]), name=f"r{letter.lower()}") for letter in spec.spatial]
 
-    def element(*at: Any) -> Any:
+    def element(*at: Var) -> PrimExpr:
         here = result.point(at)
         channel = group_channel(here["C"], rc.var, w["O"], w["I"], spec.groups)
         read = {"N": here["N"], "C": channel}
@@ -95,25 +144,34 @@ def conv(data: Any, kernel: Any, spec: ConvSpec) -> Any:
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
     if rows is None:
-        return te.compute(shape, element, name="conv", tag=Tag.CONV, varargs_names=names)
-    tag = Tag.CONV_ROWS if w["I"] > 1 or spec.groups == 1 else Tag.CONV_ROWS_DEPTHWISE
-    attrs = RowVectors(rows.vector, spec.groups).as_dict()
-    found = te.compute((*shape[:-1], rows.extent), element, name="conv", tag=tag, attrs=attrs, varargs_names=names)
-    return (
-        found
-        if rows.extent == shape[-1]
-        else te.compute(shape, lambda *i: found(*i), name="conv_cut", tag=Tag.ELEMWISE, varargs_names=names)
-    )
+        return compute(shape, element, name="conv", tag=Tag.CONV, varargs_names=names)
+    is_depthwise = is_one(w["I"]) and spec.groups > 1
+    tag = Tag.CONV_ROWS_DEPTHWISE if is_depthwise else Tag.CONV_ROWS
+    attrs = RowVectors(rows.vector, spec.groups)
+    sums = compute((*shape[:-1], rows.extent), element, name="conv", tag=tag, attrs=attrs, varargs_names=names)
+    if rows.extent == width:
+        return sums
+    return compute(shape, lambda *i: sums(*i), name="conv_cut", tag=Tag.ELEMWISE, varargs_names=names)
 
 
 class _Rows:
-    """The padded data of a convolution whose rows are computed as whole vectors.
+    """The padded data of a convolution whose rows are computed in full vectors.
 
     Rows of the result are as long as a multiple of a vector, and what is too much is cut off.  Where windows move by
     more than one element, those elements of a row that one tap of the window reads stand together.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``NC…W``.
+    spec : ConvSpec
+    width : int
+        The extent of a row of the result.
+    kernel : int
+        The extent of a row of the window.
     """
 
-    def __init__(self, data: Any, spec: ConvSpec, width: int, kernel: int) -> None:
+    def __init__(self, data: Tensor, spec: ConvSpec, width: int, kernel: int) -> None:
         self.vector = 16 if width > 8 else 8
         self.extent = -(-width // self.vector) * self.vector
         self._spec = spec
@@ -125,7 +183,7 @@ class _Rows:
         shape = [extent + low + high for extent, (low, high) in zip(outer, edges, strict=True)]
         zero = tir.const(0, data.dtype)
 
-        def element(*at: Any) -> Any:
+        def element(*at: Var) -> PrimExpr:
             *rest, phase, w = at
             column = w * self._phases + phase - before[-1]
             inside = [] if before[-1] == 0 else [column >= 0]
@@ -137,7 +195,7 @@ class _Rows:
             return te.if_then_else(te.all(*inside), data(*indices, column), zero)
 
         names = [f"i{d}" for d in range(len(shape))]
-        self.padded = te.compute(
+        self.padded = compute(
             (*shape, self._phases, reach),
             element,
             name="data_pad",
@@ -145,23 +203,51 @@ class _Rows:
             varargs_names=[*names, "p", "w"],
         )
 
-    def read(self, point: dict[str, Any], w: Any, tap: Any) -> Any:
+    def read(self, point: Mapping[str, Index], w: Index, tap: Var) -> PrimExpr:
         """Return the element at ``point`` of the data, for column ``w`` of the result and a tap of the window."""
         shift = tap * self._spec.dilation[-1]
         outer = [point[letter] for letter in ("N", "C", *self._spec.spatial[:-1])]
         return self.padded(*outer, shift % self._phases, w + shift // self._phases)
 
 
-def moved(index: Any, window: Any, spec: ConvSpec, d: int) -> Any:
-    """Return where an element of the window of output ``index`` stands, in spatial dimension ``d`` of padded data."""
+def moved(index: Index, window: IterVar, spec: ConvSpec, d: int) -> PrimExpr:
+    """Return the index of an element of a window in padded data.
+
+    Parameters
+    ----------
+    index : int or PrimExpr
+        Of the output element.
+    window : IterVar
+        The axis of the window.
+    spec : ConvSpec
+    d : int
+        The spatial dimension.
+
+    Returns
+    -------
+    PrimExpr
+    """
     start = index if spec.strides[d] == 1 else index * spec.strides[d]
     return start + (window.var if spec.dilation[d] == 1 else window.var * spec.dilation[d])
 
 
-def group_channel(out_channel: Any, in_channel: Any, outputs: Any, inputs: Any, groups: int) -> Any:
-    """Return the channel of the data that an output channel's group has at ``in_channel``."""
+def group_channel(out_channel: Index, in_channel: Index, outputs: Extent, inputs: Extent, groups: int) -> Index:
+    """Return the channel of the data that an output channel's group has at ``in_channel``.
+
+    Parameters
+    ----------
+    out_channel, in_channel : int or PrimExpr
+        The channel of the result, and the one among the input channels of its group.
+    outputs, inputs : int or PrimExpr
+        Output channels of all groups, and input channels of one.
+    groups : int
+
+    Returns
+    -------
+    int or PrimExpr
+    """
     if groups == 1:
         return in_channel
     each = outputs // groups
-    group = out_channel if each == 1 else out_channel // each
-    return group if inputs == 1 else group * inputs + in_channel
+    group = out_channel if is_one(each) else out_channel // each
+    return group if is_one(inputs) else group * inputs + in_channel

@@ -2,26 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler import te
-from compiler.topi.compute_attrs import RowVectors
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import RowVectors, compute
 from compiler.topi.layout import layout
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, Index, constant, dims
+
+__all__ = ["conv_transpose", "transposed_extent"]
 
 
-def transposed_extent(extent: Any, around: int, kernel: int, stride: int, dilation: int, more: int) -> Any:
-    """Return the extent whose convolution would have ``extent`` elements; ``more`` tells apart those that do."""
-    return (extent - 1) * stride - around + (kernel - 1) * dilation + 1 + more
+def transposed_extent(
+    extent: Extent, around: int, kernel: Extent, stride: int, dilation: int, output_padding: int
+) -> Extent:
+    """Return the extent whose convolution would have ``extent`` elements.
+
+    Parameters
+    ----------
+    extent : int or PrimExpr
+        Of the data.
+    around : int
+        Padding on both sides together.
+    kernel : int or PrimExpr
+        The extent of the window.
+    stride, dilation : int
+        How far windows, and the elements of a window, are apart.
+    output_padding : int
+        Tells apart the extents that the same convolution takes to ``extent``: elements more than the least.
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    return (extent - 1) * stride - around + (kernel - 1) * dilation + 1 + output_padding
 
 
-def conv_transpose(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
-    """Return the transposed convolution of ``data`` with ``kernel``.
+def conv_transpose(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding: tuple[int, ...]) -> Tensor:
+    """Return the transposed convolution of ``data`` with ``kernel``: the gradient of a convolution's data.
 
-    The kernel's letters are as it is used here: ``I`` of the data's channels, ``O`` of the result's in one group.
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``spec.data_layout``, of a number type.
+    kernel : Tensor
+        In the layout ``spec.kernel_layout``, whose letters are as they are used here: ``I`` of the data's channels,
+        ``O`` of the result's in one group; of the data type of ``data``.
+    spec : ConvSpec
+    output_padding : tuple of int
+        See :func:`transposed_extent`; one for each spatial dimension.
+
+    Returns
+    -------
+    Tensor
+        In the layout ``spec.out_layout``, of the data type ``spec.out_dtype``.
+
+    References
+    ----------
+    Shi et al., "Is the deconvolution layer the same as a convolutional layer?", arXiv:1609.07009, 2016: one
+    convolution for each phase of the stride.
     """
     plain = ("NC" + spec.spatial, "IO" + spec.spatial, "NC" + spec.spatial)
     named = (spec.data_layout, spec.kernel_layout, spec.out_layout) == plain
@@ -30,20 +71,19 @@ def conv_transpose(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple
     return _backwards(data, kernel, spec, output_padding)
 
 
-def _by_phases(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
+def _by_phases(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding: tuple[int, ...]) -> Tensor:
     """Compute the elements of the result that the same taps of the kernel reach together.
 
     With a stride of ``s``, element ``q`` of the result before padding is cut off sums the taps ``q % s + s * t`` times
     the elements ``q // s - t`` of the data: for each phase ``q % s`` an ordinary convolution, whose rows are vectors.
     """
     rank = len(spec.strides)
-    batch, channels, *extents = dims(data)
-    _, outputs, *taps = dims(kernel)
+    batch, channels = dims(data)[:2]
+    outputs = dims(kernel)[1]
+    extents, taps = ([constant(e, "conv_transpose") for e in dims(x)[2:]] for x in (data, kernel))
     inputs = channels // spec.groups
     around = [b + a for b, a in zip(spec.before, spec.after, strict=True)]
-    out = [
-        transposed_extent(extents[d], around[d], taps[d], spec.strides[d], 1, output_padding[d]) for d in range(rank)
-    ]
+    out = [(extents[d] - 1) * spec.strides[d] - around[d] + taps[d] + output_padding[d] for d in range(rank)]
     steps = [-(-taps[d] // spec.strides[d]) for d in range(rank)]
     # The first of each phase's elements that is not cut off as padding.
     base = [b // s for b, s in zip(spec.before, spec.strides, strict=True)]
@@ -58,40 +98,39 @@ def _by_phases(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int
     rc = te.reduce_axis((0, inputs), name="rc")
     window = [te.reduce_axis((0, n), name=f"r{d}") for d, n in enumerate(steps)]
 
-    def element(n: Any, c: Any, *at: Any) -> Any:
-        group = c // outputs if spec.groups > 1 else 0
-        channel = group * inputs + rc.var if spec.groups > 1 else rc.var
+    def element(n: Var, c: Var, *at: Var) -> PrimExpr:
+        channel = c // outputs * inputs + rc.var if spec.groups > 1 else rc.var
         read = [at[rank + d] + (steps[d] - 1) - window[d].var for d in range(rank)]
         by = [at[d] + window[d].var * spec.strides[d] for d in range(rank)]
-        column = c % outputs if spec.groups > 1 else c
+        column: Index = c % outputs if spec.groups > 1 else c
         a, b = spread(n, channel, *read), weights(channel, column, *by)
         return te.sum(a.astype(spec.out_dtype) * b.astype(spec.out_dtype), axis=[rc, *window])
 
     names = ["n", "c", *[f"p{d}" for d in range(rank)], *[f"q{d}" for d in range(rank)]]
     shape = (batch, outputs * spec.groups, *spec.strides, *counts)
-    attrs = RowVectors(vector, spec.groups).as_dict()
-    phases = te.compute(shape, element, name="phases", tag=Tag.CONV_ROWS, attrs=attrs, varargs_names=names[2:])
+    attrs = RowVectors(vector, spec.groups)
+    phases = compute(shape, element, name="phases", tag=Tag.CONV_ROWS, attrs=attrs, varargs_names=names[2:])
 
-    def whole(n: Any, c: Any, *at: Any) -> Any:
+    def of_phases(n: Var, c: Var, *at: Var) -> PrimExpr:
         places = [i + before if before else i for i, before in zip(at, spec.before, strict=True)]
         parts = [i % s for i, s in zip(places, spec.strides, strict=True)]
         elements = [i // s - b for i, s, b in zip(places, spec.strides, base, strict=True)]
         return phases(n, c, *parts, *elements)
 
     names = [f"i{d}" for d in range(rank)]
-    shape = (batch, outputs * spec.groups, *out)
-    return te.compute(shape, whole, name="conv_transpose", tag=Tag.INJECTIVE, varargs_names=names)
+    result_shape = (batch, outputs * spec.groups, *out)
+    return compute(result_shape, of_phases, name="conv_transpose", tag=Tag.INJECTIVE, varargs_names=names)
 
 
-def _backwards(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int, ...]) -> Any:
+def _backwards(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding: tuple[int, ...]) -> Tensor:
     """Put zeros between the elements of the data and move the kernel over it backwards."""
     source, weights, result = (layout(n) for n in (spec.data_layout, spec.kernel_layout, spec.out_layout))
     x, w = source.extents(dims(data)), weights.extents(dims(kernel))
     inputs, outputs = x["C"] // spec.groups, w["O"]
-    extents = {"N": x["N"], "C": outputs * spec.groups}
+    extents: dict[str, Extent] = {"N": x["N"], "C": outputs * spec.groups}
     low, high, steps = dict.fromkeys("NC", 0), dict.fromkeys("NC", 0), dict.fromkeys("NC", 1)
     for d, letter in enumerate(spec.spatial):
-        reach = (w[letter] - 1) * spec.dilation[d]
+        reach = (constant(w[letter], "conv_transpose") - 1) * spec.dilation[d]
         low[letter], high[letter] = reach - spec.before[d], reach - spec.after[d] + output_padding[d]
         steps[letter] = spec.strides[d]
         around = spec.before[d] + spec.after[d]
@@ -107,10 +146,9 @@ def _backwards(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int
     rc = te.reduce_axis((0, inputs), name="rc")
     window = {letter: te.reduce_axis((0, w[letter]), name=f"r{letter.lower()}") for letter in spec.spatial}
 
-    def element(*at: Any) -> Any:
+    def element(*at: Var) -> PrimExpr:
         here = result.point(at)
-        group = here["C"] // outputs if spec.groups > 1 else 0
-        channel = group * inputs + rc.var if spec.groups > 1 else rc.var
+        channel: Index = here["C"] // outputs * inputs + rc.var if spec.groups > 1 else rc.var
         read, by = {"N": here["N"], "C": channel}, {"I": channel, "O": here["C"] % outputs}
         for d, letter in enumerate(spec.spatial):
             k = window[letter].var
@@ -121,4 +159,4 @@ def _backwards(data: Any, kernel: Any, spec: ConvSpec, output_padding: tuple[int
 
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
-    return te.compute(shape, element, name="conv_transpose", tag=Tag.CONV_TRANSPOSE, varargs_names=names)
+    return compute(shape, element, name="conv_transpose", tag=Tag.CONV_TRANSPOSE, varargs_names=names)

@@ -2,65 +2,118 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.elementwise import identity, ones_like
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import dims, product, unflatten
+
+__all__ = ["bias_add", "flatten", "identity", "leaky_relu", "ones_like", "prelu", "relu"]
 
 
-def relu(x: Any) -> Any:
-    """Return ``max(x, 0)``."""
-    return te.compute(dims(x), lambda *i: te.max(x(*i), tir.const(0, x.dtype)), name="relu", tag=Tag.ELEMWISE)
+def relu(x: Tensor) -> Tensor:
+    """Return ``max(x, 0)``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and number type.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
+    return compute(dims(x), lambda *i: te.max(x(*i), tir.const(0, x.dtype)), name="relu", tag=Tag.ELEMWISE)
 
 
-def leaky_relu(x: Any, alpha: float) -> Any:
-    """Return ``x`` where it is positive, ``alpha * x`` elsewhere."""
+def leaky_relu(x: Tensor, alpha: float) -> Tensor:
+    """Return ``x`` where it is positive, ``alpha * x`` elsewhere.
 
-    def element(*i: Any) -> Any:
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    alpha : float
+        The slope where ``x`` is negative.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
+
+    def element(*i: Var) -> PrimExpr:
         value = x(*i)
         return tir.Select(value > tir.const(0, x.dtype), value, value * tir.const(alpha, x.dtype))
 
-    return te.compute(dims(x), element, name="leaky_relu", tag=Tag.ELEMWISE)
+    return compute(dims(x), element, name="leaky_relu", tag=Tag.ELEMWISE)
 
 
-def prelu(x: Any, alpha: Any, axis: int) -> Any:
-    """Return ``x`` where it is positive, and elsewhere times the slope that its place along ``axis`` has."""
+def prelu(x: Tensor, alpha: Tensor, axis: int) -> Tensor:
+    """Return ``x`` where it is positive, and elsewhere times the slope of its place along an axis.
 
-    def element(*i: Any) -> Any:
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    alpha : Tensor
+        ``(extent of the axis,)`` of the data type of ``x``.
+    axis : int
+        Not negative.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+
+    References
+    ----------
+    He et al., "Delving Deep into Rectifiers", ICCV 2015.
+    """
+
+    def element(*i: Var) -> PrimExpr:
         value = x(*i)
         return tir.Select(value > tir.const(0, x.dtype), value, value * alpha(i[axis]))
 
-    return te.compute(dims(x), element, name="prelu", tag=Tag.BROADCAST)
+    return compute(dims(x), element, name="prelu", tag=Tag.BROADCAST)
 
 
-def bias_add(x: Any, bias: Any, axis: int) -> Any:
-    """Return ``x`` plus the bias that its place along ``axis`` has."""
-    return te.compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
+def bias_add(x: Tensor, bias: Tensor, axis: int) -> Tensor:
+    """Return ``x`` plus the bias of its place along an axis.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and number type.
+    bias : Tensor
+        ``(extent of the axis,)`` of the data type of ``x``.
+    axis : int
+        Not negative.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
+    return compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
 
 
-def identity(x: Any) -> Any:
-    """Return a copy."""
-    return te.compute(dims(x), lambda *i: x(*i), name="identity", tag=Tag.ELEMWISE)
+def flatten(x: Tensor) -> Tensor:
+    """Return ``x`` with all axes after the first as one.
 
+    Parameters
+    ----------
+    x : Tensor
+        Of at least one dimension and any type.
 
-def flatten(x: Any) -> Any:
-    """Return ``x`` with all axes after the first as one."""
+    Returns
+    -------
+    Tensor
+        ``(batch, product of the other extents)`` of the data type of ``x``.
+    """
     batch, *rest = dims(x)
-    total = 1
-    for extent in rest:
-        total = total * extent
-
-    def element(n: Any, at: Any) -> Any:
-        indices = []
-        for extent in reversed(rest[1:]):
-            indices.append(at % extent)
-            at = at // extent
-        return x(n, *([at] if rest else []), *reversed(indices))
-
-    return te.compute((batch, total), element, name="flatten", tag=Tag.INJECTIVE)
-
-
-def ones_like(x: Any) -> Any:
-    """Return ones in the shape of ``x``."""
-    return te.compute(dims(x), lambda *i: tir.const(1, x.dtype), name="ones_like", tag=Tag.ELEMWISE)
+    shape = (batch, product(rest))
+    return compute(shape, lambda n, at: x(n, *unflatten(at, rest)), name="flatten", tag=Tag.INJECTIVE)

@@ -2,191 +2,269 @@
 
 All of them are one product of rows with columns, computed in one of two ways.  With many rows the columns are first
 copied into panels as wide as vectors, which the rows then share.  With few rows that would not pay: there, vectors run
-along what is summed up, and their elements are added in the end.
+along what is summed up, and their lanes are added in the end.
+
+References
+----------
+Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008: panels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from compiler import te, tir
-from compiler.topi.compute_attrs import PanelProduct
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import PanelProduct, compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, Index, constant, dims, is_one
+
+__all__ = ["batch_matmul", "dense", "dense_pack", "matmul"]
 
 FEW_ROWS = 32
+"""From so many rows on, panels pay."""
 _WIDTH = 16
 
-Element = Callable[..., Any]
+Element: TypeAlias = Callable[..., PrimExpr]
 
 
-def _product(
-    outer: Sequence[Any], rows: Any, columns: Any, depth: Any, left: Element, right: Element, shared: bool, along: bool
-) -> Any:
-    """Return the product of ``left(*outer, row, k)`` and ``right(*outer, k, column)``.
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """The product of ``left(*outer, row, k)`` and ``right(*outer, k, column)``.
+
+    Attributes
+    ----------
+    outer : tuple of (int or PrimExpr)
+        Extents of the axes before rows and columns.
+    rows, columns, depth : int or PrimExpr
+    left, right : callable
+        Take indices and return an element.
+    is_shared : bool
+        Whether ``right`` is the same for all of ``outer``.
+    is_depth_contiguous : bool
+        Whether elements of ``right`` with consecutive ``k`` are neighbours in memory, else those with consecutive
+        columns.
+    """
+
+    outer: tuple[Extent, ...]
+    rows: Extent
+    columns: Extent
+    depth: Extent
+    left: Element
+    right: Element
+    is_shared: bool
+    is_depth_contiguous: bool
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the axes of the result."""
+        return [*[f"b{d}" for d in range(len(self.outer))], "i", "j"]
+
+    def tensor(self) -> Tensor:
+        """Return the product, computed in the way that suits its extents."""
+        if not isinstance(self.columns, int):
+            return self._plain()
+        if self.is_depth_contiguous and isinstance(self.rows, int) and self.rows < FEW_ROWS:
+            lanes = next((n for n in (16, 8, 4) if isinstance(self.depth, int) and self.depth % n == 0), None)
+            if lanes is not None:
+                return self._partial_sums(constant(self.depth, "matmul"), lanes)
+        return self._panels(self.columns)
+
+    def _plain(self) -> Tensor:
+        k = te.reduce_axis((0, self.depth), name="k")
+
+        def element(*at: Var) -> PrimExpr:
+            *o, i, j = at
+            return te.sum(self.left(*o, i, k.var) * self.right(*o, k.var, j), axis=k)
+
+        shape = (*self.outer, self.rows, self.columns)
+        return compute(shape, element, name="product", tag=Tag.MATMUL, varargs_names=self.names)
+
+    def _partial_sums(self, depth: int, lanes: int) -> Tensor:
+        r = te.reduce_axis((0, depth // lanes), name="k")
+
+        def part(*at: Var) -> PrimExpr:
+            *o, i, j, lane = at
+            k = r.var * lanes + lane
+            return te.sum(self.left(*o, i, k) * self.right(*o, k, j), axis=r)
+
+        def lanes_sum(*at: Var) -> PrimExpr:
+            values = [parts(*at, lane) for lane in range(lanes)]
+            while len(values) > 1:
+                half = len(values) // 2
+                values = [a + b for a, b in zip(values[:half], values[half:], strict=True)]
+            return values[0]
+
+        shape = (*self.outer, self.rows, self.columns)
+        tag, names = Tag.MATMUL_PARTIAL_SUMS, [*self.names, "l"]
+        parts = compute((*shape, lanes), part, name="parts", tag=tag, varargs_names=names)
+        return compute(shape, lanes_sum, name="product", tag=Tag.MATMUL_LANES_SUM, varargs_names=self.names)
+
+    def _panels(self, columns: int) -> Tensor:
+        width = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), _WIDTH if columns > 8 else 8)
+        count = -(-columns // width)
+        is_cut = columns % width != 0
+        panels = self._packed(columns, count, width)
+        k = te.reduce_axis((0, self.depth), name="k")
+
+        def element(*at: Var) -> PrimExpr:
+            *o, i, j = at
+            own = () if self.is_shared else tuple(o)
+            return te.sum(self.left(*o, i, k.var) * panels(*own, j // width, k.var, j % width), axis=k)
+
+        attrs = PanelProduct(width, self.is_shared, is_cut)
+        shape = (*self.outer, self.rows, count * width)
+        padded = compute(shape, element, "product", Tag.MATMUL_PANELS, attrs, self.names)
+        if not is_cut:
+            return padded
+        shape = (*self.outer, self.rows, columns)
+        return compute(shape, lambda *i: padded(*i), name="product_cut", tag=Tag.ELEMWISE, varargs_names=self.names)
+
+    def _packed(self, columns: int, count: int, width: int) -> Tensor:
+        """Return the columns in panels ``(outer…, panel, k, lane)``, zeros behind the last one."""
+        common = () if self.is_shared else self.outer
+        is_cut = columns % width != 0
+
+        def packed(*at: Var) -> PrimExpr:
+            *o, p, k, lane = at
+            first: list[Index] = [*[0] * (len(self.outer) - len(o)), *o]
+            column = p * width + lane
+            value = self.right(*first, k, column)
+            return te.if_then_else(column < columns, value, tir.const(0, value.dtype)) if is_cut else value
+
+        # Where columns are neighbours in memory already, they are read where they are.
+        tag = Tag.PANELS if self.is_depth_contiguous or is_cut else Tag.ELEMWISE
+        names = [*[f"b{d}" for d in range(len(common))], "p", "k", "l"]
+        return compute((*common, count, self.depth, width), packed, name="panels", tag=tag, varargs_names=names)
+
+
+def matmul(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
+    """Return the product of matrices with one matrix.
 
     Parameters
     ----------
-    shared : bool
-        Whether ``right`` is the same for all of ``outer``.
-    along : bool
-        Whether elements of ``right`` with consecutive ``k`` stand together, else those with consecutive columns.
+    a : Tensor
+        ``(…, M, K)`` of a number type, or ``(…, K, M)`` where ``transpose_a`` holds.
+    b : Tensor
+        ``(K, N)`` of a number type, or ``(N, K)`` where ``transpose_b`` holds.
+    transpose_a, transpose_b : bool
+        Whether the last two axes are exchanged.
+    out_dtype : str
+        The data type that products are summed in.
+
+    Returns
+    -------
+    Tensor
+        ``(…, M, N)`` of the data type ``out_dtype``.
     """
-    if not isinstance(columns, int):
-        return _plain(outer, rows, columns, depth, left, right)
-    step = next((n for n in (16, 8, 4) if isinstance(depth, int) and depth % n == 0), 0)
-    if along and step and isinstance(rows, int) and rows < FEW_ROWS:
-        return _dots(outer, rows, columns, depth, left, right, step)
-    return _panels(outer, rows, columns, depth, left, right, shared, along)
-
-
-def _plain(outer: Sequence[Any], rows: Any, columns: Any, depth: Any, left: Element, right: Element) -> Any:
-    r = te.reduce_axis((0, depth), name="k")
-
-    def element(*at: Any) -> Any:
-        *o, i, j = at
-        return te.sum(left(*o, i, r.var) * right(*o, r.var, j), axis=r)
-
-    return te.compute((*outer, rows, columns), element, name="product", tag=Tag.MATMUL, varargs_names=_names(outer))
-
-
-def _names(outer: Sequence[Any]) -> list[str]:
-    return [*[f"b{d}" for d in range(len(outer))], "i", "j"]
-
-
-def _dots(outer: Sequence[Any], rows: int, columns: int, depth: int, left: Element, right: Element, step: int) -> Any:
-    r = te.reduce_axis((0, depth // step), name="k")
-
-    def part(*at: Any) -> Any:
-        *o, i, j, lane = at
-        k = r.var * step + lane
-        return te.sum(left(*o, i, k) * right(*o, k, j), axis=r)
-
-    names = _names(outer)
-    parts = te.compute(
-        (*outer, rows, columns, step), part, name="parts", tag=Tag.MATMUL_PARTIAL_SUMS, varargs_names=[*names, "l"]
-    )
-
-    def whole(*at: Any) -> Any:
-        values = [parts(*at, lane) for lane in range(step)]
-        while len(values) > 1:
-            half = len(values) // 2
-            values = [a + b for a, b in zip(values[:half], values[half:], strict=True)]
-        return values[0]
-
-    return te.compute((*outer, rows, columns), whole, name="product", tag=Tag.MATMUL_LANES_SUM, varargs_names=names)
-
-
-def _panels(
-    outer: Sequence[Any],
-    rows: Any,
-    columns: int,
-    depth: Any,
-    left: Element,
-    right: Element,
-    shared: bool,
-    along: bool,
-) -> Any:
-    width = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), _WIDTH if columns > 8 else 8)
-    count = -(-columns // width)
-    whole = columns % width == 0
-    common = () if shared else tuple(outer)
-
-    def packed(*at: Any) -> Any:
-        *o, p, k, lane = at
-        o = [*[0] * (len(outer) - len(o)), *o]
-        column = p * width + lane
-        value = right(*o, k, column)
-        return value if whole else te.if_then_else(column < columns, value, tir.const(0, value.dtype))
-
-    names = [*_names(common)[:-2], "p", "k", "l"]
-    # What stands in vectors already is read where it is.
-    tag = Tag.PANELS if along or not whole else Tag.ELEMWISE
-    panels = te.compute((*common, count, depth, width), packed, name="panels", tag=tag, varargs_names=names)
-    r = te.reduce_axis((0, depth), name="k")
-
-    def element(*at: Any) -> Any:
-        *o, i, j = at
-        mine = () if shared else tuple(o)
-        return te.sum(left(*o, i, r.var) * panels(*mine, j // width, r.var, j % width), axis=r)
-
-    attrs = PanelProduct(width, is_shared=shared, is_cut=not whole).as_dict()
-    padded = te.compute(
-        (*outer, rows, count * width),
-        element,
-        name="product",
-        tag=Tag.MATMUL_PANELS,
-        attrs=attrs,
-        varargs_names=_names(outer),
-    )
-    if whole:
-        return padded
-    return te.compute(
-        (*outer, rows, columns),
-        lambda *i: padded(*i),
-        name="product_cut",
-        tag=Tag.ELEMWISE,
-        varargs_names=_names(outer),
-    )
-
-
-def matmul(a: Any, b: Any, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Any:
-    """Return the product of ``a`` ``(…, M, K)`` and the matrix ``b`` ``(K, N)``, either of them transposed."""
     *outer, m, k = dims(a) if not transpose_a else (*dims(a)[:-2], dims(a)[-1], dims(a)[-2])
     n = dims(b)[0 if transpose_b else 1]
 
-    def left(*at: Any) -> Any:
+    def left(*at: Index) -> PrimExpr:
         *o, i, r = at
         return (a(*o, r, i) if transpose_a else a(*o, i, r)).astype(out_dtype)
 
-    def right(*at: Any) -> Any:
+    def right(*at: Index) -> PrimExpr:
         *_, r, j = at
         return (b(j, r) if transpose_b else b(r, j)).astype(out_dtype)
 
-    return _product(outer, m, n, k, left, right, True, transpose_b)
+    return _Product(tuple(outer), m, n, k, left, right, True, transpose_b).tensor()
 
 
-def dense(data: Any, weight: Any, out_dtype: str) -> Any:
-    """Return ``data`` ``(…, K)`` times the transpose of ``weight`` ``(N, K)``."""
+def dense(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
+    """Return ``data`` times the transpose of ``weight``.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(…, K)`` of a number type.
+    weight : Tensor
+        ``(N, K)`` of a number type.
+    out_dtype : str
+        The data type that products are summed in.
+
+    Returns
+    -------
+    Tensor
+        ``(…, N)`` of the data type ``out_dtype``.
+    """
     if data.ndim > 1:
         return matmul(data, weight, False, True, out_dtype)
-    r = te.reduce_axis((0, dims(data)[0]), name="k")
-    return te.compute(
-        (dims(weight)[0],),
-        lambda j: te.sum(data(r.var).astype(out_dtype) * weight(j, r.var).astype(out_dtype), axis=r),
-        name="product",
-        tag=Tag.MATMUL,
-    )
+    k = te.reduce_axis((0, dims(data)[0]), name="k")
+
+    def element(j: Var) -> PrimExpr:
+        return te.sum(data(k.var).astype(out_dtype) * weight(j, k.var).astype(out_dtype), axis=k)
+
+    return compute((dims(weight)[0],), element, name="product", tag=Tag.MATMUL)
 
 
-def dense_pack(data: Any, weight: Any, out_dtype: str) -> Any:
-    """Return ``data`` ``(M, K)`` times a weight whose columns stand in panels: ``(N / n, K, n)``."""
-    panels, depth, width = dims(weight)
-    r = te.reduce_axis((0, depth), name="k")
+def dense_pack(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
+    """Return ``data`` times a weight whose columns stand in panels.
 
-    def element(i: Any, j: Any) -> Any:
-        right = weight(j // width, r.var, j % width)
-        return te.sum(data(i, r.var).astype(out_dtype) * right.astype(out_dtype), axis=r)
+    Parameters
+    ----------
+    data : Tensor
+        ``(M, K)`` of a number type.
+    weight : Tensor
+        ``(N / n, K, n)`` of a number type; ``n`` is a constant.
+    out_dtype : str
+        The data type that products are summed in.
 
-    attrs = PanelProduct(width, is_shared=True, is_cut=False).as_dict()
-    shape = (dims(data)[0], panels * width)
-    return te.compute(shape, element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
+    Returns
+    -------
+    Tensor
+        ``(M, N)`` of the data type ``out_dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If the width of the panels is not a constant.
+    """
+    panels, depth, lanes = dims(weight)
+    width = constant(lanes, "dense_pack")
+    k = te.reduce_axis((0, depth), name="k")
+
+    def element(i: Var, j: Var) -> PrimExpr:
+        right = weight(j // width, k.var, j % width)
+        return te.sum(data(i, k.var).astype(out_dtype) * right.astype(out_dtype), axis=k)
+
+    attrs = PanelProduct(width, is_shared=True, is_cut=False)
+    return compute((dims(data)[0], panels * width), element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
 
 
-def batch_matmul(a: Any, b: Any, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Any:
-    """Return the products of matrices ``a`` ``(B, M, K)`` and ``b`` ``(B, K, N)``; a batch of one is used for all."""
+def batch_matmul(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
+    """Return the products of matrices, batch by batch; a batch of one is used for all.
+
+    Parameters
+    ----------
+    a : Tensor
+        ``(B, M, K)`` of a number type, or ``(B, K, M)`` where ``transpose_a`` holds.
+    b : Tensor
+        ``(B, K, N)`` of a number type, or ``(B, N, K)`` where ``transpose_b`` holds.
+    transpose_a, transpose_b : bool
+        Whether the last two axes are exchanged.
+    out_dtype : str
+        The data type that products are summed in.
+
+    Returns
+    -------
+    Tensor
+        ``(B, M, N)`` of the data type ``out_dtype``.
+    """
     x, y = dims(a), dims(b)
     m, k = (x[2], x[1]) if transpose_a else (x[1], x[2])
     n = y[1] if transpose_b else y[2]
-    one_a, one_b = (isinstance(t[0], int) and t[0] == 1 for t in (x, y))
+    one_a, one_b = is_one(x[0]), is_one(y[0])
 
-    def left(z: Any, i: Any, r: Any) -> Any:
+    def left(z: Index, i: Index, r: Index) -> PrimExpr:
         z = 0 if one_a else z
         return (a(z, r, i) if transpose_a else a(z, i, r)).astype(out_dtype)
 
-    def right(z: Any, r: Any, j: Any) -> Any:
+    def right(z: Index, r: Index, j: Index) -> PrimExpr:
         z = 0 if one_b else z
         return (b(z, j, r) if transpose_b else b(z, r, j)).astype(out_dtype)
 
-    return _product((y[0] if one_a else x[0],), m, n, k, left, right, one_b, transpose_b)
+    return _Product((y[0] if one_a else x[0],), m, n, k, left, right, one_b, transpose_b).tensor()

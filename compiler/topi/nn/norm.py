@@ -3,120 +3,236 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any
+from typing import TypeAlias
 
 from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Index, Shape, dims, product, replaced
+
+__all__ = ["batch_norm", "join_axis", "l2_normalize", "lrn", "normalize", "split_axis"]
+
+ElementAt: TypeAlias = Callable[[PrimExpr, Sequence[Var]], PrimExpr]
+"""``(element, indices)`` to an expression."""
 
 
-def batch_norm(x: Any, statistics: Sequence[Any], axis: int, epsilon: float, center: bool, scale: bool) -> Any:
-    """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` with vectors along ``axis``."""
+def batch_norm(x: Tensor, statistics: Sequence[Tensor], axis: int, epsilon: float, center: bool, scale: bool) -> Tensor:
+    """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    statistics : (Tensor, Tensor, Tensor, Tensor)
+        Gamma, beta, mean and variance: vectors along ``axis`` of the data type of ``x``.
+    axis : int
+        Not negative.
+    epsilon : float
+        Keeps the variance away from zero.
+    center, scale : bool
+        Whether beta is added, and whether gamma is multiplied with.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+
+    References
+    ----------
+    Ioffe and Szegedy, "Batch Normalization", ICML 2015.
+    """
     gamma, beta, mean, variance = statistics
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         c = i[axis]
         value = (x(*i) - mean(c)) / te.sqrt(variance(c) + tir.const(epsilon, x.dtype))
         value = value * gamma(c) if scale else value
         return value + beta(c) if center else value
 
-    return te.compute(dims(x), element, name="batch_norm", tag=Tag.BROADCAST)
+    return compute(dims(x), element, name="batch_norm", tag=Tag.BROADCAST)
 
 
-def _reduced(x: Any, axes: Sequence[int], value: Callable[[Any, Sequence[Any]], Any], name: str) -> Any:
-    """Return the sum of ``value(element, indices of the kept axes)`` over some axes."""
-    kept = [d for d in range(x.ndim) if d not in axes]
+def _sum_of(x: Tensor, axes: Sequence[int], value: ElementAt, name: str) -> Tensor:
+    """Return the sum of ``value(element, indices of the other axes)`` over some axes."""
+    others = [d for d in range(x.ndim) if d not in axes]
     over = {d: te.reduce_axis((0, x.shape[d]), name=f"k{d}") for d in axes}
     shape = dims(x)
 
-    def element(*i: Any) -> Any:
-        here = dict(zip(kept, i, strict=True)) | {d: k.var for d, k in over.items()}
+    def element(*i: Var) -> PrimExpr:
+        here = dict(zip(others, i, strict=True)) | {d: k.var for d, k in over.items()}
         return te.sum(value(x(*[here[d] for d in range(x.ndim)]), i), axis=list(over.values()))
 
-    names = [f"i{d}" for d in kept]
-    return te.compute(tuple(shape[d] for d in kept), element, name=name, tag=Tag.COMM_REDUCE, varargs_names=names)
+    names = [f"i{d}" for d in others]
+    return compute([shape[d] for d in others], element, name=name, tag=Tag.COMM_REDUCE, varargs_names=names)
 
 
-def _count(x: Any, axes: Sequence[int], dtype: str) -> Any:
-    total = prod((dims(x)[d] for d in axes), start=1)
+def _count(x: Tensor, axes: Sequence[int], dtype: str) -> PrimExpr:
+    total = product([dims(x)[d] for d in axes])
     return tir.const(total, dtype) if isinstance(total, int) else total.astype(dtype)
 
 
-def normalize(x: Any, axes: Sequence[int], epsilon: float, affine: Callable[[Any, Sequence[Any]], Any]) -> Any:
-    """Return ``x`` less its mean over ``axes``, divided by its standard deviation, and then ``affine(value, indices)``.
+def normalize(x: Tensor, axes: Sequence[int], epsilon: float, affine: ElementAt) -> Tensor:
+    """Return ``x`` less its mean over some axes, divided by its standard deviation, and then mapped.
 
     The deviation is of the centred data: the mean of squares less the square of the mean would lose digits.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    axes : sequence of int
+        Not negative.
+    epsilon : float
+        Is added to the variance.
+    affine : callable
+        ``affine(value, indices)`` returns the element of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    References
+    ----------
+    Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician 37, 1983: the
+    two-pass algorithm.
     """
     count = _count(x, axes, x.dtype)
-    total = _reduced(x, axes, lambda e, i: e, "total")
-    mean = te.compute(total.shape, lambda *i: total(*i) / count, name="mean", tag=Tag.ELEMWISE)
-    squares = _reduced(x, axes, lambda e, i: (e - mean(*i)) * (e - mean(*i)), "squares")
-    inverse = te.compute(
+    total = _sum_of(x, axes, lambda e, i: e, "total")
+    mean = compute(total.shape, lambda *i: total(*i) / count, name="mean", tag=Tag.ELEMWISE)
+    squares = _sum_of(x, axes, lambda e, i: (e - mean(*i)) * (e - mean(*i)), "squares")
+    inverse = compute(
         squares.shape,
         lambda *i: tir.const(1, x.dtype) / te.sqrt(squares(*i) / count + tir.const(epsilon, x.dtype)),
         name="inverse",
         tag=Tag.ELEMWISE,
     )
 
-    def element(*i: Any) -> Any:
-        kept = [v for d, v in enumerate(i) if d not in axes]
-        return affine((x(*i) - mean(*kept)) * inverse(*kept), i)
+    def element(*i: Var) -> PrimExpr:
+        others = [v for d, v in enumerate(i) if d not in axes]
+        return affine((x(*i) - mean(*others)) * inverse(*others), i)
 
-    return te.compute(dims(x), element, name="normalize", tag=Tag.NORMALIZE)
-
-
-def l2_normalize(x: Any, axes: Sequence[int], epsilon: float) -> Any:
-    """Return ``x`` divided by the root of its sum of squares over ``axes``, which counts as ``epsilon`` at least."""
-    squares = _reduced(x, axes, lambda e, i: e * e, "squares")
-
-    def element(*i: Any) -> Any:
-        kept = [v for d, v in enumerate(i) if d not in axes]
-        return x(*i) / te.sqrt(te.max(squares(*kept), tir.const(epsilon, x.dtype)))
-
-    return te.compute(dims(x), element, name="l2_normalize", tag=Tag.NORMALIZE)
+    return compute(dims(x), element, name="normalize", tag=Tag.NORMALIZE)
 
 
-def lrn(x: Any, size: int, axis: int, bias: float, alpha: float, beta: float) -> Any:
-    """Return ``x / (bias + alpha / size * sum of squares of its neighbours along axis) ** beta``."""
+def l2_normalize(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
+    """Return ``x`` divided by the root of its sum of squares over some axes.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    axes : sequence of int
+        Not negative.
+    epsilon : float
+        The least that a sum of squares counts as.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
+    squares = _sum_of(x, axes, lambda e, i: e * e, "squares")
+
+    def element(*i: Var) -> PrimExpr:
+        others = [v for d, v in enumerate(i) if d not in axes]
+        return x(*i) / te.sqrt(te.max(squares(*others), tir.const(epsilon, x.dtype)))
+
+    return compute(dims(x), element, name="l2_normalize", tag=Tag.NORMALIZE)
+
+
+def lrn(x: Tensor, size: int, axis: int, bias: float, alpha: float, beta: float) -> Tensor:
+    """Return ``x / (bias + alpha / size * sum of squares of its neighbours along axis) ** beta``.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    size : int
+        Neighbours that count, the element itself included.
+    axis : int
+        Not negative.
+    bias, alpha, beta : float
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+
+    References
+    ----------
+    Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep Convolutional Neural Networks", NIPS 2012,
+    section 3.3.
+    """
     before = (size - 1) // 2
     shape = dims(x)
     k = te.reduce_axis((0, size), name="k")
 
-    def neighbours(*i: Any) -> Any:
+    def neighbours(*i: Var) -> PrimExpr:
         at = i[axis] + k.var - before
         there = te.all(at >= 0, at < shape[axis])
-        value = x(*i[:axis], at, *i[axis + 1 :])
+        value = x(*replaced(i, axis, at))
         return te.sum(te.if_then_else(there, value * value, tir.const(0, x.dtype)), axis=k)
 
-    squares = te.compute(shape, neighbours, name="squares", tag=Tag.COMM_REDUCE)
+    squares = compute(shape, neighbours, name="squares", tag=Tag.COMM_REDUCE)
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         base = tir.const(bias, x.dtype) + squares(*i) * tir.const(alpha / size, x.dtype)
         return x(*i) / te.power(base, tir.const(beta, x.dtype))
 
-    return te.compute(shape, element, name="lrn", tag=Tag.NORMALIZE)
+    return compute(shape, element, name="lrn", tag=Tag.NORMALIZE)
 
 
-def split_axis(x: Any, axis: int, parts: int) -> Any:
-    """Return ``x`` with one axis as two, the outer one of extent ``parts``."""
+def split_axis(x: Tensor, axis: int, parts: int) -> Tensor:
+    """Return ``x`` with one axis as two.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+    axis : int
+        Not negative; its extent is a multiple of ``parts``.
+    parts : int
+        The extent of the outer one.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``x``.
+    """
     shape = dims(x)
     each = shape[axis] // parts
 
-    def element(*i: Any) -> Any:
+    def element(*i: Var) -> PrimExpr:
         return x(*i[:axis], i[axis] * each + i[axis + 1], *i[axis + 2 :])
 
-    split = (*shape[:axis], parts, each, *shape[axis + 1 :])
-    return te.compute(split, element, name="split_axis", tag=Tag.INJECTIVE)
+    split: Shape = (*shape[:axis], parts, each, *shape[axis + 1 :])
+    return compute(split, element, name="split_axis", tag=Tag.INJECTIVE)
 
 
-def join_axis(x: Any, axis: int) -> Any:
-    """Return ``x`` with an axis and the next one as one."""
+def join_axis(x: Tensor, axis: int) -> Tensor:
+    """Return ``x`` with an axis and the next one as one.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and type.
+    axis : int
+        Not negative.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``x``.
+    """
     shape = dims(x)
     each = shape[axis + 1]
 
-    def element(*i: Any) -> Any:
-        return x(*i[:axis], i[axis] // each, i[axis] % each, *i[axis + 1 :])
+    def element(*i: Var) -> PrimExpr:
+        at: Index = i[axis]
+        return x(*i[:axis], at // each, at % each, *i[axis + 1 :])
 
-    joined = (*shape[:axis], shape[axis] * each, *shape[axis + 2 :])
-    return te.compute(joined, element, name="join_axis", tag=Tag.INJECTIVE)
+    joined: Shape = (*shape[:axis], shape[axis] * each, *shape[axis + 2 :])
+    return compute(joined, element, name="join_axis", tag=Tag.INJECTIVE)

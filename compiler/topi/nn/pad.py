@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, Index, Scalar, dims
+
+__all__ = ["dilate", "pad", "pad_edge", "pad_reflect", "pad_wrap"]
+
+Source: TypeAlias = Callable[[PrimExpr, Extent], PrimExpr]
+"""``(index, extent)`` of a padded element, counted from the first one of the data, to the index that it is read at."""
 
 
-def pad(data: Any, before: Sequence[int], after: Sequence[int], value: Any = 0, name: str = "pad") -> Any:
+def pad(data: Tensor, before: Sequence[int], after: Sequence[int], value: Scalar = 0, name: str = "pad") -> Tensor:
     """Return ``data`` with a constant around it; ``data`` itself where nothing is added.
 
     Parameters
     ----------
+    data : Tensor
+        Of any shape and type.
     before, after : sequence of int
         Elements to add on each axis; negative numbers take elements away.
-    value : number or PrimExpr
+    value : int, float or PrimExpr
+        What is added, of the data type of ``data``.
+    name : str
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
     """
     if not any(before) and not any(after):
         return data
     shape = dims(data)
     fill = tir.const(value, data.dtype) if isinstance(value, (bool, int, float)) else value
 
-    def element(*at: Any) -> Any:
-        inside = []
+    def element(*at: Var) -> PrimExpr:
+        inside: list[PrimExpr] = []
         for i, low, high, extent in zip(at, before, after, shape, strict=True):
             inside += [i >= low] if low > 0 else []
             inside += [i < extent + low] if high > 0 else []
@@ -33,52 +51,106 @@ def pad(data: Any, before: Sequence[int], after: Sequence[int], value: Any = 0, 
         return te.if_then_else(te.all(*inside), source, fill) if inside else source
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return te.compute(tuple(padded), element, name=name, tag=Tag.PAD)
+    return compute(padded, element, name=name, tag=Tag.PAD)
 
 
-def pad_edge(data: Any, before: Sequence[int], after: Sequence[int]) -> Any:
-    """Return ``data`` with its outermost elements repeated."""
+def pad_edge(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
+    """Return ``data`` with its outermost elements repeated.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    before, after : sequence of int
+        Elements to add on each axis.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
+    """
     return _gathered(data, before, after, lambda i, extent: te.max(te.min(i, extent - 1), 0))
 
 
-def pad_reflect(data: Any, before: Sequence[int], after: Sequence[int], mode: str = "REFLECT") -> Any:
-    """Return ``data`` mirrored at its ends; ``SYMMETRIC`` repeats the element at the mirror, ``REFLECT`` does not."""
+def pad_reflect(data: Tensor, before: Sequence[int], after: Sequence[int], mode: str = "REFLECT") -> Tensor:
+    """Return ``data`` mirrored at its ends.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    before, after : sequence of int
+        Elements to add on each axis, fewer than there are.
+    mode : {"REFLECT", "SYMMETRIC"}
+        ``SYMMETRIC`` repeats the element at the mirror, ``REFLECT`` does not.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
+    """
     again = 1 if mode == "SYMMETRIC" else 0
 
-    def source(i: Any, extent: Any) -> Any:
+    def source(i: PrimExpr, extent: Extent) -> PrimExpr:
         left = te.if_then_else(i < 0, -i - again, i)
         return te.if_then_else(left >= extent, 2 * extent - 2 + again - left, left)
 
     return _gathered(data, before, after, source)
 
 
-def pad_wrap(data: Any, before: Sequence[int], after: Sequence[int]) -> Any:
-    """Return ``data`` continued by itself from its other end."""
+def pad_wrap(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
+    """Return ``data`` continued by itself from its other end.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    before, after : sequence of int
+        Elements to add on each axis.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
+    """
     return _gathered(data, before, after, lambda i, extent: i % extent)
 
 
-def _gathered(data: Any, before: Sequence[int], after: Sequence[int], source: Any) -> Any:
+def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source: Source) -> Tensor:
     shape = dims(data)
 
-    def element(*at: Any) -> Any:
-        where = []
+    def element(*at: Var) -> PrimExpr:
+        indices: list[Index] = []
         for i, low, high, extent in zip(at, before, after, shape, strict=True):
-            where.append(source(i - low, extent) if low or high else i)
-        return data(*where)
+            indices.append(source(i - low, extent) if low or high else i)
+        return data(*indices)
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return te.compute(tuple(padded), element, name="pad", tag=Tag.PAD)
+    return compute(padded, element, name="pad", tag=Tag.PAD)
 
 
-def dilate(data: Any, strides: Sequence[int]) -> Any:
-    """Return ``data`` with zeros between its elements: element ``i`` moves to ``i * stride``."""
+def dilate(data: Tensor, strides: Sequence[int]) -> Tensor:
+    """Return ``data`` with zeros between its elements: element ``i`` moves to ``i * stride``.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    strides : sequence of int
+        One for each axis.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``; ``data`` itself where all strides are 1.
+    """
     if all(s == 1 for s in strides):
         return data
     shape = tuple((extent - 1) * s + 1 for extent, s in zip(dims(data), strides, strict=True))
 
-    def element(*at: Any) -> Any:
+    def element(*at: Var) -> PrimExpr:
         there = [(i % s).equal(0) for i, s in zip(at, strides, strict=True) if s > 1]
         source = data(*[i if s == 1 else i // s for i, s in zip(at, strides, strict=True)])
         return te.if_then_else(te.all(*there), source, tir.const(0, data.dtype))
 
-    return te.compute(shape, element, name="dilate", tag=Tag.DILATE)
+    return compute(shape, element, name="dilate", tag=Tag.DILATE)

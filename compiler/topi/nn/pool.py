@@ -5,28 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TypeAlias
 
 from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import pad
+from compiler.topi.reduction import Reducer
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, Index, constant, dims, product
+
+__all__ = ["PoolSpec", "adaptive_pool", "avg_pool", "global_pool", "max_pool"]
+
+Counter: TypeAlias = Callable[[Sequence[Index]], PrimExpr]
+"""The indices of an output element to the number of elements of its window that count."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """What a pooling is besides its data; one number for each spatial dimension in each field.
+    """The attributes of a pooling; one number for each spatial dimension in each field.
 
     Attributes
     ----------
     kernel, strides, dilation : tuple of int
+        The extents of the window, and how far windows and the elements of one are apart.
     before, after : tuple of int
-        Padding; a last window that is not whole may reach further.
-    out : tuple of int or PrimExpr
+        Padding; a last window that is not full may reach further.
+    out : tuple of (int or PrimExpr)
         Extents of the result.
     layout : str
+        Such as ``NCHW``.
     """
 
     kernel: tuple[int, ...]
@@ -34,77 +45,151 @@ class PoolSpec:
     dilation: tuple[int, ...]
     before: tuple[int, ...]
     after: tuple[int, ...]
-    out: tuple[Any, ...]
+    out: tuple[Extent, ...]
     layout: str
 
+    def reach(self, d: int) -> Extent:
+        """Return how many padded elements the windows of a spatial dimension reach over.
 
-def places_of(name: str) -> list[int]:
+        Parameters
+        ----------
+        d : int
+            The spatial dimension, from 0 on.
+
+        Returns
+        -------
+        int or PrimExpr
+        """
+        return (self.out[d] - 1) * self.strides[d] + (self.kernel[d] - 1) * self.dilation[d] + 1
+
+
+def spatial_axes(name: str) -> list[int]:
     """Return the positions of the spatial axes in a layout."""
     axes = layout(name).axes
     return [next(p for p, a in enumerate(axes) if a.letter == letter) for letter in spatial_letters(name)]
 
 
-def _pooled(data: Any, spec: PoolSpec, fill: Any, combine: Callable[..., Any], tag: Tag) -> Any:
-    places, shape = places_of(spec.layout), dims(data)
-    before, after, result = [0] * data.ndim, [0] * data.ndim, list(shape)
-    for d, p in enumerate(places):
-        reach = (spec.out[d] - 1) * spec.strides[d] + (spec.kernel[d] - 1) * spec.dilation[d] + 1
-        before[p], result[p] = spec.before[d], spec.out[d]
-        after[p] = (
-            max(0, reach - shape[p] - spec.before[d])
-            if isinstance(reach, int) and isinstance(shape[p], int)
-            else spec.after[d]
-        )
-    padded = pad(data, before, after, fill, name="pool_pad")
+def pad_windows(data: Tensor, spec: PoolSpec, fill: PrimExpr | int) -> Tensor:
+    """Return the data of a pooling with the padding that its windows reach.
+
+    Parameters
+    ----------
+    data : Tensor
+    spec : PoolSpec
+    fill : PrimExpr or int
+        What it is padded with.
+
+    Returns
+    -------
+    Tensor
+    """
+    shape = dims(data)
+    before, after = [0] * data.ndim, [0] * data.ndim
+    for d, p in enumerate(spatial_axes(spec.layout)):
+        reach, extent = spec.reach(d), shape[p]
+        before[p] = spec.before[d]
+        if isinstance(reach, int) and isinstance(extent, int):
+            after[p] = max(0, reach - extent - spec.before[d])
+        else:
+            after[p] = spec.after[d]
+    return pad(data, before, after, fill, name="pool_pad")
+
+
+def _pooled(data: Tensor, spec: PoolSpec, fill: PrimExpr | int, reduce: Reducer, tag: Tag) -> Tensor:
+    axes, result = spatial_axes(spec.layout), list(dims(data))
+    for d, p in enumerate(axes):
+        result[p] = spec.out[d]
+    padded = pad_windows(data, spec, fill)
     window = [te.reduce_axis((0, k), name=f"r{d}") for d, k in enumerate(spec.kernel)]
 
-    def element(*at: Any) -> Any:
-        read = list(at)
-        for d, p in enumerate(places):
+    def element(*at: Var) -> PrimExpr:
+        read: list[Index] = list(at)
+        for d, p in enumerate(axes):
             read[p] = at[p] * spec.strides[d] + window[d].var * spec.dilation[d]
-        return combine(padded(*read), axis=window)
+        return reduce(padded(*read), axis=window)
 
-    return te.compute(tuple(result), element, name=str(tag), tag=tag)
+    return compute(result, element, name=str(tag), tag=tag)
 
 
-def max_pool(data: Any, spec: PoolSpec) -> Any:
-    """Return the largest element of each window."""
+def max_pool(data: Tensor, spec: PoolSpec) -> Tensor:
+    """Return the largest element of each window.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``spec.layout``, of a number type.
+    spec : PoolSpec
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+    """
     return _pooled(data, spec, tir.min_value(data.dtype), te.max, Tag.POOL_MAX)
 
 
-def avg_pool(data: Any, spec: PoolSpec, count_include_pad: bool) -> Any:
-    """Return the mean of each window: of its elements in the data, or in the padding too."""
+def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:
+    """Return the mean of each window.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``spec.layout``, of a number type.
+    spec : PoolSpec
+    count_include_pad : bool
+        Whether elements of the padding count, as zeros.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``; of integers the quotient is cut off.
+    """
     total = _pooled(data, spec, 0, te.sum, Tag.POOL_SUM)
     count = counter(spec, dims(data), count_include_pad)
 
-    def element(*at: Any) -> Any:
+    def element(*at: Var) -> PrimExpr:
         elements = count(at).astype(data.dtype)
         return total(*at) / elements if data.dtype.startswith("float") else te.div(total(*at), elements)
 
-    return te.compute(total.shape, element, name="pool_avg", tag=Tag.ELEMWISE)
+    return compute(total.shape, element, name="pool_avg", tag=Tag.ELEMWISE)
 
 
-def counter(spec: PoolSpec, shape: Sequence[Any], count_include_pad: bool) -> Callable[[Sequence[Any]], Any]:
-    """Return the function that tells how many elements of the window of an output element count, 1 at least."""
-    places = places_of(spec.layout)
-    if _never_cut(spec, [shape[p] for p in places], count_include_pad):
+def counter(spec: PoolSpec, shape: Sequence[Extent], count_include_pad: bool) -> Counter:
+    """Return the function that tells how many elements of the window of an output element count, 1 at least.
+
+    Parameters
+    ----------
+    spec : PoolSpec
+    shape : sequence of (int or PrimExpr)
+        Of the data.
+    count_include_pad : bool
+        Whether elements of the padding count.
+
+    Returns
+    -------
+    callable
+        Takes the indices of an output element.
+    """
+    axes = spatial_axes(spec.layout)
+    if _never_cut(spec, [shape[p] for p in axes], count_include_pad):
         return lambda at: tir.const(prod(spec.kernel), "int32")
 
-    def count(at: Sequence[Any]) -> Any:
-        found: Any = 1
-        for d, p in enumerate(places):
-            low, high = (-spec.before[d], shape[p] + spec.after[d]) if count_include_pad else (0, shape[p])
+    def count(at: Sequence[Index]) -> PrimExpr:
+        elements: Extent = 1
+        for d, p in enumerate(axes):
+            low: Extent = -spec.before[d] if count_include_pad else 0
+            high = shape[p] + spec.after[d] if count_include_pad else shape[p]
             start = at[p] * spec.strides[d] - spec.before[d]
-            found = found * _inside(start, spec.kernel[d], spec.dilation[d], low, high)
-        return te.max(found, 1)
+            elements = elements * _inside(start, spec.kernel[d], spec.dilation[d], low, high)
+        return te.max(elements, 1)
 
     return count
 
 
-def _never_cut(spec: PoolSpec, extents: Sequence[Any], count_include_pad: bool) -> bool:
+def _never_cut(spec: PoolSpec, extents: Sequence[Extent], count_include_pad: bool) -> bool:
     """Return whether all elements of every window count."""
     for d, extent in enumerate(extents):
-        reach = (spec.out[d] - 1) * spec.strides[d] + (spec.kernel[d] - 1) * spec.dilation[d] + 1 - spec.before[d]
+        reach = spec.reach(d) - spec.before[d]
         if not isinstance(reach, int) or not isinstance(extent, int):
             return False
         if reach > extent + (spec.after[d] if count_include_pad else 0) or (spec.before[d] and not count_include_pad):
@@ -112,73 +197,105 @@ def _never_cut(spec: PoolSpec, extents: Sequence[Any], count_include_pad: bool) 
     return True
 
 
-def _inside(start: Any, kernel: int, dilation: int, low: Any, high: Any) -> Any:
+def _inside(start: Index, kernel: int, dilation: int, low: Extent, high: Extent) -> PrimExpr:
     """Return how many of ``start, start + dilation, …`` lie in ``[low, high)``."""
     first = te.max(low - start + dilation - 1, 0) // dilation
     last = te.min((high - 1 - start) // dilation, kernel - 1)
     return last - first + 1
 
 
-def global_pool(data: Any, name: str, kind: str) -> Any:
-    """Return the mean or the largest element of each channel of each image; spatial extents become 1."""
-    places, shape = places_of(name), dims(data)
-    window = [te.reduce_axis((0, shape[p]), name=f"r{d}") for d, p in enumerate(places)]
-    result = tuple(1 if p in places else extent for p, extent in enumerate(shape))
+def global_pool(data: Tensor, name: str, kind: str) -> Tensor:
+    """Return the mean or the largest element of each channel of each image.
 
-    def element(*at: Any) -> Any:
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``name``, of a float type.
+    name : str
+        Such as ``NCHW``.
+    kind : {"max", "mean"}
+
+    Returns
+    -------
+    Tensor
+        In the same layout, with spatial extents of 1; of the data type of ``data``.
+    """
+    axes, shape = spatial_axes(name), dims(data)
+    window = [te.reduce_axis((0, shape[p]), name=f"r{d}") for d, p in enumerate(axes)]
+    result = [1 if p in axes else extent for p, extent in enumerate(shape)]
+    reduce: Reducer = te.max if kind == "max" else te.sum
+
+    def element(*at: Var) -> PrimExpr:
         read = list(at)
-        for d, p in enumerate(places):
+        for d, p in enumerate(axes):
             read[p] = window[d].var
-        return (te.max if kind == "max" else te.sum)(data(*read), axis=window)
+        return reduce(data(*read), axis=window)
 
-    whole = te.compute(result, element, name=f"global_{kind}", tag=Tag.COMM_REDUCE)
+    pooled = compute(result, element, name=f"global_{kind}", tag=Tag.COMM_REDUCE)
     if kind == "max":
-        return whole
-    total = prod((shape[p] for p in places), start=1)
+        return pooled
+    total = product([shape[p] for p in axes])
     count = tir.const(total, data.dtype) if isinstance(total, int) else total.astype(data.dtype)
-    return te.compute(result, lambda *at: whole(*at) / count, name="global_mean", tag=Tag.ELEMWISE)
+    return compute(result, lambda *at: pooled(*at) / count, name="global_mean", tag=Tag.ELEMWISE)
 
 
-def adaptive_pool(data: Any, out: Sequence[int], name: str, kind: str) -> Any:
+def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Tensor:
     """Return the mean or the largest element of as many windows as the result has elements.
 
     Window ``i`` of ``n`` reaches from ``floor(i * extent / n)`` to ``ceil((i + 1) * extent / n)``.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the layout ``name``, of a float type; spatial extents are constants.
+    out : sequence of int
+        The spatial extents of the result.
+    name : str
+        Such as ``NCHW``.
+    kind : {"max", "mean"}
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If a spatial extent is symbolic.
     """
-    places, shape = places_of(name), dims(data)
-    sizes = [shape[p] // n if shape[p] % n == 0 else shape[p] // n + 2 for p, n in zip(places, out, strict=True)]
-    window = [
-        te.reduce_axis((0, min(size, shape[p])), name=f"r{d}")
-        for d, (size, p) in enumerate(zip(sizes, places, strict=True))
-    ]
-    result = list(shape)
-    for p, n in zip(places, out, strict=True):
+    axes = spatial_axes(name)
+    extents = [constant(dims(data)[p], "adaptive_pool") for p in axes]
+    sizes = [e // n if e % n == 0 else min(e // n + 2, e) for e, n in zip(extents, out, strict=True)]
+    window = [te.reduce_axis((0, size), name=f"r{d}") for d, size in enumerate(sizes)]
+    result = list(dims(data))
+    for p, n in zip(axes, out, strict=True):
         result[p] = n
+    reduce: Reducer = te.max if kind == "max" else te.sum
 
-    def start(i: Any, d: int) -> Any:
-        return i * shape[places[d]] // out[d]
+    def start(i: Var, d: int) -> PrimExpr:
+        return i * extents[d] // out[d]
 
-    def end(i: Any, d: int) -> Any:
-        return ((i + 1) * shape[places[d]] + out[d] - 1) // out[d]
+    def end(i: Var, d: int) -> PrimExpr:
+        return ((i + 1) * extents[d] + out[d] - 1) // out[d]
 
-    def element(*at: Any) -> Any:
-        read, inside = list(at), []
-        for d, p in enumerate(places):
-            read[p] = start(at[p], d) + window[d].var
-            if shape[p] % out[d]:
-                inside.append(read[p] < end(at[p], d))
+    def element(*at: Var) -> PrimExpr:
+        read: list[Index] = list(at)
+        inside: list[PrimExpr] = []
+        for d, p in enumerate(axes):
+            place = start(at[p], d) + window[d].var
+            read[p] = place
+            inside += [place < end(at[p], d)] if extents[d] % out[d] else []
         value = data(*read)
-        neutral = tir.min_value(data.dtype) if kind == "max" else tir.const(0, data.dtype)
-        value = te.if_then_else(te.all(*inside), value, neutral) if inside else value
-        return (te.max if kind == "max" else te.sum)(value, axis=window)
+        identity = tir.min_value(data.dtype) if kind == "max" else tir.const(0, data.dtype)
+        return reduce(te.if_then_else(te.all(*inside), value, identity) if inside else value, axis=window)
 
-    whole = te.compute(tuple(result), element, name=f"adaptive_{kind}", tag=Tag.COMM_REDUCE)
+    pooled = compute(result, element, name=f"adaptive_{kind}", tag=Tag.COMM_REDUCE)
     if kind == "max":
-        return whole
+        return pooled
 
-    def mean(*at: Any) -> Any:
-        count: Any = 1
-        for d, p in enumerate(places):
-            count = count * (end(at[p], d) - start(at[p], d))
-        return whole(*at) / (tir.const(count, data.dtype) if isinstance(count, int) else count.astype(data.dtype))
+    def mean(*at: Var) -> PrimExpr:
+        count = product([end(at[p], d) - start(at[p], d) for d, p in enumerate(axes)])
+        return pooled(*at) / (tir.const(count, data.dtype) if isinstance(count, int) else count.astype(data.dtype))
 
-    return te.compute(tuple(result), mean, name="adaptive_mean", tag=Tag.ELEMWISE)
+    return compute(result, mean, name="adaptive_mean", tag=Tag.ELEMWISE)

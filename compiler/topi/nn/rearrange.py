@@ -2,44 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from compiler import te
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.layout import layout
 from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
+__all__ = ["depth_to_space", "space_to_depth"]
 
-def depth_to_space(x: Any, block: int, name: str, mode: str) -> Any:
+
+def depth_to_space(x: Tensor, block: int, name: str, mode: str) -> Tensor:
     """Return ``x`` with each pixel's channels as ``block`` times ``block`` pixels.
 
-    ``DCR`` takes a pixel's place in its block from the first part of the channel, ``CRD`` from the last.
+    Parameters
+    ----------
+    x : Tensor
+        Of any type, with a multiple of ``block * block`` channels.
+    block : int
+        How often the height and width grow.
+    name : str
+        The layout, such as ``NCHW``.
+    mode : {"DCR", "CRD"}
+        ``DCR`` takes a pixel's place in its block from the first part of the channel, ``CRD`` from the last.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``x``.
     """
-    where = layout(name)
-    extents = where.extents(dims(x))
+    axes = layout(name)
+    extents = axes.extents(dims(x))
     channels = extents["C"] // (block * block)
     out = extents | {"C": channels, "H": extents["H"] * block, "W": extents["W"] * block}
 
-    def element(*at: Any) -> Any:
-        here = where.point(at)
+    def element(*at: Var) -> PrimExpr:
+        here = axes.point(at)
         part = (here["H"] % block) * block + here["W"] % block
         channel = part * channels + here["C"] if mode == "DCR" else here["C"] * (block * block) + part
-        return x(*where.indices(here | {"C": channel, "H": here["H"] // block, "W": here["W"] // block}))
+        return x(*axes.indices(here | {"C": channel, "H": here["H"] // block, "W": here["W"] // block}))
 
-    return te.compute(where.shape(out), element, name="depth_to_space", tag=Tag.INJECTIVE)
+    return compute(axes.shape(out), element, name="depth_to_space", tag=Tag.INJECTIVE)
 
 
-def space_to_depth(x: Any, block: int, name: str) -> Any:
-    """Return ``x`` with blocks of pixels as channels of one, the place in the block before the channel."""
-    where = layout(name)
-    extents = where.extents(dims(x))
+def space_to_depth(x: Tensor, block: int, name: str) -> Tensor:
+    """Return ``x`` with blocks of pixels as channels of one, the place in the block before the channel.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any type, with a height and width that are multiples of ``block``.
+    block : int
+        How often the height and width shrink.
+    name : str
+        The layout, such as ``NCHW``.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``x``.
+    """
+    axes = layout(name)
+    extents = axes.extents(dims(x))
     channels = extents["C"]
     out = extents | {"C": channels * block * block, "H": extents["H"] // block, "W": extents["W"] // block}
 
-    def element(*at: Any) -> Any:
-        here = where.point(at)
+    def element(*at: Var) -> PrimExpr:
+        here = axes.point(at)
         part = here["C"] // channels
         pixel = {"H": here["H"] * block + part // block, "W": here["W"] * block + part % block}
-        return x(*where.indices(here | pixel | {"C": here["C"] % channels}))
+        return x(*axes.indices(here | pixel | {"C": here["C"] % channels}))
 
-    return te.compute(where.shape(out), element, name="space_to_depth", tag=Tag.INJECTIVE)
+    return compute(axes.shape(out), element, name="space_to_depth", tag=Tag.INJECTIVE)

@@ -1,7 +1,11 @@
 """Images of another size: which elements a new one is made of, and with what weights.
 
-The arithmetic serves numbers, NumPy arrays and expressions alike.  Coordinates are as the ONNX operator Resize defines
-them; cubic weights are Keys' ("Cubic convolution interpolation for digital image processing", 1981).
+The arithmetic serves numbers, NumPy arrays and expressions alike.
+
+References
+----------
+The ONNX operator Resize, version 19: coordinates and rounding.
+Keys, "Cubic Convolution Interpolation for Digital Image Processing", IEEE TASSP 29(6), 1981: cubic weights.
 """
 
 from __future__ import annotations
@@ -10,12 +14,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import floor
-from typing import Any
+from operator import add
+from typing import Any, TypeAlias, TypeVar
+
+import numpy.typing as npt
 
 from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
 from compiler.topi.layout import layout
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Index, dims, replaced
+
+__all__ = ["METHODS", "MODES", "ROUNDING", "AxisResize", "resize"]
+
+Real = TypeVar("Real", float, npt.NDArray[Any], PrimExpr)
+"""What coordinates and weights are computed in."""
+Tap: TypeAlias = tuple[Callable[..., PrimExpr], Callable[..., PrimExpr] | None]
+"""The element that a new one reads, and its weight, None for one; both by the indices of the new element."""
 
 MODES = (
     "half_pixel",
@@ -37,7 +54,19 @@ class AxisResize:
     Attributes
     ----------
     source, target : int
-        The extents.
+        The extents before and after.
+    method : str
+        One of :data:`METHODS`.
+    mode : str
+        How coordinates are mapped, one of :data:`MODES`.
+    rounding : str
+        How ``nearest_neighbor`` rounds, one of :data:`ROUNDING`; empty for the usual way of the mode.
+    cubic_alpha : float
+        Keys' parameter ``a``.
+    exclude_outside : bool
+        Whether elements outside of the source have no weight, and the others sum to one.
+    antialias : bool
+        Whether windows grow where the axis shrinks.
     scale : float or None
         Elements of the target for one of the source, where that is not the quotient of the extents.
     region : (float, float)
@@ -65,12 +94,31 @@ class AxisResize:
         """Elements of the target for one of the source."""
         return self.target / self.source if self.scale is None else self.scale
 
-    def shrunk(self, x: Any) -> Any:
-        """Return a length of the target as one of the source; exact where the quotient is."""
+    def shrunk(self, x: Real) -> Real:
+        """Return a length of the target as one of the source; exact where the quotient is.
+
+        Parameters
+        ----------
+        x : float, numpy.ndarray or PrimExpr
+
+        Returns
+        -------
+        float, numpy.ndarray or PrimExpr
+        """
         return x * self.source / self.target if self.scale is None else x / self.scale
 
-    def coordinate(self, i: Any) -> Any:
-        """Return where in the source the element ``i`` of the target stands."""
+    def coordinate(self, i: Real) -> Real:
+        """Return the coordinate in the source of an element of the target.
+
+        Parameters
+        ----------
+        i : float, numpy.ndarray or PrimExpr
+            The index of the element.
+
+        Returns
+        -------
+        float, numpy.ndarray or PrimExpr
+        """
         extent = self.source * self.factor
         match self.mode:
             case "half_pixel":
@@ -92,17 +140,29 @@ class AxisResize:
 
     @property
     def repeats(self) -> int:
-        """How often each element is simply repeated, 0 where it is not as simple."""
+        """How often each element is repeated, 0 where resizing is more than a repetition."""
         factor, rest = divmod(self.target, self.source)
-        simple = (self.mode, self.rounding) in (("asymmetric", "floor"), ("asymmetric", "")) or (
-            self.mode == "half_pixel" and self.rounding.startswith("round")
-        )
-        return (
-            factor if not rest and self.method == "nearest_neighbor" and simple and self.scale in (None, factor) else 0
-        )
+        starts_at_element = self.mode == "asymmetric" and self.rounding in ("floor", "")
+        rounds_half = self.mode == "half_pixel" and self.rounding.startswith("round")
+        if rest or self.method != "nearest_neighbor" or self.scale not in (None, factor):
+            return 0
+        return factor if starts_at_element or rounds_half else 0
 
-    def nearest(self, x: Any, down: Callable[[Any], Any], up: Callable[[Any], Any]) -> Any:
-        """Return the index of the element that is nearest to a coordinate, by the rounding that is asked for."""
+    def nearest(self, x: Real, down: Callable[[Real], Real], up: Callable[[Real], Real]) -> Real:
+        """Return the index of the element that is nearest to a coordinate, by the mode's rounding.
+
+        Parameters
+        ----------
+        x : float, numpy.ndarray or PrimExpr
+            A coordinate in the source.
+        down, up : callable
+            Round down and up.
+
+        Returns
+        -------
+        float, numpy.ndarray or PrimExpr
+            A whole number.
+        """
         how = self.rounding or ("round" if self.mode == "align_corners" else "floor")
         match how:
             case "floor":
@@ -114,121 +174,147 @@ class AxisResize:
         return down(x + 0.5)
 
     def first_tap(self) -> int:
-        """Return the first element that counts, relative to the one at or before a coordinate."""
+        """Return the first element that counts, relative to the one at or before a coordinate.
+
+        Returns
+        -------
+        int
+        """
         reach = 1 if self.method == "linear" else 2
         return floor(-reach / min(self.factor, 1.0)) + 1 if self.antialias else 1 - reach
 
-    def weights(self, ratio: Any, smallest: Callable[[Any, Any], Any], largest: Callable[[Any, Any], Any]) -> list[Any]:
-        """Return the weights of elements from :meth:`first_tap` on, for a coordinate ``ratio`` after its element."""
+    def weights(self, ratio: Real, smallest: Callable[..., Real], largest: Callable[..., Real]) -> list[Real]:
+        """Return the weights of elements from :meth:`first_tap` on.
+
+        Parameters
+        ----------
+        ratio : float, numpy.ndarray or PrimExpr
+            How far a coordinate is after the element at or before it, from 0 to 1.
+        smallest, largest : callable
+            Of two values.
+
+        Returns
+        -------
+        list of (float, numpy.ndarray or PrimExpr)
+        """
         first = self.first_tap()
         count = 2 - 2 * first
         narrow = min(self.factor, 1.0) if self.antialias else 1.0
-        found = []
+        weights: list[Real] = []
         for tap in range(first, first + count):
             away = (tap - ratio) * narrow
             distance = largest(away, away * -1.0)
             if self.method == "linear":
-                found.append(largest(1.0 - distance, 0.0 * distance))
+                weights.append(largest(1.0 - distance, 0.0 * distance))
             else:
-                found.append(self._cubic(distance, smallest, largest))
-        return found
+                weights.append(self._cubic(distance, smallest, largest))
+        return weights
 
-    def _cubic(self, x: Any, smallest: Callable[[Any, Any], Any], largest: Callable[[Any, Any], Any]) -> Any:
+    def _cubic(self, x: Real, smallest: Callable[..., Real], largest: Callable[..., Real]) -> Real:
         """Return Keys' weight at a distance: one polynomial up to 1, another one up to 2, where both are zero."""
         a = self.cubic_alpha
         near, far = smallest(x, 1.0), smallest(largest(x, 1.0), 2.0)
         inner = ((a + 2) * near - (a + 3)) * near * near + 1.0
         outer = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
-        return inner + outer
+        weight: Real = inner + outer
+        return weight
 
 
-def resize(data: Any, name: str, axes: Sequence[AxisResize], letters: str, extrapolation: float, dtype: str) -> Any:
+def resize(
+    data: Tensor, name: str, axes: Sequence[AxisResize], letters: str, extrapolation: float, dtype: str
+) -> Tensor:
     """Return ``data`` with its spatial axes resized one after the other, those that stay left out.
 
     Parameters
     ----------
+    data : Tensor
+        In the layout ``name``, of a number type; what is not a float is blended as float32.
     name : str
-        The layout.
+        Such as ``NCHW``.
     axes : sequence of AxisResize
         One for each of ``letters``.
+    letters : str
+        The dimensions that are resized.
     extrapolation : float
         What ``tf_crop_and_resize`` shows outside of the source.
     dtype : str
         Of the result.
+
+    Returns
+    -------
+    Tensor
+        In the same layout.
     """
-    where = layout(name)
     blend = any(not a.keeps and a.method != "nearest_neighbor" for a in axes)
     value = data
     if blend and not data.dtype.startswith("float"):
-        value = te.compute(dims(data), lambda *i: data(*i).astype("float32"), name="real", tag=Tag.ELEMWISE)
+        value = compute(dims(data), lambda *i: data(*i).astype("float32"), name="real", tag=Tag.ELEMWISE)
     for letter, axis in zip(letters, axes, strict=True):
         if not axis.keeps:
-            at = next(p for p, a in enumerate(where.axes) if a.letter == letter)
+            at = next(p for p, a in enumerate(layout(name).axes) if a.letter == letter)
             value = _resize_axis(value, at, axis, extrapolation)
     if value.dtype == dtype and value is not data:
         return value
-    result = value
-    return te.compute(dims(result), lambda *i: result(*i).astype(dtype), name="resized", tag=Tag.ELEMWISE)
+    return compute(dims(value), lambda *i: value(*i).astype(dtype), name="resized", tag=Tag.ELEMWISE)
 
 
-def _resize_axis(x: Any, at: int, axis: AxisResize, extrapolation: float) -> Any:
+def _resize_axis(x: Tensor, at: int, axis: AxisResize, extrapolation: float) -> Tensor:
     """Return ``x`` with one axis resized; what an element is made of does not depend on the other axes."""
-    shape = (*dims(x)[:at], axis.target, *dims(x)[at + 1 :])
     taps = None if axis.repeats else _taps(axis, x.dtype)
 
-    def element(*i: Any) -> Any:
-        def read(index: Any) -> Any:
-            return x(*i[:at], index, *i[at + 1 :])
+    def element(*i: Var) -> PrimExpr:
+        def read(index: Index) -> PrimExpr:
+            return x(*replaced(i, at, index))
 
         if taps is None:
             return read(i[at] // axis.repeats)
-        terms = []
+        terms: list[PrimExpr] = []
         for index, weight in taps:
             value = read(te.max(te.min(index(i[at]), axis.source - 1), 0))
             terms.append(value if weight is None else value * weight(i[at]))
-        value = reduce(lambda a, b: a + b, terms)
+        value = reduce(add, terms)
         if axis.mode != "tf_crop_and_resize":
             return value
         place = axis.coordinate(i[at].astype("float64"))
         there = te.all(place >= tir.const(0.0, "float64"), place <= tir.const(axis.source - 1.0, "float64"))
         return te.if_then_else(there, value, tir.const(extrapolation, x.dtype))
 
-    return te.compute(shape, element, name="resize", tag=Tag.STAGED)
+    return compute(replaced(dims(x), at, axis.target), element, name="resize", tag=Tag.STAGED)
 
 
-def _taps(axis: AxisResize, dtype: str) -> list[tuple[Any, Any]]:
+def _taps(axis: AxisResize, dtype: str) -> list[Tap]:
     """Return for each element of the target, as vectors, the elements that it is made of and their weights."""
 
-    def place(i: Any) -> Any:
+    def place(i: Var) -> PrimExpr:
         return axis.coordinate(i.astype("float64"))
 
-    def vector(element: Callable[[Any], Any], name: str) -> Any:
-        return te.compute((axis.target,), element, name=name, tag=Tag.STAGED)
+    def vector(element: Callable[[Var], PrimExpr], name: str) -> Tensor:
+        return compute((axis.target,), element, name=name, tag=Tag.STAGED)
 
     if axis.method == "nearest_neighbor":
         return [(vector(lambda i: axis.nearest(place(i), te.floor, te.ceil).astype("int32"), "tap"), None)]
     first = axis.first_tap()
     bases = vector(lambda i: te.floor(place(i)).astype("int32"), "base")
 
-    def weight(k: int) -> Callable[[Any], Any]:
-        def element(i: Any) -> Any:
-            found = axis.weights(place(i) - te.floor(place(i)), te.min, te.max)[k]
+    def weight(k: int) -> Callable[[Var], PrimExpr]:
+        def element(i: Var) -> PrimExpr:
+            value = axis.weights(place(i) - te.floor(place(i)), te.min, te.max)[k]
             if not axis.exclude_outside:
-                return found
+                return value
             tap = bases(i) + (first + k)
-            return te.if_then_else(te.all(tap >= 0, tap < axis.source), found, tir.const(0.0, "float64"))
+            return te.if_then_else(te.all(tap >= 0, tap < axis.source), value, tir.const(0.0, "float64"))
 
         return element
 
     raw = [vector(weight(k), "weight") for k in range(2 - 2 * first)]
-    total = None
+    total: Tensor | None = None
     if axis.exclude_outside or axis.antialias:
-        total = vector(lambda i: reduce(lambda a, b: a + b, [w(i) for w in raw]), "total")
+        total = vector(lambda i: reduce(add, [w(i) for w in raw]), "total")
 
-    def share(k: int) -> Callable[[Any], Any]:
+    def share(k: int) -> Callable[[Var], PrimExpr]:
         return lambda i: (raw[k](i) if total is None else raw[k](i) / total(i)).astype(dtype)
 
-    def index(k: int) -> Callable[[Any], Any]:
+    def index(k: int) -> Callable[[Var], PrimExpr]:
         return lambda i: bases(i) + (first + k)
 
     return [(vector(index(k), "tap"), vector(share(k), "share")) for k in range(len(raw))]

@@ -2,39 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from typing import Any
+from operator import add
 
 from compiler import te, tir
-from compiler.topi.nn.resize import AxisResize
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.nn.resize import AxisResize, Tap
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import constant, dims
+
+__all__ = ["RoiSpec", "grid_sample", "roi_align"]
 
 
-def grid_sample(data: Any, grid: Any, method: str, padding_mode: str, align_corners: bool) -> Any:
-    """Return ``data`` ``(N, C, spatial…)`` at the places of ``grid`` ``(N, rank, out…)``.
+def grid_sample(data: Tensor, grid: Tensor, method: str, padding_mode: str, align_corners: bool) -> Tensor:
+    """Return ``data`` at the places of a grid.
 
-    A place has its last spatial coordinate first, each from -1 to 1: between the centres of the outermost elements if
-    ``align_corners``, else between their outer edges.  Which elements count there, and how much, is the same for all
-    channels and computed once.
+    Which elements count at a place, and how much, is the same for all channels and computed once.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C, spatial…)`` of a float type; spatial extents are constants.
+    grid : Tensor
+        ``(N, rank, out…)`` of a float type: a place has its last spatial coordinate first, each from -1 to 1: between
+        the centres of the outermost elements if ``align_corners``, else between their outer edges.
+    method : {"nearest", "bilinear", "bicubic"}
+        How elements are blended.
+    padding_mode : {"zeros", "border", "reflection"}
+        What stands outside of the data.
+    align_corners : bool
+        What coordinates from -1 to 1 span.
+
+    Returns
+    -------
+    Tensor
+        ``(N, C, out…)`` of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If a spatial extent is symbolic.
+
+    References
+    ----------
+    Jaderberg et al., "Spatial Transformer Networks", NIPS 2015, section 3.3.
     """
-    batch, channels, *extents = dims(data)
-    _, rank, *out = dims(grid)
+    batch, channels, *spatial = dims(data)
+    extents = [constant(e, "grid_sample") for e in spatial]
+    rank, out = len(extents), dims(grid)[2:]
     names = [f"i{d}" for d in range(len(out))]
 
-    def place(d: int) -> Any:
-        def element(n: Any, *at: Any) -> Any:
-            found = _unnormalized(grid(n, rank - 1 - d, *at), extents[d], align_corners)
-            return found if method == "bicubic" else _kept(found, extents[d], padding_mode, align_corners)
+    def place(d: int) -> Tensor:
+        def element(n: Var, *at: Var) -> PrimExpr:
+            coordinate = _unnormalized(grid(n, rank - 1 - d, *at), extents[d], align_corners)
+            if method == "bicubic":
+                return coordinate
+            return _padded(coordinate, extents[d], padding_mode, align_corners)
 
-        return te.compute((batch, *out), element, name="place", tag=Tag.STAGED, varargs_names=names)
+        return compute((batch, *out), element, name="place", tag=Tag.STAGED, varargs_names=names)
 
     axes = [_taps(place(d), extents[d], method, padding_mode, align_corners) for d in range(rank)]
 
-    def element(n: Any, c: Any, *at: Any) -> Any:
-        terms = []
+    def element(n: Var, c: Var, *at: Var) -> PrimExpr:
+        terms: list[PrimExpr] = []
         for taps in product(*axes):
             indices = [index(n, *at) for index, _ in taps]
             value = data(n, c, *[te.max(te.min(i, e - 1), 0) for i, e in zip(indices, extents, strict=True)])
@@ -43,18 +78,18 @@ def grid_sample(data: Any, grid: Any, method: str, padding_mode: str, align_corn
             if padding_mode == "zeros":
                 value = te.if_then_else(te.all(*[i >= 0 for i in indices]), value, tir.const(0, data.dtype))
             terms.append(value)
-        return reduce(lambda a, b: a + b, terms)
+        return reduce(add, terms)
 
-    return te.compute((batch, channels, *out), element, name="grid_sample", tag=Tag.INJECTIVE, varargs_names=names)
+    return compute((batch, channels, *out), element, name="grid_sample", tag=Tag.INJECTIVE, varargs_names=names)
 
 
-def _unnormalized(x: Any, extent: int, align_corners: bool) -> Any:
+def _unnormalized(x: PrimExpr, extent: int, align_corners: bool) -> PrimExpr:
     if align_corners:
         return (x + 1.0) * (0.5 * (extent - 1))
     return ((x + 1.0) * float(extent) - 1.0) * 0.5
 
 
-def _kept(x: Any, extent: int, padding_mode: str, align_corners: bool) -> Any:
+def _padded(x: PrimExpr, extent: int, padding_mode: str, align_corners: bool) -> PrimExpr:
     """Return a coordinate as the padding mode brings it back into the data."""
     if padding_mode == "zeros":
         return x
@@ -63,7 +98,7 @@ def _kept(x: Any, extent: int, padding_mode: str, align_corners: bool) -> Any:
     return te.max(te.min(x, float(extent - 1)), 0.0)
 
 
-def _reflected(x: Any, extent: int, align_corners: bool) -> Any:
+def _reflected(x: PrimExpr, extent: int, align_corners: bool) -> PrimExpr:
     low, high = (0.0, extent - 1.0) if align_corners else (-0.5, extent - 0.5)
     span = high - low
     if span <= 0:
@@ -75,43 +110,45 @@ def _reflected(x: Any, extent: int, align_corners: bool) -> Any:
     return tir.Select(odd, high - rest, rest + low)
 
 
-def _taps(place: Any, extent: int, method: str, mode: str, align: bool) -> list[tuple[Any, Any]]:
+def _taps(place: Tensor, extent: int, method: str, mode: str, align: bool) -> list[Tap]:
     """Return tensors of the elements of one axis that count, -1 where it is none, and of their weights.
 
     The nearest element has no weight.
     """
 
-    def indexed(value: Any) -> Any:
-        def element(*at: Any) -> Any:
+    def indexed(value: Callable[[PrimExpr], PrimExpr]) -> Tensor:
+        def element(*at: Var) -> PrimExpr:
             tap = value(place(*at))
             if mode == "zeros":
                 return te.if_then_else(te.all(tap >= 0, tap < extent), tap, -1)
             if mode == "reflection":
-                tap = _kept(tap.astype("float32"), extent, mode, align).astype("int32")
+                tap = _padded(tap.astype("float32"), extent, mode, align).astype("int32")
             return te.max(te.min(tap, extent - 1), 0)
 
-        return te.compute(place.shape, element, name="tap", tag=Tag.STAGED)
+        return compute(place.shape, element, name="tap", tag=Tag.STAGED)
 
     if method == "nearest":
         return [(indexed(lambda x: te.nearbyint(x).astype("int32")), None)]
     spline = AxisResize(1, 1, "linear" if method == "bilinear" else "cubic", "asymmetric", cubic_alpha=-0.75)
 
-    def weight(k: int) -> Any:
-        def element(*at: Any) -> Any:
+    def weight(k: int) -> Tensor:
+        def element(*at: Var) -> PrimExpr:
             x = place(*at)
             return spline.weights(x - te.floor(x), te.min, te.max)[k]
 
-        return te.compute(place.shape, element, name="weight", tag=Tag.STAGED)
+        return compute(place.shape, element, name="weight", tag=Tag.STAGED)
 
     first = spline.first_tap()
-    return [
-        (indexed(lambda x, k=k: te.floor(x).astype("int32") + (first + k)), weight(k)) for k in range(2 - 2 * first)
-    ]
+
+    def index(k: int) -> Tensor:
+        return indexed(lambda x: te.floor(x).astype("int32") + (first + k))
+
+    return [(index(k), weight(k)) for k in range(2 - 2 * first)]
 
 
 @dataclass(frozen=True, slots=True)
 class RoiSpec:
-    """What an alignment of regions is besides its tensors.
+    """The attributes of an alignment of regions.
 
     Attributes
     ----------
@@ -134,29 +171,54 @@ class RoiSpec:
     aligned: bool
 
 
-def roi_align(data: Any, rois: Any, spec: RoiSpec) -> Any:
-    """Return each region of ``rois`` ``(K, 5)``: image, x1, y1, x2, y2; as parts of its image.
+def roi_align(data: Tensor, rois: Tensor, spec: RoiSpec) -> Tensor:
+    """Return regions of images as parts of one size each, every part the mean or the maximum of places inside.
 
     Where the number of places follows from a region's size, it is bounded by what twice the data's size needs.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C, H, W)`` of a float type; height and width are constants.
+    rois : Tensor
+        ``(K, 5)`` of a float type: image, x1, y1, x2, y2 of each region.
+    spec : RoiSpec
+
+    Returns
+    -------
+    Tensor
+        ``(K, C, *spec.pooled)`` of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If the height or width is symbolic.
+
+    References
+    ----------
+    He et al., "Mask R-CNN", ICCV 2017, section 3.
     """
-    _, channels, *extents = dims(data)
+    channels = dims(data)[1]
+    extents = [constant(e, "roi_align") for e in dims(data)[2:]]
     bounds = [spec.ratio if spec.ratio > 0 else -(-2 * e // p) for e, p in zip(extents, spec.pooled, strict=True)]
     window = [te.reduce_axis((0, b), name=n) for b, n in zip(bounds, ("ry", "rx"), strict=True)]
     shift = 0.5 if spec.aligned else 0.0
 
-    def region(k: Any, d: int) -> tuple[Any, Any]:
+    def region(k: Var, d: int) -> tuple[PrimExpr, PrimExpr]:
         """Return where a region begins and the size of its parts."""
         first = 2 - d
         start = rois(k, first) * spec.scale - shift
         size = rois(k, first + 2) * spec.scale - shift - start
         return start, (size if spec.aligned else te.max(size, 1.0)) / float(spec.pooled[d])
 
-    def places(k: Any, d: int) -> Any:
+    def places(k: Var, d: int) -> PrimExpr:
         _, size = region(k, d)
         return tir.const(spec.ratio, "int32") if spec.ratio > 0 else te.max(te.ceil(size).astype("int32"), 1)
 
-    def element(k: Any, c: Any, *part: Any) -> Any:
-        taps, inside, counted = [], [], []
+    def element(k: Var, c: Var, *part: Var) -> PrimExpr:
+        taps: list[list[tuple[PrimExpr, PrimExpr]]] = []
+        inside: list[PrimExpr] = []
+        counted: list[PrimExpr] = []
         for d, extent in enumerate(extents):
             start, size = region(k, d)
             step = (window[d].var.astype("float32") + 0.5) / places(k, d).astype("float32")
@@ -166,26 +228,26 @@ def roi_align(data: Any, rois: Any, spec: RoiSpec) -> Any:
             counted.append(window[d].var < places(k, d))
         image = rois(k, 0).astype("int32")
         values = [data(image, c, i, j) * (a * b).astype(data.dtype) for (i, a), (j, b) in product(taps[0], taps[1])]
-        total = reduce(te.max if spec.mode == "max" else (lambda a, b: a + b), values)
+        total = reduce(te.max if spec.mode == "max" else add, values)
         zero = tir.const(0, data.dtype)
         value = te.if_then_else(te.all(*inside), total, zero)
         if spec.mode == "max":
             return te.max(te.if_then_else(te.all(*counted), value, tir.min_value(data.dtype)), axis=window)
         return te.sum(te.if_then_else(te.all(*counted), value, zero), axis=window)
 
-    whole = te.compute((dims(rois)[0], channels, *spec.pooled), element, name="roi_align", tag=Tag.COMM_REDUCE)
+    aligned = compute((dims(rois)[0], channels, *spec.pooled), element, name="roi_align", tag=Tag.COMM_REDUCE)
     if spec.mode == "max":
-        return whole
+        return aligned
 
-    def mean(k: Any, c: Any, i: Any, j: Any) -> Any:
-        return whole(k, c, i, j) / (places(k, 0) * places(k, 1)).astype(data.dtype)
+    def mean(k: Var, c: Var, i: Var, j: Var) -> PrimExpr:
+        return aligned(k, c, i, j) / (places(k, 0) * places(k, 1)).astype(data.dtype)
 
-    return te.compute(whole.shape, mean, name="roi_mean", tag=Tag.ELEMWISE)
+    return compute(aligned.shape, mean, name="roi_mean", tag=Tag.ELEMWISE)
 
 
-def _edge_taps(x: Any, extent: int) -> list[tuple[Any, Any]]:
+def _edge_taps(x: PrimExpr, extent: int) -> list[tuple[PrimExpr, PrimExpr]]:
     """Return both neighbours of a coordinate with their weights; beyond the outermost elements there is only these."""
-    kept = te.max(te.min(x, float(extent - 1)), 0.0)
-    base = te.floor(kept)
+    inner = te.max(te.min(x, float(extent - 1)), 0.0)
+    base = te.floor(inner)
     low = base.astype("int32")
-    return [(low, 1.0 - (kept - base)), (te.min(low + 1, extent - 1), kept - base)]
+    return [(low, 1.0 - (inner - base)), (te.min(low + 1, extent - 1), inner - base)]

@@ -1,58 +1,99 @@
-"""Softmax and its logarithm along one axis."""
+"""Softmax and its logarithm along one axis.
+
+The largest element is subtracted first, so that no power overflows.
+
+References
+----------
+Goodfellow, Bengio and Courville, "Deep Learning", 2016, section 4.1.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from compiler import te
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import SoftmaxAxis, compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
+from compiler.topi.util import Extent, Index, dims
+
+__all__ = ["log_softmax", "softmax"]
 
 
-def _without(at: tuple[Any, ...], axis: int) -> list[Any]:
-    return [i for d, i in enumerate(at) if d != axis]
+def _without(indices: Sequence[Extent], axis: int) -> list[Extent]:
+    return [i for d, i in enumerate(indices) if d != axis]
 
 
-def _with(at: tuple[Any, ...], axis: int, index: Any) -> list[Any]:
-    return [*at[:axis], index, *at[axis:]]
+def _inserted(indices: Sequence[Index], axis: int, index: Index) -> list[Index]:
+    return [*indices[:axis], index, *indices[axis:]]
 
 
-def _largest(x: Any, axis: int) -> Any:
+def _largest(x: Tensor, axis: int) -> Tensor:
     k = te.reduce_axis((0, x.shape[axis]), name="k")
-    rest = tuple(d for i, d in enumerate(dims(x)) if i != axis)
-    return te.compute(rest, lambda *i: te.max(x(*_with(i, axis, k.var)), axis=k), name="largest", tag=Tag.SOFTMAX_MAX)
+
+    def element(*i: Var) -> PrimExpr:
+        return te.max(x(*_inserted(i, axis, k.var)), axis=k)
+
+    return compute(_without(dims(x), axis), element, name="largest", tag=Tag.SOFTMAX_MAX)
 
 
-def softmax(x: Any, axis: int) -> Any:
-    """Return ``exp(x)`` divided by its sum along an axis; the largest element is taken away first."""
-    top = _largest(x, axis)
-    powers = te.compute(dims(x), lambda *i: te.exp(x(*i) - top(*_without(i, axis))), name="powers", tag=Tag.SOFTMAX_EXP)
+def softmax(x: Tensor, axis: int) -> Tensor:
+    """Return ``exp(x)`` divided by its sum along an axis.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    axis : int
+        Not negative.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
+    largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")
-    total = te.compute(
-        top.shape, lambda *i: te.sum(powers(*_with(i, axis, k.var)), axis=k), name="total", tag=Tag.SOFTMAX_SUM
-    )
-    return te.compute(
-        dims(x),
-        lambda *i: powers(*i) / total(*_without(i, axis)),
-        name="softmax",
-        tag=Tag.SOFTMAX,
-        attrs={"axis": axis},
-    )
+
+    def power(*i: Var) -> PrimExpr:
+        return te.exp(x(*i) - largest(*_without(i, axis)))
+
+    def total(*i: Var) -> PrimExpr:
+        return te.sum(powers(*_inserted(i, axis, k.var)), axis=k)
+
+    def element(*i: Var) -> PrimExpr:
+        return powers(*i) / totals(*_without(i, axis))
+
+    powers = compute(dims(x), power, name="powers", tag=Tag.SOFTMAX_EXP)
+    totals = compute(largest.shape, total, name="total", tag=Tag.SOFTMAX_SUM)
+    return compute(dims(x), element, name="softmax", tag=Tag.SOFTMAX, attrs=SoftmaxAxis(axis))
 
 
-def log_softmax(x: Any, axis: int) -> Any:
-    """Return the logarithm of the softmax, computed without it: small values keep their digits."""
-    top = _largest(x, axis)
+def log_softmax(x: Tensor, axis: int) -> Tensor:
+    """Return the logarithm of the softmax, computed without it: small values keep their digits.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and a float type.
+    axis : int
+        Not negative.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``x``.
+    """
+    largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")
-    total = te.compute(
-        top.shape,
-        lambda *i: te.sum(te.exp(x(*_with(i, axis, k.var)) - top(*i)), axis=k),
-        name="total",
-        tag=Tag.SOFTMAX_SUM,
-    )
 
-    def element(*i: Any) -> Any:
+    def total(*i: Var) -> PrimExpr:
+        return te.sum(te.exp(x(*_inserted(i, axis, k.var)) - largest(*i)), axis=k)
+
+    def element(*i: Var) -> PrimExpr:
         rest = _without(i, axis)
-        return x(*i) - top(*rest) - te.log(total(*rest))
+        return x(*i) - largest(*rest) - te.log(totals(*rest))
 
-    return te.compute(dims(x), element, name="log_softmax", tag=Tag.SOFTMAX, attrs={"axis": axis})
+    totals = compute(largest.shape, total, name="total", tag=Tag.SOFTMAX_SUM)
+    return compute(dims(x), element, name="log_softmax", tag=Tag.SOFTMAX, attrs=SoftmaxAxis(axis))

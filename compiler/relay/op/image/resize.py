@@ -22,7 +22,7 @@ from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.schedules.x86.sampling import schedule_resampling
-from compiler.topi.util import dims
+from compiler.topi.util import constant, dims
 
 
 class _Region(AttrKind[tuple[float, ...] | None]):
@@ -104,7 +104,7 @@ def _axes(attrs: ResizeAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
     roi = attrs.roi or (0.0,) * rank + (1.0,) * rank
     return [
         topi.AxisResize(
-            source=x[letter],
+            source=constant(x[letter], "resize"),
             target=attrs.size[d],
             method=attrs.method,
             mode=attrs.coordinate_transformation_mode,

@@ -21,7 +21,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.util import dims
+from compiler.topi.util import constant, dims
 
 _LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."
 
@@ -175,7 +175,7 @@ def _adaptive_relation(types: Types, attrs: AdaptivePoolAttrs) -> Type:
 def _adaptive_compute(kind: str) -> Compute[AdaptivePoolAttrs]:
     def compute(attrs: AdaptivePoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
         x = layout(attrs.layout).extents(dims(inputs[0]))
-        out = attrs.output_size or [x[letter] for letter in spatial_letters(attrs.layout)]
+        out = attrs.output_size or [constant(x[letter], "adaptive_pool") for letter in spatial_letters(attrs.layout)]
         return [topi.adaptive_pool(inputs[0], out, attrs.layout, kind)]
 
     return compute

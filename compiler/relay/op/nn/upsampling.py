@@ -23,7 +23,7 @@ from compiler.topi.layout import layout
 from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.schedules.x86.sampling import schedule_resampling
-from compiler.topi.util import dims
+from compiler.topi.util import constant, dims
 
 _METHODS = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
 
@@ -94,7 +94,8 @@ def _relation(types: Types, attrs: UpsampleAttrs) -> Type:
 
 
 def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
-    x = layout(attrs.layout).extents(shape)
+    extents = layout(attrs.layout).extents(shape)
+    x = {letter: constant(extents[letter], "upsampling") for letter in spatial_letters(attrs.layout)}
     return [
         topi.AxisResize(x[letter], round(x[letter] * scale), _METHODS[attrs.method], attrs.mode, cubic_alpha=-0.5)
         for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
-from compiler.topi.compute_attrs import RowVectors
+from compiler.topi.compute import RowVectors
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.kit import (
     MIN_LANES,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Tensor
-from compiler.topi.compute_attrs import PanelProduct
+from compiler.topi.compute import PanelProduct
 from compiler.topi.schedules.anchor import Group, find_anchor, partial_sums_group, tiled_group
 from compiler.topi.schedules.kit import (
     accumulators,

@@ -1,0 +1,119 @@
+"""How definitions declare tensors, and what they tell schedules: the tag of a computation and its attributes, typed.
+
+A definition writes ``attrs=RowVectors(vector=16, groups=1)``, and a schedule reads ``RowVectors.of(op)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from compiler import te
+from compiler.ir.primexpr import PrimExpr
+from compiler.topi.tag import Tag
+from compiler.topi.util import Extent
+
+__all__ = ["ComputeAttrs", "PanelProduct", "RowVectors", "SoftmaxAxis", "compute"]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeAttrs:
+    """Base of the attributes of computations."""
+
+    @classmethod
+    def of(cls, op: te.ComputeOp) -> Self:
+        """Read the attributes of an operation.
+
+        Parameters
+        ----------
+        op : ComputeOp
+            Declared with attributes of this class.
+
+        Returns
+        -------
+        ComputeAttrs
+            Of the class that this is called on.
+        """
+        return cls(**op.attrs)
+
+
+@dataclass(frozen=True, slots=True)
+class RowVectors(ComputeAttrs):
+    """Of a convolution with its columns last (``Tag.CONV_ROWS``, ``Tag.CONV_ROWS_DEPTHWISE``).
+
+    Attributes
+    ----------
+    vector : int
+        Columns that are computed together; it divides the extent of the last axis.
+    groups : int
+        Groups of channels.
+    """
+
+    vector: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class PanelProduct(ComputeAttrs):
+    """Of a product of matrices whose columns stand in panels (``Tag.MATMUL_PANELS``).
+
+    Attributes
+    ----------
+    width : int
+        Columns of a panel; it divides the extent of the last axis.
+    is_shared : bool
+        Whether all matrices of a batch are multiplied with the same panels.
+    is_cut : bool
+        Whether the last panel has more columns than the product.
+    """
+
+    width: int
+    is_shared: bool
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxAxis(ComputeAttrs):
+    """Of a softmax (``Tag.SOFTMAX``).
+
+    Attributes
+    ----------
+    axis : int
+        The axis whose elements sum to one.
+    """
+
+    axis: int
+
+
+def compute(
+    shape: Sequence[Extent],
+    element: Callable[..., PrimExpr],
+    name: str,
+    tag: Tag,
+    attrs: ComputeAttrs | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> te.Tensor:
+    """Declare a tensor by an expression for each of its elements: ``te.compute`` of one output, with a tag.
+
+    Parameters
+    ----------
+    shape : sequence of (int or PrimExpr)
+    element : callable
+        Takes one index variable a dimension and returns an expression; a reduction must be the whole expression.
+    name : str
+        Of the operation.
+    tag : Tag
+    attrs : ComputeAttrs, optional
+        What the tag needs beside it.
+    varargs_names : sequence of str, optional
+        Names of the axes of a ``*args`` parameter.
+
+    Returns
+    -------
+    Tensor
+        Of that shape, and of the data type of the expression.
+    """
+    options = asdict(attrs) if attrs is not None else {}
+    tensor: te.Tensor = te.compute(tuple(shape), element, name, tag, options, varargs_names)
+    return tensor
