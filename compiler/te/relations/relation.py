@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import ClassVar
 
 from compiler.arith import Analyzer, eval_set
@@ -131,7 +132,7 @@ class Relation(ABC):
     @property
     def operands(self) -> dict[str, PrimExpr]:
         """The expressions that the user gave, such as a factor, by name."""
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        given = {name: getattr(self, name) for name in _field_names(type(self))}
         return {name: value for name, value in given.items() if isinstance(value, PrimExpr)}
 
     def __repr__(self) -> str:
@@ -139,6 +140,11 @@ class Relation(ABC):
         parents, children = (", ".join(a.var.name for a in axes) for axes in (self.parents, self.children))
         operands = "".join(f", {name}={value}" for name, value in self.operands.items())
         return f"{type(self).__name__}({parents} -> {children}{operands})"
+
+
+@cache
+def _field_names(cls: type[Relation]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))
 
 
 _INTERFACE = sorted(Relation.__abstractmethods__)

@@ -14,12 +14,14 @@ from compiler.runtime.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 
 
-def climb() -> list[Event]:
-    """Return the events of a small ladder of three rungs."""
+def climb(backwards: bool = False) -> list[Event]:
+    """Return the events of a small ladder of three rungs; ``backwards`` adds one."""
     a = te.placeholder((32,), name="a")
     b = te.compute((32,), lambda i: a[i] * 2.0, name="b")
     schedule = te.create_schedule(b.op)
     _, inner = schedule[b].split(b.op.axis[0], factor=8)
+    if backwards:
+        inner = schedule[b].reverse(inner)
     schedule[b].vectorize(inner)
     events: list[Event] = []
     threads = num_threads()
@@ -36,6 +38,11 @@ def test_every_rung_is_measured_and_checked() -> None:
     progress = [event for event in events if isinstance(event, Progress)]
     assert [event.done for event in progress] == list(range(6))
     assert {event.total for event in progress} == {5}
+
+
+def test_a_primitive_that_stands_beside_its_relation_is_a_rung() -> None:
+    rows = [event.measurement for event in climb(backwards=True) if isinstance(event, Measured)]
+    assert [(row.step, row.checked, row.error) for row in rows[2:]] == [(step, "ok", 0.0) for step in range(4)]
 
 
 def test_a_rung_that_fails_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
