@@ -1,0 +1,240 @@
+"""What Python's operators build: operands of one data type, constants folded, neutral elements dropped."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.coercion import cast, const, convert, match_types, wrap_int
+from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.op import register_op
+from compiler.ir.operations import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Call,
+    CmpOp,
+    Div,
+    FloorDiv,
+    FloorMod,
+    Mod,
+    Mul,
+    Or,
+    Sub,
+)
+from compiler.ir.operators import ExprLike, ExprOperators, register_operator
+from compiler.ir.scalars import FloatImm, IntImm, PrimExpr
+
+__all__ = ["binary", "bitwise", "fold"]
+
+
+def _is_expr_like(value: object) -> bool:
+    return isinstance(value, (ExprOperators, bool, int, float, np.generic)) or hasattr(value, "asobject")
+
+
+def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
+    """Build ``kind(a, b)`` with types matched, constants folded and neutral elements dropped.
+
+    Parameters
+    ----------
+    kind : type of BinaryOp
+        The operation.
+    a, b : PrimExpr or number
+        The operands.
+
+    Returns
+    -------
+    PrimExpr
+
+    Raises
+    ------
+    DTypeError
+        If the operands have no common type, or one that does not have the operation.
+    ArgumentError
+        If the divisor is zero.
+    """
+    x, y = match_types(a, b, kind.__name__)
+    if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
+        where = f"{show(x)} {kind.symbol} {show(y)}"
+        raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {where}")
+    if kind in _DIVISIONS and isinstance(y, (IntImm, FloatImm)) and y.value == 0 and dt.is_integral(y.dtype):
+        raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
+    if isinstance(x, (IntImm, FloatImm)) and isinstance(y, (IntImm, FloatImm)):
+        folded = fold(kind, x, y)
+        if folded is not None:
+            return folded
+    neutral = _neutral(kind, x, y)
+    return kind(x, y) if neutral is None else neutral
+
+
+def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
+    """Build ``a == b`` or ``a != b``; what has no common type is compared by identity, as ``in`` and ``dict`` need."""
+    if not _is_expr_like(b):
+        return NotImplemented  # type: ignore[no-any-return]
+    try:
+        return binary(kind, a, b)
+    except DTypeError:
+        return NotImplemented  # type: ignore[no-any-return]
+
+
+def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> PrimExpr | None:
+    """Evaluate an operation on two constants.
+
+    Parameters
+    ----------
+    kind : type of BinaryOp
+        The operation.
+    x, y : IntImm or FloatImm
+        Of one data type.
+
+    Returns
+    -------
+    PrimExpr or None
+        The constant; None where it does not fit the type, or the divisor is zero.
+    """
+    if kind in _DIVISIONS and y.value == 0:
+        return None
+    value = kind.evaluate(x.value, y.value)
+    if issubclass(kind, CmpOp):
+        return IntImm("bool", int(bool(value)))
+    if isinstance(x, FloatImm):
+        return FloatImm(x.dtype, float(np.dtype(x.dtype).type(value))) if x.dtype != "bfloat16" else None
+    low, high = dt.int_range(x.dtype)
+    return IntImm(x.dtype, value) if low <= value <= high else None
+
+
+_BITWISE = {
+    name: register_op("tir." + name, reference=reference, doc=doc)
+    for name, reference, doc in (
+        ("bitwise_and", np.bitwise_and, "Bits set in both operands."),
+        ("bitwise_or", np.bitwise_or, "Bits set in either operand."),
+        ("bitwise_xor", np.bitwise_xor, "Bits set in exactly one operand."),
+        ("bitwise_not", np.bitwise_not, "All bits turned over."),
+        ("shift_left", np.left_shift, "Bits moved towards the high end, zeros moved in."),
+        ("shift_right", np.right_shift, "Bits moved towards the low end, the sign moved in where there is one."),
+    )
+}
+
+
+def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
+    """Build a call of a bitwise operator on integers of one data type; constants are folded.
+
+    Parameters
+    ----------
+    name : str
+        The operator, e.g. ``bitwise_and``.
+    *operands : PrimExpr or int
+        One or two; a Python int takes the type of the other.
+
+    Returns
+    -------
+    PrimExpr
+
+    Raises
+    ------
+    DTypeError
+        If an operand is not integral.
+    ArgumentError
+        If a constant shift is negative or not smaller than the number of bits.
+    """
+    if len(operands) == 2:
+        a, b = operands
+        values: tuple[PrimExpr, ...] = match_types(_like(a, b), _like(b, a), name)
+    else:
+        values = (convert(operands[0]),)
+    dtype = values[0].dtype
+    if not dt.is_integral(dtype):
+        raise DTypeError(f"{name}: operands must be integers, got {dtype} in {show(values[0])}")
+    last = values[-1]
+    if name.startswith("shift") and isinstance(last, IntImm) and not 0 <= last.value < dt.bits(dtype):
+        raise ArgumentError(f"{name}: the shift must be from 0 to {dt.bits(dtype) - 1} for {dtype}, got {last.value}")
+    op = _BITWISE[name]
+    if all(isinstance(v, IntImm) for v in values) and op.reference is not None:
+        numbers = [np.dtype(dtype).type(v.value) for v in values if isinstance(v, IntImm)]
+        return IntImm(dtype, wrap_int(int(op.reference(*numbers)), dtype))
+    return Call(dtype, op, values)
+
+
+def _like(value: ExprLike, other: ExprLike) -> ExprLike:
+    """Return a Python int as a constant of the other operand's type: bits keep the width of what they are in."""
+    if type(value) is not int or isinstance(other, (bool, int, float)):
+        return value
+    e = convert(other)
+    return const(value, e.dtype) if dt.is_integral(e.dtype) else value
+
+
+_DIVISIONS = (Div, Mod, FloorDiv, FloorMod)
+
+
+def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
+    """Return what is left of an operation with a neutral or absorbing constant, or None."""
+    if isinstance(y, (IntImm, FloatImm)):
+        integer = isinstance(y, IntImm)
+        if y.value == 0 and kind in (Add, Sub) and integer:
+            return x
+        if y.value == 1 and (kind is Mul or (kind in (Div, FloorDiv))):
+            return x
+        if integer and ((y.value == 0 and kind is Mul) or (y.value == 1 and kind in (Mod, FloorMod))):
+            return IntImm(x.dtype, 0)
+    if isinstance(x, IntImm):
+        if x.value == 0 and kind is Add:
+            return y
+        if x.value == 1 and kind is Mul:
+            return y
+        if x.value == 0 and kind in (Mul, *_DIVISIONS):
+            return IntImm(x.dtype, 0)
+    if kind in (And, Or):
+        neutral = _neutral_logic(kind, x, y)
+        return _neutral_logic(kind, y, x) if neutral is None else neutral
+    return None
+
+
+def _neutral_logic(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
+    if isinstance(x, IntImm):
+        return y if bool(x.value) == (kind is And) else x
+    return None
+
+
+def _true_divide(a: ExprLike, b: ExprLike) -> PrimExpr:
+    x, y = match_types(a, b, "/")
+    if dt.is_integral(x.dtype):
+        raise DTypeError(
+            f"/: integers divide in several ways; use // (floordiv), tvm.tir.truncdiv or a cast, "
+            f"got {show(x)} / {show(y)}"
+        )
+    return binary(Div, x, y)
+
+
+def _negative(value: ExprLike) -> PrimExpr:
+    e = convert(value)
+    if dt.is_uint(e.dtype):
+        return binary(Sub, const(0, e.dtype), e)
+    return binary(Mul, e, const(-1, e.dtype))  # 0 - x would lose the sign of zero
+
+
+_OPERATORS = {
+    "add": Add, "sub": Sub, "mul": Mul, "floordiv": FloorDiv, "mod": FloorMod,
+    "lt": LT, "le": LE, "gt": GT, "ge": GE, "equal": EQ,
+}  # fmt: skip
+_BITWISE_OPERATORS = {
+    "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor", "invert": "bitwise_not",
+    "lshift": "shift_left", "rshift": "shift_right",
+}  # fmt: skip
+
+for _name, _kind in _OPERATORS.items():
+    register_operator(_name, functools.partial(binary, _kind))
+for _name, _bits in _BITWISE_OPERATORS.items():
+    register_operator(_name, functools.partial(bitwise, _bits))
+register_operator("truediv", _true_divide)
+register_operator("neg", _negative)
+register_operator("eq", functools.partial(_compare, EQ))
+register_operator("ne", functools.partial(_compare, NE))
+register_operator("astype", cast)

@@ -1,0 +1,203 @@
+"""Ranges, axes, and the reductions over axes."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import ClassVar
+
+from compiler.ir.coercion import cast, const, convert
+from compiler.ir.node import Node, node
+from compiler.ir.operators import ExprLike, ExprOperators
+from compiler.ir.scalars import IntImm, PrimExpr, Var
+from compiler.ir.text_format import text_of
+
+__all__ = ["CommReducer", "IterVar", "Range", "Reduce"]
+
+
+@node
+class Range(Node):
+    """The integers from ``begin`` up to, but without, ``end``.
+
+    Parameters
+    ----------
+    begin : PrimExpr or int
+        The first one; the end of a range that starts at 0 where ``end`` is left out.
+    end : PrimExpr or int, optional
+        The one behind the last.
+
+    Attributes
+    ----------
+    min : PrimExpr
+        The first integer.
+    extent : PrimExpr
+        How many there are.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("min", "extent")
+
+    min: PrimExpr
+    extent: PrimExpr
+
+    def __init__(self, begin: ExprLike, end: ExprLike | None = None) -> None:
+        low, high = (const(0), convert(begin)) if end is None else (convert(begin), convert(end))
+        Node.__init__(self)
+        object.__setattr__(self, "min", cast(high.dtype, low) if isinstance(low, IntImm) else low)
+        object.__setattr__(self, "extent", high - low)
+
+    @staticmethod
+    def from_fields(low: PrimExpr, extent: PrimExpr) -> Range:
+        """Return the range of ``extent`` integers that starts at ``low``.
+
+        Parameters
+        ----------
+        low, extent : PrimExpr
+            Of one data type; unlike those of :meth:`from_min_extent` they are expressions already.
+
+        Returns
+        -------
+        Range
+        """
+        r = Range.__new__(Range)
+        Node.__init__(r)
+        object.__setattr__(r, "min", low)
+        object.__setattr__(r, "extent", extent)
+        return r
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    __repr__ = __str__
+
+    @staticmethod
+    def from_min_extent(min_value: ExprLike, extent: ExprLike) -> Range:
+        """Return the range of some integers from a first one on.
+
+        Parameters
+        ----------
+        min_value : PrimExpr or int
+            The first one.
+        extent : PrimExpr or int
+            How many.
+
+        Returns
+        -------
+        Range
+        """
+        return Range.from_fields(convert(min_value), convert(extent))
+
+
+@node
+class IterVar(Node, ExprOperators):
+    """An axis: a variable, its domain, and what kind of iteration it is.
+
+    Parameters
+    ----------
+    dom : Range or None
+        What the variable runs over; None where bound inference finds it out.
+    var : Var
+        The variable of the loop.
+    iter_type : int
+        One of the constants of this class, e.g. ``IterVar.CommReduce`` for an axis of a reduction.
+    thread_tag : str
+        The axis of threads that a ``ThreadIndex`` is, e.g. ``threadIdx.x``.
+    """
+
+    DataPar: ClassVar[int] = 0
+    ThreadIndex: ClassVar[int] = 1
+    CommReduce: ClassVar[int] = 2
+    Ordered: ClassVar[int] = 3
+    DimInfo: ClassVar[int] = 4
+    Unrolled: ClassVar[int] = 5
+    Vectorized: ClassVar[int] = 6
+    Parallelized: ClassVar[int] = 7
+    Tensorized: ClassVar[int] = 8
+
+    children: ClassVar[tuple[str, ...]] = ("dom", "var")
+    defines: ClassVar[tuple[str, ...]] = ("var",)
+
+    dom: Range | None
+    var: Var
+    iter_type: int = 0
+    thread_tag: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the variable."""
+        return self.var.name
+
+    @property
+    def dtype(self) -> str:
+        """The data type of the variable."""
+        return self.var.dtype
+
+    def asobject(self) -> Var:
+        """Return the variable, which is what an axis means in an expression.
+
+        Returns
+        -------
+        Var
+        """
+        return self.var
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    __repr__ = __str__
+
+
+@node
+class CommReducer(Node):
+    """A commutative and associative combination of values, for reductions; of several values at once for tuples.
+
+    Parameters
+    ----------
+    lhs, rhs : tuple of Var
+        The values so far, and those that are combined with them.
+    result : tuple of PrimExpr
+        The combined values, in terms of ``lhs`` and ``rhs``.
+    identity_element : tuple of PrimExpr
+        What combined with a value leaves the value: where a reduction starts.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("result", "identity_element")
+    defines: ClassVar[tuple[str, ...]] = ("lhs", "rhs")
+
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[PrimExpr, ...]
+    identity_element: tuple[PrimExpr, ...]
+
+
+@node
+class Reduce(PrimExpr):
+    """One value of a reduction over axes.
+
+    Parameters
+    ----------
+    combiner : CommReducer
+        How values are combined.
+    source : tuple of PrimExpr
+        What is combined, one for each value of the combiner.
+    axis : tuple of IterVar
+        The axes of the reduction.
+    condition : PrimExpr
+        Where it is false, an iteration contributes nothing.
+    value_index : int
+        Which of the combiner's values this is.
+    init : tuple of PrimExpr
+        Where the reduction starts instead of at the identity elements; empty for those.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("source", "condition", "init")
+    defines: ClassVar[tuple[str, ...]] = ("axis",)
+
+    combiner: CommReducer
+    source: tuple[PrimExpr, ...]
+    axis: tuple[IterVar, ...]
+    condition: PrimExpr
+    value_index: int
+    init: tuple[PrimExpr, ...] = ()
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.source[self.value_index].dtype)

@@ -1,0 +1,225 @@
+"""Conversion of what a script writes into expressions, and of expressions to other data types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import DTypeError, show
+from compiler.ir.node import node
+from compiler.ir.operators import ExprLike
+from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm
+
+__all__ = ["Broadcast", "Cast", "as_exprs", "cast", "const", "convert", "is_const_int", "match_types", "wrap_int"]
+
+
+@node
+class Cast(PrimExpr):
+    """A value converted to another data type.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result, with as many lanes as the value has.
+    value : PrimExpr
+        What is converted: rounded towards zero from floating point to integers, wrapped around where it does not fit.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("value",)
+
+    dtype: str
+    value: PrimExpr
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value))
+
+
+@node
+class Broadcast(PrimExpr):
+    """The vector that repeats a value.
+
+    Parameters
+    ----------
+    value : PrimExpr
+        What every lane holds; a vector is repeated as a whole.
+    lanes : int
+        How often.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("value",)
+
+    value: PrimExpr
+    lanes: int
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value))
+        object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, self.lanes * dt.lanes(self.value.dtype)))
+
+
+def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
+    """Return a constant.
+
+    Parameters
+    ----------
+    value : int, float, bool, NumPy scalar or PrimExpr
+        An expression is converted to ``dtype``.
+    dtype : str, optional
+        Without it integers are int32, int64 if they need it, floats float32, and NumPy's scalars keep their type; of a
+        vector type, every lane has the value.
+
+    Returns
+    -------
+    PrimExpr
+        An ``IntImm`` or ``FloatImm``; a ``Broadcast`` of one for a vector type.
+
+    Raises
+    ------
+    DTypeError
+        If ``value`` is no number.
+    """
+    if isinstance(value, PrimExpr):
+        return value if dtype is None else cast(dtype, value)
+    if isinstance(value, np.generic):
+        dtype = dtype or str(value.dtype)
+        value = value.item()
+    if not isinstance(value, (bool, int, float)):
+        raise DTypeError(f"const: expected a number, got {show(value)}")
+    if dtype is None:
+        if isinstance(value, bool):
+            dtype = "bool"
+        elif isinstance(value, int):
+            dtype = "int32" if -(1 << 31) <= value < (1 << 31) else "int64"
+        else:
+            dtype = "float32"
+    count = dt.lanes(dtype)
+    if count > 1:
+        return Broadcast(const(value, dt.element(dtype)), count)
+    return FloatImm(dtype, float(value)) if dt.is_float(dtype) else IntImm(dtype, int(value))
+
+
+def convert(value: ExprLike) -> PrimExpr:
+    """Return ``value`` as an expression.
+
+    Parameters
+    ----------
+    value : PrimExpr, IterVar, Tensor of rank 0, number or str
+        An axis stands for its variable, a tensor of rank 0 for its element.
+
+    Returns
+    -------
+    PrimExpr
+
+    Raises
+    ------
+    DTypeError
+        If ``value`` is neither an expression, an axis, a tensor of rank 0 nor a number.
+    """
+    if isinstance(value, PrimExpr):
+        return value
+    if isinstance(value, str):
+        return StringImm(value)
+    as_object = getattr(value, "asobject", None)
+    if as_object is not None:
+        return as_object()  # type: ignore[no-any-return]
+    if isinstance(value, (bool, int, float, np.generic)):
+        return const(value)
+    raise DTypeError(f"expected an expression or a number, got {type(value).__name__} {show(value)}")
+
+
+def cast(dtype: str, value: ExprLike) -> PrimExpr:
+    """Return ``value`` converted to ``dtype``; constants are converted at once.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result; a scalar is repeated in the lanes of a vector type.
+    value : PrimExpr or number
+
+    Returns
+    -------
+    PrimExpr
+        ``value`` itself if it has the type already.
+    """
+    e = convert(value)
+    if e.dtype == dtype:
+        return e
+    if dt.lanes(dtype) > 1 and dt.lanes(e.dtype) == 1:
+        return Broadcast(cast(dt.element(dtype), e), dt.lanes(dtype))
+    if isinstance(e, IntImm):
+        if dt.is_float(dtype):
+            return FloatImm(dtype, float(e.value))
+        if dt.is_integral(dtype):
+            return IntImm(dtype, wrap_int(e.value, dtype))
+    if isinstance(e, FloatImm) and dt.is_float(dtype):
+        return FloatImm(dtype, e.value)
+    return Cast(dtype, e)
+
+
+def wrap_int(value: int, dtype: str) -> int:
+    """Return ``value`` as it is left in an integer of that type, which wraps around; truth is what is not zero."""
+    if dt.is_bool(dtype):
+        return int(value != 0)
+    low, high = dt.int_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
+def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, PrimExpr]:
+    """Bring two operands to one data type: the scalar is broadcast, integers become floats, the narrower widens.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+    operation : str
+        What they are operands of, for messages.
+
+    Returns
+    -------
+    tuple of two PrimExpr
+
+    Raises
+    ------
+    DTypeError
+        If they have no common type, or both have lanes but not as many.
+    """
+    x, y = convert(a), convert(b)
+    if x.dtype == y.dtype:
+        return x, y
+    left, right = dt.parse(x.dtype), dt.parse(y.dtype)
+    if left.lanes != right.lanes:
+        if left.lanes == 1:
+            return match_types(Broadcast(x, right.lanes), y, operation)
+        if right.lanes == 1:
+            return match_types(x, Broadcast(y, left.lanes), operation)
+        raise DTypeError(f"{operation}: operands have {left.lanes} and {right.lanes} lanes: {x.dtype} and {y.dtype}")
+    common = _common_type(left, right)
+    if common is None:
+        raise DTypeError(f"{operation}: no common type for {x.dtype} and {y.dtype}")
+    return cast(common, x), cast(common, y)
+
+
+def _common_type(left: dt.DType, right: dt.DType) -> str | None:
+    """A float wins over an integer, more bits win over fewer, and unsigned over signed, as in TVM."""
+    floats = {"bool": False, "int": False, "uint": False, "bfloat": True, "float": True}
+    if left.code not in floats or right.code not in floats:
+        return None
+    winner = max(left, right, key=lambda d: (floats[d.code], d.bits, d.code == "uint"))
+    return dt.with_lanes(f"{winner.code}{winner.bits}", left.lanes)
+
+
+def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
+    """Return one value or a sequence of values as a tuple of expressions."""
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return tuple(convert(v) for v in values)
+    return (convert(values),)
+
+
+def is_const_int(e: object, value: int | None = None) -> bool:
+    """Return whether ``e`` is an integer constant (of that value)."""
+    return isinstance(e, IntImm) and (value is None or e.value == value)

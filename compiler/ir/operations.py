@@ -1,0 +1,533 @@
+"""Expressions made of expressions: arithmetic, comparisons, vectors, calls and reads.
+
+A constructor (``Add(a, b)``) builds exactly what it says.  What is no expression yet, a number or a tensor of rank 0,
+is converted, as TVM's constructors do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from compiler.ir import dtype as dt
+from compiler.ir.coercion import as_exprs, convert, match_types
+from compiler.ir.node import Node, node
+from compiler.ir.op import Op
+from compiler.ir.scalars import PrimExpr, Var
+
+__all__ = [
+    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "DataProducer", "Div", "FloorDiv",
+    "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "ProducerLoad", "Ramp", "Select", "Shuffle", "Sub",
+]  # fmt: skip
+
+
+@node
+class BinaryOp(PrimExpr):
+    """Base of arithmetic on two operands of one data type.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        The operands.
+
+    Attributes
+    ----------
+    symbol : str
+        How the operation is written.
+    dtype : str
+        The data type of the operands and of the result.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("a", "b")
+    symbol: ClassVar[str] = ""
+    evaluate: ClassVar[staticmethod[[Any, Any], Any]]
+    """The operation on two Python numbers, exact for integers."""
+
+    a: PrimExpr
+    b: PrimExpr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
+            _match_operands(self)
+        object.__setattr__(self, "dtype", self.a.dtype)
+
+
+def _match_operands(n: BinaryOp) -> None:
+    """Convert what a script passes to a constructor, as TVM's take it: numbers, elements of tensors."""
+    a, b = match_types(n.a, n.b, type(n).__name__)
+    object.__setattr__(n, "a", a)
+    object.__setattr__(n, "b", b)
+
+
+def trunc_div(a: Any, b: Any) -> Any:
+    """Divide; integers round towards zero, as in C."""
+    if isinstance(a, int):
+        q = abs(a) // abs(b)
+        return q if (a < 0) == (b < 0) else -q
+    return a / b
+
+
+def trunc_mod(a: Any, b: Any) -> Any:
+    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``."""
+    return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
+
+
+@node
+class Add(BinaryOp):
+    """Sum ``a + b``; integers wrap around.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "+"
+    evaluate = staticmethod(lambda a, b: a + b)
+
+
+@node
+class Sub(BinaryOp):
+    """Difference ``a - b``; integers wrap around.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "-"
+    evaluate = staticmethod(lambda a, b: a - b)
+
+
+@node
+class Mul(BinaryOp):
+    """Product ``a * b``; integers wrap around.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "*"
+    evaluate = staticmethod(lambda a, b: a * b)
+
+
+@node
+class Div(BinaryOp):
+    """Quotient ``a / b``; integers round towards zero, as in C.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "/"
+    evaluate = staticmethod(trunc_div)
+
+
+@node
+class Mod(BinaryOp):
+    """Remainder of :class:`Div`; it has the sign of ``a``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "truncmod"
+    evaluate = staticmethod(trunc_mod)
+
+
+@node
+class FloorDiv(BinaryOp):
+    """Quotient ``a // b``, rounded towards minus infinity.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Integer operands of one data type.
+    """
+
+    symbol: ClassVar[str] = "//"
+    evaluate = staticmethod(lambda a, b: a // b)
+
+
+@node
+class FloorMod(BinaryOp):
+    """Remainder ``a % b`` of :class:`FloorDiv`; it has the sign of ``b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Integer operands of one data type.
+    """
+
+    symbol: ClassVar[str] = "%"
+    evaluate = staticmethod(lambda a, b: a % b)
+
+
+@node
+class Min(BinaryOp):
+    """The smaller of two values.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "min"
+    evaluate = staticmethod(lambda a, b: min(a, b))
+
+
+@node
+class Max(BinaryOp):
+    """The larger of two values.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "max"
+    evaluate = staticmethod(lambda a, b: max(a, b))
+
+
+@node
+class CmpOp(BinaryOp):
+    """Base of comparisons: as many truth values as the operands have lanes.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        The operands.
+    """
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
+            _match_operands(self)
+        object.__setattr__(self, "dtype", dt.with_lanes("bool", dt.lanes(self.a.dtype)))
+
+
+@node
+class EQ(CmpOp):
+    """Comparison ``a == b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "=="
+    evaluate = staticmethod(lambda a, b: a == b)
+
+    def __bool__(self) -> bool:
+        """Python's ``==`` on nodes, as used by ``in`` and by dictionaries: the same object."""
+        return self.a is self.b
+
+
+@node
+class NE(CmpOp):
+    """Comparison ``a != b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "!="
+    evaluate = staticmethod(lambda a, b: a != b)
+
+    def __bool__(self) -> bool:
+        return self.a is not self.b
+
+
+@node
+class LT(CmpOp):
+    """Comparison ``a < b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "<"
+    evaluate = staticmethod(lambda a, b: a < b)
+
+
+@node
+class LE(CmpOp):
+    """Comparison ``a <= b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = "<="
+    evaluate = staticmethod(lambda a, b: a <= b)
+
+
+@node
+class GT(CmpOp):
+    """Comparison ``a > b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = ">"
+    evaluate = staticmethod(lambda a, b: a > b)
+
+
+@node
+class GE(CmpOp):
+    """Comparison ``a >= b``.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Operands of one data type; numbers take the other's.
+    """
+
+    symbol: ClassVar[str] = ">="
+    evaluate = staticmethod(lambda a, b: a >= b)
+
+
+@node
+class And(CmpOp):
+    """Logical conjunction; both operands are evaluated.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Conditions of type ``bool``, with as many lanes.
+    """
+
+    symbol: ClassVar[str] = "and"
+    evaluate = staticmethod(lambda a, b: a and b)
+
+
+@node
+class Or(CmpOp):
+    """Logical disjunction; both operands are evaluated.
+
+    Parameters
+    ----------
+    a, b : PrimExpr or number
+        Conditions of type ``bool``, with as many lanes.
+    """
+
+    symbol: ClassVar[str] = "or"
+    evaluate = staticmethod(lambda a, b: a or b)
+
+
+@node
+class Not(PrimExpr):
+    """Logical negation.
+
+    Parameters
+    ----------
+    a : PrimExpr
+        A condition of type ``bool``; a vector is negated lane by lane.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("a",)
+
+    a: PrimExpr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.a, PrimExpr):
+            object.__setattr__(self, "a", convert(self.a))
+        object.__setattr__(self, "dtype", self.a.dtype)
+
+
+@node
+class Select(PrimExpr):
+    """One of two values; both are evaluated, whatever the condition is.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+        Of type ``bool``; a vector chooses lane by lane.
+    true_value, false_value : PrimExpr or number
+        Of one data type, that of the result.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("condition", "true_value", "false_value")
+
+    condition: PrimExpr
+    true_value: PrimExpr
+    false_value: PrimExpr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.condition, PrimExpr):
+            object.__setattr__(self, "condition", convert(self.condition))
+        if not (isinstance(self.true_value, PrimExpr) and isinstance(self.false_value, PrimExpr)):
+            then, other = match_types(self.true_value, self.false_value, "Select")
+            object.__setattr__(self, "true_value", then)
+            object.__setattr__(self, "false_value", other)
+        object.__setattr__(self, "dtype", self.true_value.dtype)
+
+
+@node
+class Ramp(PrimExpr):
+    """The vector ``base, base + stride, base + 2 * stride, …``.
+
+    Parameters
+    ----------
+    base, stride : PrimExpr or number
+        Of one data type.
+    lanes : int
+        How many; of a vector ``base``, how often the whole vector is continued.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("base", "stride")
+
+    base: PrimExpr
+    stride: PrimExpr
+    lanes: int
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.base, PrimExpr) and isinstance(self.stride, PrimExpr)):
+            base, stride = match_types(self.base, self.stride, "Ramp")
+            object.__setattr__(self, "base", base)
+            object.__setattr__(self, "stride", stride)
+        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, self.lanes * dt.lanes(self.base.dtype)))
+
+
+@node
+class Shuffle(PrimExpr):
+    """The lanes of concatenated vectors that indices pick, in that order.
+
+    Parameters
+    ----------
+    vectors : tuple of PrimExpr
+        Of one element type.
+    indices : tuple of PrimExpr
+        Constants, one for each lane of the result.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("vectors", "indices")
+
+    vectors: tuple[PrimExpr, ...]
+    indices: tuple[PrimExpr, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dt.with_lanes(self.vectors[0].dtype, len(self.indices)))
+
+
+@node
+class Let(PrimExpr):
+    """An expression in which a variable stands for a value.
+
+    Parameters
+    ----------
+    var : Var
+        Defined in ``body``.
+    value : PrimExpr
+        Evaluated once.
+    body : PrimExpr
+        The result.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
+    defines: ClassVar[tuple[str, ...]] = ("var",)
+
+    var: Var
+    value: PrimExpr
+    body: PrimExpr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.body.dtype)
+
+
+@node
+class Call(PrimExpr):
+    """A call of an operator or of a function of the module.
+
+    Parameters
+    ----------
+    dtype : str
+        The data type of the result.
+    op : Op or GlobalVar
+        What is called.
+    args : sequence of PrimExpr or number
+        Its arguments.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("args",)
+
+    dtype: str
+    op: Op | Node
+    args: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.args) is not tuple:
+            object.__setattr__(self, "args", as_exprs(self.args))
+
+
+@node
+class DataProducer(Node):
+    """Something whose elements can be read: a tensor of tensor expressions.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in texts.
+
+    Attributes
+    ----------
+    dtype : str
+        The data type of its elements.
+    """
+
+    nominal: ClassVar[bool] = True
+
+    name: str
+
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> str:
+            """The data type of the elements; every subclass has one."""
+
+
+@node
+class ProducerLoad(PrimExpr):
+    """One element of a :class:`DataProducer`.
+
+    Parameters
+    ----------
+    producer : DataProducer
+        The tensor.
+    indices : tuple of PrimExpr
+        One for each dimension, in elements.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("indices",)
+
+    producer: Any
+    indices: tuple[PrimExpr, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.producer.dtype)

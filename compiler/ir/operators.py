@@ -1,0 +1,175 @@
+"""Python's operators on expressions.
+
+The class stands below the nodes that inherit from it; what an operator builds stands above them, in
+:mod:`compiler.ir.arithmetic`, which enters a row for each operator into the table here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from compiler.ir.error import TVMError
+
+if TYPE_CHECKING:
+    from compiler.ir.scalars import PrimExpr
+
+__all__ = ["ExprLike", "ExprOperators", "register_operator"]
+
+ExprLike: TypeAlias = Any
+"""A PrimExpr, an IterVar, a Python or NumPy number, or anything with ``asobject()``."""
+
+_BUILDERS: dict[str, Callable[..., PrimExpr]] = {}
+
+
+def register_operator(name: str, build: Callable[..., PrimExpr]) -> None:
+    """Say what one of Python's operators builds.
+
+    Parameters
+    ----------
+    name : str
+        The operator as the module ``operator`` calls it, e.g. ``add``.
+    build : callable
+        Takes the operands, in the order in which they are written, and returns the expression.
+
+    Raises
+    ------
+    ValueError
+        If the operator is registered already.
+    """
+    if name in _BUILDERS:
+        raise ValueError(f"register_operator: {name} is registered already")
+    _BUILDERS[name] = build
+
+
+class ExprOperators:
+    """Python's operators, for whatever converts to an expression: expressions, axes, tensors of rank 0."""
+
+    __slots__ = ()
+
+    def __add__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["add"](self, other)
+
+    def __radd__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["add"](other, self)
+
+    def __sub__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["sub"](self, other)
+
+    def __rsub__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["sub"](other, self)
+
+    def __mul__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["mul"](self, other)
+
+    def __rmul__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["mul"](other, self)
+
+    def __truediv__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["truediv"](self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["truediv"](other, self)
+
+    def __floordiv__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["floordiv"](self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["floordiv"](other, self)
+
+    def __mod__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["mod"](self, other)
+
+    def __rmod__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["mod"](other, self)
+
+    def __and__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["and_"](self, other)
+
+    def __rand__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["and_"](other, self)
+
+    def __or__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["or_"](self, other)
+
+    def __ror__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["or_"](other, self)
+
+    def __xor__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["xor"](self, other)
+
+    def __rxor__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["xor"](other, self)
+
+    def __lshift__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["lshift"](self, other)
+
+    def __rlshift__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["lshift"](other, self)
+
+    def __rshift__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["rshift"](self, other)
+
+    def __rrshift__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["rshift"](other, self)
+
+    def __neg__(self) -> PrimExpr:
+        return _BUILDERS["neg"](self)
+
+    def __invert__(self) -> PrimExpr:
+        return _BUILDERS["invert"](self)
+
+    def __lt__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["lt"](self, other)
+
+    def __le__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["le"](self, other)
+
+    def __gt__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["gt"](self, other)
+
+    def __ge__(self, other: ExprLike) -> PrimExpr:
+        return _BUILDERS["ge"](self, other)
+
+    def __eq__(self, other: object) -> PrimExpr:  # type: ignore[override]
+        return _BUILDERS["eq"](self, other)
+
+    def __ne__(self, other: object) -> PrimExpr:  # type: ignore[override]
+        return _BUILDERS["ne"](self, other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TVMError(
+            "the truth of a symbolic expression is not known while the program is being built: "
+            "use tvm.tir.all, tvm.tir.any, tvm.tir.Not or tvm.tir.if_then_else instead of and, or, not, if"
+        )
+
+    def astype(self, dtype: str) -> PrimExpr:
+        """Convert the value to another data type.
+
+        Parameters
+        ----------
+        dtype : str
+            E.g. ``float32``; ``int32x4`` repeats a scalar in four lanes.
+
+        Returns
+        -------
+        PrimExpr
+            The value itself if it has the type already; a constant of a constant.
+        """
+        return _BUILDERS["astype"](dtype, self)
+
+    def equal(self, other: ExprLike) -> PrimExpr:
+        """Compare for equality.
+
+        Parameters
+        ----------
+        other : PrimExpr or number
+
+        Returns
+        -------
+        PrimExpr
+            ``self == other``; unlike the operator, refuses what has no common type.
+        """
+        return _BUILDERS["equal"](self, other)

@@ -1,0 +1,157 @@
+"""The base of all expressions, variables and constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
+from compiler.ir.node import Node, node
+from compiler.ir.operators import ExprOperators
+from compiler.ir.text_format import text_of
+from compiler.ir.types import Type
+
+__all__ = ["FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]
+
+
+@node
+class PrimExpr(Node, ExprOperators):
+    """Base of all expressions; every subclass has a ``dtype``.
+
+    Attributes
+    ----------
+    dtype : str
+        The data type, e.g. ``int32``, ``float32x8`` (eight lanes), ``bool``, ``handle`` (a pointer).
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> str:
+            """The data type; a field of each subclass."""
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    __repr__ = __str__
+
+
+@node
+class Var(PrimExpr):
+    """A variable, the same one only if it is the same object.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in texts; two variables may have one name.
+    dtype : str or Type
+        Its data type; of a pointer the type, as TVM's constructor takes it.
+    type_annotation : Type, optional
+        What a ``handle`` points to.
+    """
+
+    nominal: ClassVar[bool] = True
+    variable: ClassVar[bool] = True
+
+    name: str
+    dtype: str = "int32"
+    type_annotation: Type | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dtype, Type):  # TVM's constructor takes a type in the place of a data type
+            object.__setattr__(self, "type_annotation", self.dtype)
+            object.__setattr__(self, "dtype", getattr(self.dtype, "dtype", "handle"))
+        dt.parse(self.dtype)
+
+    @property
+    def name_hint(self) -> str:
+        """The name, as TVM also calls it."""
+        return self.name
+
+
+@node
+class SizeVar(Var):
+    """A variable that is at least zero, such as a symbolic extent.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in texts.
+    dtype : str
+        An integer type.
+    type_annotation : Type, optional
+        As for :class:`Var`.
+    """
+
+
+@node
+class IntImm(PrimExpr):
+    """An integer or boolean constant.
+
+    Parameters
+    ----------
+    dtype : str
+        An integer type or ``bool``.
+    value : int
+
+    Raises
+    ------
+    ArgumentError
+        If the value does not fit into the type.
+    """
+
+    __match_args__ = ("value",)  # rules match the value; the dtype seldom matters
+
+    dtype: str
+    value: int
+
+    def __post_init__(self) -> None:
+        low, high = dt.int_range(self.dtype)
+        if not low <= self.value <= high:
+            raise ArgumentError(f"IntImm: {self.value} does not fit into {self.dtype} ({low} to {high})")
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
+
+@node
+class FloatImm(PrimExpr):
+    """A floating-point constant.
+
+    Parameters
+    ----------
+    dtype : str
+        A floating-point type.
+    value : float
+    """
+
+    __match_args__ = ("value",)
+
+    dtype: str
+    value: float
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@node
+class StringImm(PrimExpr):
+    """A string constant.
+
+    Parameters
+    ----------
+    value : str
+    dtype : str
+        ``handle``: at run time it is a pointer.
+    """
+
+    value: str
+    dtype: str = "handle"
