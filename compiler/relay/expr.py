@@ -627,7 +627,7 @@ def const(value: TensorLike, dtype: str | None = None) -> Constant:
     if tensor.dtype == object or tensor.dtype.kind in "USOc":
         raise DTypeError(f"const: expected numbers, got {show(value)}")
     with derived_from(mint_here("const")):
-        return Constant(array(tensor.astype(numpy_dtype(dtype)) if dtype else tensor))
+        return Constant(array(tensor.astype(numpy_dtype(dtype), copy=False) if dtype else tensor))
 
 
 def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:

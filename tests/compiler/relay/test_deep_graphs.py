@@ -11,7 +11,11 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.ir.transform import parse_pass
 from compiler.relay.analysis import free_vars, post_order_visit
+from compiler.relay.interpreter import Interpreter
+from compiler.relay.transform import build_passes
+from compiler.target.target import Target
 
 OPERATORS = 10_000
 
@@ -103,8 +107,38 @@ def module(request: pytest.FixtureRequest) -> tvm.IRModule:
     return relay.transform.InferType()(tvm.IRModule.from_expr(request.param()))  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("name", ["FuseOps", "LambdaLift", "PartialEvaluate", "SimplifyExpr", "ToGraphNormalForm"])
-def test_passes(module: tvm.IRModule, name: str) -> None:
+def test_text_is_read_back(module: tvm.IRModule) -> None:
+    assert tvm.ir.structural_equal(relay.parse(module.astext()), module)
+
+
+def test_the_interpreter(module: tvm.IRModule) -> None:
+    value = Interpreter(module).evaluate("main", [np.zeros(4, "float32")])
+    np.testing.assert_array_equal(value, np.zeros(4))
+
+
+def test_patterns(module: tvm.IRModule) -> None:
+    pattern = relay.dataflow_pattern
+    sums = pattern.is_op("add")(pattern.wildcard(), pattern.wildcard())
+    assert relay.analysis.count_ops(tvm.IRModule({"main": sums.partition(module["main"])}))["add"] >= OPERATORS // 2
+
+
+def test_gradients(module: tvm.IRModule) -> None:
+    pair = relay.transform.gradient(module["main"], mode="first_order")
+    assert pair.checked_type.ret_type.fields[0] == module["main"].checked_type.ret_type
+
+
+DEFAULT = sorted({repr(each) for each in build_passes(Target("llvm"))})
+FUNCTIONAL = ["DeadCodeElimination()", "LambdaLift()", "PartialEvaluate()", "ToANormalForm()", "ToGraphNormalForm()"]
+
+
+@pytest.mark.parametrize("module", [chain], indirect=True)
+@pytest.mark.parametrize("text", [text for text in DEFAULT if "_is_narrow_cast" not in text])
+def test_default_passes(module: tvm.IRModule, text: str) -> None:
     with tvm.transform.PassContext(opt_level=4):
-        after = getattr(relay.transform, name)()(module)
-    assert len(after["main"].params) == 1
+        assert len(parse_pass(text)(module)["main"].params) == 1
+
+
+@pytest.mark.parametrize("text", [*FUNCTIONAL, "EliminateCommonSubexpr()", "FuseOps()"])
+def test_passes(module: tvm.IRModule, text: str) -> None:
+    with tvm.transform.PassContext(opt_level=4):
+        assert len(parse_pass(text)(module)["main"].params) == 1
