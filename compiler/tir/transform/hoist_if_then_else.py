@@ -10,13 +10,13 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import Div, FloorDiv, FloorMod, IntImm, Mod, PrimExpr, Var
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import Pass, PassContext, PassInfo
+from compiler.tir.analysis.features import features
+from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, For, ForKind, IfThenElse, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import RemoveNoOp
-from compiler.tir.transform.scan import features
 from compiler.tir.transform.simplify import Simplify
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir.functor import Visitor
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var
+from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import ADDRESS_OF
 from compiler.tir.stmt import BufferStore, For, Stmt
-from compiler.tir.transform.same import same_exprs
 
 
 def can_store_in_place(stmt: Stmt, source: Var, target: Var) -> bool:
@@ -29,7 +29,9 @@ def can_store_in_place(stmt: Stmt, source: Var, target: Var) -> bool:
     if uses.spoiled or len(uses.stores) != 1:
         return False
     store, loops = uses.stores[0]
-    if any(load_store is not store or not same_exprs(load.indices, store.indices) for load, load_store in uses.loads):
+    if any(
+        load_store is not store or not structural_equal(load.indices, store.indices) for load, load_store in uses.loads
+    ):
         return False
     return all(load.dtype == store.value.dtype for load, _ in uses.loads) and _each_once(store.indices, loops)
 

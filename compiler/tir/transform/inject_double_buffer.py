@@ -10,12 +10,12 @@ from compiler.ir.node import rebuild
 from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 
 
 class InjectDoubleBuffer(PrimFuncPass, configurable=True):

@@ -12,6 +12,7 @@ from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
@@ -30,7 +31,6 @@ from compiler.tir.stmt import (
 )
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 
 UNROLL_BELOW = 16
 """Fewer virtual threads than this are written out one after the other; more become a loop."""

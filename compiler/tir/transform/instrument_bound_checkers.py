@@ -7,6 +7,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
+from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
@@ -14,7 +15,6 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.same import same_exprs
 
 register_config_option("tir.instrument_bound_checkers", (bool, int))
 
@@ -71,7 +71,7 @@ class _Instrument(StmtMutator):
         """Return the statement behind an assertion of what cannot be proved."""
         unproved: list[PrimExpr] = []
         for check in checks:
-            if not self._analyzer.can_prove(check) and not any(same_exprs([check], [c]) for c in unproved):
+            if not self._analyzer.can_prove(check) and not any(structural_equal(check, c) for c in unproved):
                 unproved.append(check)
         if not unproved:
             return stmt

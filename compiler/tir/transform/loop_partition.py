@@ -24,17 +24,17 @@ from compiler.ir.primexpr import (
     binary,
     const,
 )
+from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, substitute, uses_var
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
+from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.builtin import IF_THEN_ELSE, LIKELY
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.purity import is_pure
 from compiler.tir.transform.remove_no_op import without_no_ops
-from compiler.tir.transform.same import same_exprs
-from compiler.tir.transform.scan import features
 
 _WRITTEN_OUT = (ForKind.UNROLLED, ForKind.VECTORIZED)
 """Kinds of loops whose extent has to stay constant."""
@@ -138,7 +138,9 @@ class _Limit:
 
     def beyond(self) -> dict[Call, bool]:
         """Return the guards that never hold beyond the bound: all of one bound, not relaxed over inner loops."""
-        exact = not any(g.inner for g in self.guards) and all(same_exprs([b], self.bounds[:1]) for b in self.bounds)
+        exact = not any(g.inner for g in self.guards) and all(
+            structural_equal([b], self.bounds[:1]) for b in self.bounds
+        )
         return {g.call: False for g in self.guards} if exact else {}
 
 

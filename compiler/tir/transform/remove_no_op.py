@@ -6,8 +6,10 @@ from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm
+from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
@@ -26,8 +28,6 @@ from compiler.tir.stmt import (
     seq,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.purity import has_effect
-from compiler.tir.transform.same import same_exprs
 
 
 class RemoveNoOp(PrimFuncPass):
@@ -97,7 +97,7 @@ class _RemoveNoOp(Mutator):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value = n.value
-        if isinstance(value, BufferLoad) and value.buffer is n.buffer and same_exprs(value.indices, n.indices):
+        if isinstance(value, BufferLoad) and value.buffer is n.buffer and structural_equal(value.indices, n.indices):
             return seq([_keep_effects(i) for i in n.indices])
         return n
 

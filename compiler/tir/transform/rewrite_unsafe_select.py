@@ -11,11 +11,11 @@ from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
 from compiler.ir.primexpr import Call, PrimExpr, Select
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 
 
 class RewriteUnsafeSelect(PrimFuncPass):

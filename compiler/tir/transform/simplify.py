@@ -8,7 +8,9 @@ from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, Not, PrimExpr, Range, StringImm, Var
+from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import LIKELY
 from compiler.tir.function import PrimFunc
@@ -25,8 +27,6 @@ from compiler.tir.stmt import (
     no_op,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.purity import is_pure
-from compiler.tir.transform.same import same_exprs
 
 
 class Simplify(PrimFuncPass):
@@ -107,7 +107,7 @@ class _Simplifier(Mutator):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
-        if isinstance(value, BufferLoad) and value.buffer is n.buffer and same_exprs(value.indices, indices):
+        if isinstance(value, BufferLoad) and value.buffer is n.buffer and structural_equal(value.indices, indices):
             return no_op()
         if value is n.value and indices is n.indices:
             return n

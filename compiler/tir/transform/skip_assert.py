@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, register_config_option
+from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 
 register_config_option("tir.disable_assert", (bool, int))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.primexpr import IntImm, PrimExpr, Var
+from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType
 from compiler.tir.stmt import Allocate, Stmt
 from compiler.tir.transform.in_place import can_store_in_place
-from compiler.tir.transform.same import same_exprs
 from compiler.tir.transform.storage_lifetime import Lifetime
 
 MATCH_RANGE = 16
@@ -93,7 +93,7 @@ def _fits(storage: Storage, life: Lifetime) -> bool:
         return False
     size = constant_size(alloc)
     if size is None or storage.size is None:
-        return same_exprs(storage.extents, alloc.extents)
+        return structural_equal(storage.extents, alloc.extents)
     return storage.size <= size * MATCH_RANGE and size <= storage.size * MATCH_RANGE
 
 

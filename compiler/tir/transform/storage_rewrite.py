@@ -11,12 +11,12 @@ from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, register_config_option
+from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 from compiler.tir.transform.storage_lifetime import Lifetimes
 from compiler.tir.transform.storage_plan import Storage, plan
 from compiler.tir.transform.vector_type import use_vector_types

@@ -9,11 +9,11 @@ from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import Add, IntImm, PrimExpr, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, SeqStmt, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 
 _PRAGMAS = {"pragma_auto_unroll_max_step", "pragma_unroll_explicit"}
 

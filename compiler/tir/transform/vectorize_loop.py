@@ -11,6 +11,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, register_config_option
+from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     For,
@@ -19,7 +20,6 @@ from compiler.tir.stmt import (
 )
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.scan import features
 from compiler.tir.transform.vectorizer import Vectorizer
 
 register_config_option("tir.disable_vectorize", (bool, int))

@@ -1,7 +1,8 @@
-"""One look at a function, so that a pass with nothing to do can say so at once."""
+"""What occurs in a function, so that a pass with nothing to do can say so at once."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from compiler.ir.node import Node
@@ -9,9 +10,23 @@ from compiler.ir.primexpr import Call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind
 
+__all__ = ["Features", "features"]
+
 
 class Features(NamedTuple):
-    """What occurs in a function body: node classes, kinds of loops, keys of attributes, names of operators."""
+    """What occurs in the body of a function.
+
+    Attributes
+    ----------
+    nodes : frozenset of type
+        Classes of nodes.
+    kinds : frozenset of ForKind
+        Kinds of loops.
+    attrs : frozenset of str
+        Keys of attributes.
+    ops : frozenset of str
+        Names of operators that are called.
+    """
 
     nodes: frozenset[type]
     kinds: frozenset[ForKind]
@@ -19,24 +34,17 @@ class Features(NamedTuple):
     ops: frozenset[str]
 
 
-_last: list[tuple[PrimFunc, Features]] = []
-
-
+@lru_cache(maxsize=4)
 def features(func: PrimFunc) -> Features:
-    """Return what occurs in the body of ``func``.
+    """Return what occurs in the body of a function.
 
-    The answer for the last function is kept: as long as passes return the function that they were given, the body is
-    walked only once.
+    The answers for the last functions are remembered: as long as passes return the function that they were given, the
+    body is walked only once.
+
+    Parameters
+    ----------
+    func : PrimFunc
     """
-    for known, found in _last:
-        if known is func:
-            return found
-    found = _scan(func)
-    _last[:] = [(func, found)]
-    return found
-
-
-def _scan(func: PrimFunc) -> Features:
     nodes: set[type] = set()
     kinds: set[ForKind] = set()
     attrs: set[str] = set()

@@ -1,28 +1,38 @@
-"""What evaluating an expression may do besides giving a value."""
+"""Side effects: what evaluating an expression may do besides giving a value."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import Call
+from compiler.ir.primexpr import Call, PrimExpr
 from compiler.tir.buffer import BufferLoad
 
+__all__ = ["has_effect", "is_pure"]
 
-def has_effect(e: Any) -> bool:
-    """Return whether evaluating ``e`` may change something."""
+
+def has_effect(e: PrimExpr) -> bool:
+    """Return whether evaluating an expression may change something.
+
+    Parameters
+    ----------
+    e : PrimExpr
+    """
     return _effect(e).value >= CallEffect.UPDATE_STATE.value
 
 
-def is_pure(e: Any) -> bool:
-    """Return whether the value of ``e`` depends on its variables alone: it reads no memory and changes none."""
+def is_pure(e: PrimExpr) -> bool:
+    """Return whether the value of an expression depends on its variables alone: it reads no memory and changes none.
+
+    Parameters
+    ----------
+    e : PrimExpr
+    """
     return _effect(e).value <= CallEffect.PURE.value
 
 
-def _effect(e: Any) -> CallEffect:
+def _effect(e: PrimExpr) -> CallEffect:
     worst = CallEffect.EXPR_ANNOTATION
-    todo = [e]
+    todo: list[Node] = [e]
     while todo:
         n = todo.pop()
         own = _own_effect(n)
@@ -37,7 +47,7 @@ def _effect(e: Any) -> CallEffect:
     return worst
 
 
-def _own_effect(n: Any) -> CallEffect:
+def _own_effect(n: Node) -> CallEffect:
     if isinstance(n, BufferLoad):
         return CallEffect.READ_STATE
     if isinstance(n, Call):
