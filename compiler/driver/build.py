@@ -25,7 +25,7 @@ def build(
     args: Sequence[Any] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
-    runtime: Any = None,
+    runtime: object = None,
     name: str = "main",
     binds: Mapping[Any, Any] | None = None,
 ) -> Module:
@@ -43,6 +43,8 @@ def build(
         Accepted as TVM does; the host is always the target itself.
     name : str
         Name of the function.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers that stand for tensors, where the usual compact ones will not do.
 
     Returns
     -------
@@ -51,6 +53,8 @@ def build(
 
     Raises
     ------
+    ArgumentError
+        If ``inputs`` is nothing that can be built, or ``args`` does not go with it.
     TargetError
         If the target is unknown, or has no threads for the loops that are bound to thread axes.
     """

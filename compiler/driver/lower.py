@@ -72,7 +72,7 @@ def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
     return module
 
 
-def _module(inputs: Any, args: Sequence[Any] | None, name: str, binds: Mapping[Any, Any] | None) -> IRModule:
+def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mapping[Any, Any] | None) -> IRModule:
     if isinstance(inputs, Schedule):
         if args is None:
             raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")

@@ -68,4 +68,4 @@ def nested(nest: Sequence[Nest], arrays: Sequence[npt.NDArray[Any]]) -> list[Arr
 
 def flat(value: Arrays | Sequence[Arrays]) -> list[npt.NDArray[Any]]:
     """Return the arrays of a value, those of nested tuples in their order."""
-    return [value] if isinstance(value, np.ndarray) else [a for part in value for a in flat(part)]
+    return [a for part in value for a in flat(part)] if isinstance(value, (tuple, list)) else [np.asarray(value)]

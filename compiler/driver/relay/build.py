@@ -19,8 +19,12 @@ from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
 from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.ndarray import ArrayLike
 from compiler.runtime.params import save_param_dict
 from compiler.target.target import Target
+
+TargetLike = str | Target | Mapping[str, Any]
+"""A target, its text, its options, or ``{device: target}``."""
 
 
 class BuiltGraph(GraphExecutorFactory):
@@ -60,13 +64,13 @@ class BuiltGraph(GraphExecutorFactory):
 
 def build(
     ir_mod: IRModule | Function,
-    target: str | Target | Mapping[Any, Any] | None = None,
+    target: TargetLike | None = None,
     target_host: str | Target | None = None,
-    executor: Any = None,
-    runtime: Any = None,
-    workspace_memory_pools: Any = None,
-    constant_memory_pools: Any = None,
-    params: Mapping[str, Any] | None = None,
+    executor: object = None,
+    runtime: object = None,
+    workspace_memory_pools: object = None,
+    constant_memory_pools: object = None,
+    params: Mapping[str, ArrayLike] | None = None,
     mod_name: str = "default",
 ) -> BuiltGraph:
     """Compile a graph: run the passes of the context's level, make kernels of what they fused, plan memory.
@@ -119,8 +123,19 @@ def _compile(module: IRModule, target: Target, name: str) -> BuiltGraph:
     return BuiltGraph(module, program, memory, lib, name, _graph(program, calls, memory))
 
 
-def as_module(who: str, ir_mod: Any) -> IRModule:
+def as_module(who: str, ir_mod: object) -> IRModule:
     """Return a module whose function ``main`` is a graph.
+
+    Parameters
+    ----------
+    who : str
+        What needs it, for the error.
+    ir_mod : IRModule or Function
+        A function becomes the ``main`` of a module.
+
+    Returns
+    -------
+    IRModule
 
     Raises
     ------
@@ -136,8 +151,18 @@ def as_module(who: str, ir_mod: Any) -> IRModule:
     return ir_mod
 
 
-def build_target(target: Any) -> Target:
-    """Return the target of a build; a mapping names it for its kind of device.
+def build_target(target: TargetLike | None) -> Target:
+    """Return the target of a build.
+
+    Parameters
+    ----------
+    target : str, Target or mapping, optional
+        A mapping names one target for its kind of device, or gives a target's options; the current target, else this
+        machine's, when left out.
+
+    Returns
+    -------
+    Target
 
     Raises
     ------
@@ -211,7 +236,7 @@ def _node(call: KernelCall, named: NamedKernel | None, entry: dict[int, tuple[in
     return Node(op="tvm_op", name=name, attrs=attrs, inputs=[entry[v] for v in call.inputs])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return an attribute as JSON has it."""
     if isinstance(value, (tuple, list)):
         return [_plain(v) for v in value]

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from compiler.driver.relay.build import as_module, build, build_target
+from compiler.driver.relay.build import TargetLike, as_module, build, build_target
 from compiler.driver.relay.executor import create_executor
 from compiler.driver.relay.params import bind_params, bind_params_by_name
 from compiler.ir.module import IRModule
 from compiler.relay.expr import Function
 from compiler.relay.transform import pipeline
-from compiler.runtime.ndarray import NDArray, array
-from compiler.target.target import Target
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
 __all__ = ["bind_params_by_name", "build", "create_executor", "optimize"]
 
 
 def optimize(
     mod: IRModule | Function,
-    target: str | Target | Mapping[Any, Any] | None = None,
-    params: Mapping[str, Any] | None = None,
+    target: TargetLike | None = None,
+    params: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Run the passes of :func:`build` over a graph, without making kernels of the result.
 
     Parameters
     ----------
     mod : IRModule or Function
+        Its function ``main`` is the model.
     target : str or Target, optional
-        Decides what layouts are liked; the current one, else this machine's when left out.
+        Decides about layouts; the current one, else this machine's when left out.
     params : mapping of str to array, optional
         Parameters of ``main`` whose values are known.
 
     Returns
     -------
-    IRModule
-    dict of str to NDArray
-        The parameters that ``main`` still has.
+    tuple of IRModule and dict of str to NDArray
+        The module, and the parameters that its ``main`` still has.
     """
     module = bind_params(as_module("relay.optimize", mod), params or {})
     module = pipeline.optimize(module, build_target(target))

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from compiler.driver.relay import vm
-from compiler.driver.relay.build import as_module, build
+from compiler.driver.relay.build import TargetLike, as_module, build
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule, as_function
-from compiler.relay.expr import Function
+from compiler.ir.types import Type
+from compiler.relay.expr import Expr, Function, Var
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TupleType
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.ndarray import NDArray, array
-from compiler.target.target import Target
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
 KINDS = ("debug", "graph", "vm")
 """By interpreter, operator by operator; by a flat list of kernels; by the virtual machine."""
+
+Argument = ArrayLike | tuple["Argument", ...] | list["Argument"]
+"""What a function is called with: an array, or a tuple of such."""
+Result = NDArray | tuple["Result", ...]
 
 
 class Executor:
@@ -32,16 +36,26 @@ class Executor:
     ----------
     kind : str
         One of :data:`KINDS`.
+    mod : IRModule
+        Whose functions are evaluated.
+    device : Device
+        Where they run.
+    target : str, Target or mapping
+        What code is generated for.
+    params : mapping of str to array
+        Parameters of ``main`` whose values are known.
     """
 
-    def __init__(self, kind: str, mod: IRModule, device: Device, target: Any, params: Mapping[str, Any]) -> None:
+    def __init__(
+        self, kind: str, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike]
+    ) -> None:
         self.kind = kind
         self.mod = mod
         self.device = device
         self.target = target
         self._params = params
 
-    def evaluate(self, expr: Any = None, binds: Mapping[Any, Any] | None = None) -> Any:
+    def evaluate(self, expr: Expr | None = None, binds: Mapping[Var | str, ArrayLike] | None = None) -> Any:
         """Return a function as a Python function, or the value of an expression.
 
         Parameters
@@ -64,7 +78,7 @@ class Executor:
             return call
         return call()
 
-    def _module_of(self, expr: Any) -> tuple[IRModule, bool]:
+    def _module_of(self, expr: Expr | None) -> tuple[IRModule, bool]:
         if expr is None:
             return as_module("create_executor", self.mod), True
         function = as_function(expr)
@@ -78,7 +92,7 @@ class Executor:
         executor = GraphModule(lib["default"](self.device))
         names = [p.name_hint for p in module["main"].params]
 
-        def call(*args: Any, **inputs: Any) -> Any:
+        def call(*args: Argument, **inputs: Argument) -> Any:
             for name, value in _by_name(names, args, inputs).items():
                 _set(executor, name, value)
             executor.run()
@@ -95,13 +109,13 @@ class Executor:
         interpreter = Interpreter(module)
         names = [p.name_hint for p in module["main"].params]
 
-        def call(*args: Any, **inputs: Any) -> Any:
+        def call(*args: Argument, **inputs: Argument) -> Any:
             return _arrays(interpreter.evaluate("main", list(_by_name(names, args, inputs).values())))
 
         return call
 
 
-def _by_name(names: list[str], args: tuple[Any, ...], inputs: dict[str, Any]) -> dict[str, Any]:
+def _by_name(names: list[str], args: tuple[Argument, ...], inputs: dict[str, Argument]) -> dict[str, Argument]:
     """Return arguments by name, in the order of the parameters."""
     unknown = [n for n in inputs if n not in names[len(args) :]]
     if unknown or len(args) + len(inputs) != len(names):
@@ -110,26 +124,28 @@ def _by_name(names: list[str], args: tuple[Any, ...], inputs: dict[str, Any]) ->
     return {**dict(zip(names, args, strict=False)), **{n: inputs[n] for n in names[len(args) :]}}
 
 
-def _set(executor: GraphModule, name: str, value: Any) -> None:
+def _set(executor: GraphModule, name: str, value: Argument) -> None:
     """Set an input; the parts of a tuple are inputs of their own."""
-    if isinstance(value, (tuple, list)) and name not in executor.module.input_names:
+    if not isinstance(value, (tuple, list)):
+        executor.set_input(name, value)
+    elif name in executor.module.input_names:
+        executor.set_input(name, np.asarray(value))
+    else:
         for index, part in enumerate(_flat(value)):
             executor.set_input(f"{name}_{index}", part)
-    else:
-        executor.set_input(name, value)
 
 
-def _flat(value: Any) -> list[Any]:
+def _flat(value: Argument) -> list[ArrayLike]:
     return [a for part in value for a in _flat(part)] if isinstance(value, (tuple, list)) else [value]
 
 
-def _arranged(t: Any, outputs: Any) -> Any:
+def _arranged(t: Type, outputs: Iterator[NDArray]) -> Result:
     if isinstance(t, TupleType):
         return tuple([_arranged(field, outputs) for field in t.fields])
     return next(outputs)
 
 
-def _arrays(value: Any) -> Any:
+def _arrays(value: object) -> object:
     """Return a value of the interpreter with arrays as the other executors return them."""
     if isinstance(value, tuple):
         return tuple([_arrays(part) for part in value])
@@ -140,8 +156,8 @@ def create_executor(
     kind: str = "debug",
     mod: IRModule | Function | None = None,
     device: Device | None = None,
-    target: str | Target | Mapping[Any, Any] = "llvm",
-    params: Mapping[str, NDArray] | None = None,
+    target: TargetLike = "llvm",
+    params: Mapping[str, ArrayLike] | None = None,
 ) -> Executor:
     """Return what evaluates functions of a module.
 
@@ -151,11 +167,22 @@ def create_executor(
         ``debug`` interprets operator by operator with NumPy, ``graph`` runs kernels in a fixed order, ``vm`` the
         virtual machine, which knows control flow, recursion and shapes that are not known before.
     mod : IRModule or Function, optional
+        Whose functions are evaluated.
     device : Device, optional
-        The CPU when left out.
+        Where they run; the CPU when left out.
     target : str or Target
+        What code is generated for.
     params : mapping of str to array, optional
         Parameters of ``main`` whose values are known.
+
+    Returns
+    -------
+    Executor
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such kind, or ``mod`` is neither.
 
     Examples
     --------

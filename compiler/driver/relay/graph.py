@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.driver.relay.lower import can_lower, group_calls
 from compiler.ir.attrs import Attrs, DictAttrs
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import derived_from
+from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import typed
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.ndarray import NDArray
+from compiler.runtime.reference_call import Nest
 
 RESHAPES = frozenset(("reshape", "squeeze", "expand_dims", "nn.batch_flatten", "copy"))
 """Operators whose result has the elements of their first argument, in the same order."""
@@ -45,7 +47,7 @@ class KernelCall:
     outputs: list[int]
     reference: bool = False
     alias: bool = False
-    nest: list[Any] = field(default_factory=list)
+    nest: list[Nest] = field(default_factory=list)
 
     @property
     def operator(self) -> RelayOp:
@@ -101,15 +103,15 @@ def graph_program(main: Function) -> GraphProgram:
 class _Flattening:
     def __init__(self, main: Function) -> None:
         self.program = GraphProgram()
-        self._values: MutableMapping[Any, list[int]] = {}
-        self._bound: dict[Any, Any] = {}
+        self._values: MutableMapping[RelayExpr, list[int]] = {}
+        self._bound: dict[Var, RelayExpr] = {}
         for param in main.params:
             self._values[param] = self._new_values(param.checked_type)
             self._name_inputs(param)
         self._evaluate_all(main.body)
         self.program.outputs = list(self._values[main.body])
 
-    def _evaluate_all(self, body: Any) -> None:
+    def _evaluate_all(self, body: RelayExpr) -> None:
         """Evaluate an expression after everything that it is made of."""
         order = post_order(body, _evaluated)
         self._bound.update((let.var, let.value) for let in order if isinstance(let, Let))
@@ -117,7 +119,7 @@ class _Flattening:
             if expr not in self._values:
                 self._values[expr] = self._evaluate(expr)
 
-    def _new_values(self, of: Any) -> list[int]:
+    def _new_values(self, of: Type) -> list[int]:
         first = len(self.program.types)
         types = tensor_types([of])
         for t in types:
@@ -132,7 +134,7 @@ class _Flattening:
         for i, value in enumerate(values):
             self.program.inputs.append((f"{param.name_hint}_{i}" if several else param.name_hint, value))
 
-    def _evaluate(self, expr: Any) -> list[int]:
+    def _evaluate(self, expr: RelayExpr) -> list[int]:
         match expr:
             case Constant():
                 values = self._new_values(expr.tensor_type)
@@ -163,7 +165,7 @@ class _Flattening:
         inputs = [v for arg in call.args for v in self._values[arg]]
         return self._append(call, function, inputs)
 
-    def _append(self, call: Any, function: Function, inputs: list[int]) -> list[int]:
+    def _append(self, call: Call, function: Function, inputs: list[int]) -> list[int]:
         outputs = self._new_values(call.checked_type)
         made = KernelCall(function, inputs, outputs, reference=not can_lower(function), alias=_is_alias(function))
         if made.reference:
@@ -171,10 +173,12 @@ class _Flattening:
         self.program.calls.append(made)
         return outputs
 
-    def _inline(self, function: Function, args: Sequence[Any]) -> list[int]:
+    def _inline(self, function: Function, args: Sequence[RelayExpr]) -> list[int]:
         """Evaluate what a called function does, for these arguments only."""
         outer = self._values
-        given = {param: outer[arg] for param, arg in zip(function.params, args, strict=True)}
+        given: dict[RelayExpr, list[int]] = {
+            param: outer[arg] for param, arg in zip(function.params, args, strict=True)
+        }
         self._values = ChainMap(given, outer)
         self._evaluate_all(function.body)
         result, self._values = self._values[function.body], outer
@@ -194,7 +198,7 @@ def as_group(call: Call) -> Function:
         return Function(tuple(params), body, call.checked_type, (), DictAttrs(Primitive=1))
 
 
-def _evaluated(expr: Any) -> tuple[Any, ...]:
+def _evaluated(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what is evaluated before an expression: neither operators nor what stands inside of kernels."""
     if isinstance(expr, Call):
         inline = isinstance(expr.op, (RelayOp, Function))
@@ -210,7 +214,7 @@ def _is_alias(function: Function) -> bool:
     return same_type and isinstance(body.op, RelayOp) and body.op.name in RESHAPES
 
 
-def _nest(t: Any) -> Any:
+def _nest(t: Type) -> Nest:
     return [_nest(field) for field in t.fields] if isinstance(t, TupleType) else 1
 
 

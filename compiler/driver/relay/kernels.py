@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any
 
 import msgspec
 
-from compiler.driver.relay.lower import LoweredKernel, kernel_name, lower_group, structural_key
+from compiler.driver.relay.lower import LoweredKernel, StructuralKey, kernel_name, lower_group, structural_key
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
@@ -28,7 +27,10 @@ from compiler.target.target import Target
 
 _MAX_CACHED = 512
 
-_cache: OrderedDict[Any, CompiledKernel] = OrderedDict()
+BuildOptions = tuple[object, ...]
+"""What kernels depend on besides what they compute; hashable."""
+
+_cache: OrderedDict[tuple[BuildOptions, StructuralKey], CompiledKernel] = OrderedDict()
 """Kernels by what they compute, for what target and under what options; the least recently used go first."""
 
 
@@ -82,7 +84,7 @@ class KernelCompiler:
         self.target = target
         self.kernels: list[NamedKernel] = []
         self._names: Counter[str] = Counter()
-        self._known: dict[Any, NamedKernel] = {}
+        self._by_key: dict[StructuralKey, NamedKernel] = {}
         self._options = _options(target)
         # LLVM works on one thing at a time; a second thread would only wait.
         self._pool = ThreadPoolExecutor(1)
@@ -91,7 +93,7 @@ class KernelCompiler:
     def __enter__(self) -> KernelCompiler:
         return self
 
-    def __exit__(self, failed: Any, *exc: object) -> None:
+    def __exit__(self, failed: type[BaseException] | None, *exc: object) -> None:
         self._pool.shutdown(cancel_futures=failed is not None)
         if failed is None and not self._later:
             for item in self.kernels:
@@ -100,29 +102,29 @@ class KernelCompiler:
     def kernel(self, function: Function) -> NamedKernel:
         """Return the kernel of a fused function: one that there is already, or a new one."""
         key = structural_key(function)
-        known = self._known.get(key)
-        if known is None:
+        named = self._by_key.get(key)
+        if named is None:
             name = self._name(function)
-            known = self._known[key] = NamedKernel(name, self._compiled(function, name, key))
-            self.kernels.append(known)
-        return known
+            named = self._by_key[key] = NamedKernel(name, self._compiled(function, name, key))
+            self.kernels.append(named)
+        return named
 
     def _name(self, function: Function) -> str:
         name = kernel_name(function)
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name] - 1}"
 
-    def _compiled(self, function: Function, name: str, key: Any) -> CompiledKernel:
+    def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
         if active_instruments() or self._options is None:  # instruments hear of every kernel, made from its own lines
             return self._compile(function, name)
-        whole_key = (self._options, key)
-        found = _cache.get(whole_key)
-        if found is None:
-            found = _cache[whole_key] = self._compile(function, name)
+        cache_key = (self._options, key)
+        kernel = _cache.get(cache_key)
+        if kernel is None:
+            kernel = _cache[cache_key] = self._compile(function, name)
             if len(_cache) > _MAX_CACHED:
                 _cache.popitem(last=False)
-        _cache.move_to_end(whole_key)
-        return found
+        _cache.move_to_end(cache_key)
+        return kernel
 
     def _compile(self, function: Function, name: str) -> CompiledKernel:
         with uninstrumented():
@@ -144,7 +146,7 @@ def _generate(target: Target, signatures: list[Signature], text: str) -> Generat
     return generated
 
 
-def _options(target: Target) -> Any:
+def _options(target: Target) -> BuildOptions | None:
     """Return what kernels depend on besides what they compute; None where a user's passes take part."""
     context = PassContext.current()
     if "tir.add_lower_pass" in context.config:

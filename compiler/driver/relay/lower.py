@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,34 +13,46 @@ from compiler.driver.lower import lower
 from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import lowering_to
+from compiler.ir.primexpr import IntImm
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.ndarray import NDArray
 from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
 from compiler.tir import const
 from compiler.tir.function import PrimFunc
 from compiler.topi.tag import Tag
 
-_LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
+
+StructuralKey = tuple[object, ...]
+"""What fused functions that become the same kernel have in common; hashable."""
 
 
 @dataclass(slots=True, eq=False)
 class LoweredKernel:
     """What one fused function became.
 
-    Attributes
+    Parameters
     ----------
     name : str
+        Name of the kernel.
     function : Function
         The group of operators.
     inputs, outputs : list of Tensor
         The parameters of the loops, in order.
     constants : list of NDArray
         Values of the last inputs: tensors that the group itself contains.
+    schedule : Schedule
+        How the tensors are computed.
+    prim_func : PrimFunc
+        The loops, lowered.
     flops : int or None
         Floating-point operations of one call; None where a shape is symbolic.
     bytes : int
@@ -50,10 +61,10 @@ class LoweredKernel:
 
     name: str
     function: Function
-    inputs: list[Any]
+    inputs: list[Tensor]
     constants: list[NDArray]
-    outputs: list[Any]
-    schedule: Any
+    outputs: list[Tensor]
+    schedule: Schedule
     prim_func: PrimFunc
     flops: int | None
     bytes: int
@@ -68,6 +79,12 @@ def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
         Type-checked; calls of operators, tuples and their elements.
     name : str
         Name of the kernel.
+    target : Target
+        What it is scheduled for.
+
+    Returns
+    -------
+    LoweredKernel
 
     Raises
     ------
@@ -92,11 +109,12 @@ def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
     )
 
 
-def tensor_bytes(tensor: Any) -> int:
+def tensor_bytes(tensor: Tensor) -> int:
     """Return the size of a tensor whose extents are numbers."""
     size = np.dtype("uint8" if tensor.dtype == "bool" else _plain(tensor.dtype)).itemsize
     for extent in tensor.shape:
-        size *= int(extent)
+        assert isinstance(extent, IntImm), "kernels have shapes that are known"
+        size *= extent.value
     return int(size)
 
 
@@ -108,11 +126,11 @@ class _Group:
     """The tensor expressions of a fused function."""
 
     def __init__(self, function: Function) -> None:
-        self.inputs: list[Any] = []
+        self.inputs: list[Tensor] = []
         self.constants: list[NDArray] = []
-        self.calls: list[tuple[Call, list[Any]]] = []
-        self._constant_inputs: list[Any] = []
-        self._values: dict[Any, list[Any]] = {}
+        self.calls: list[tuple[Call, list[Tensor]]] = []
+        self._constant_inputs: list[Tensor] = []
+        self._values: dict[RelayExpr, list[Tensor]] = {}
         for index, param in enumerate(function.params):
             self._values[param] = self._placeholders(param, f"p{index}")
         for expr in post_order(function.body, _parts):
@@ -121,14 +139,14 @@ class _Group:
         self.inputs += self._constant_inputs
         self.outputs = self._own_outputs(self._values[function.body])
 
-    def _placeholders(self, param: Var, name: str) -> list[Any]:
+    def _placeholders(self, param: Var, name: str) -> list[Tensor]:
         types = tensor_types([param.checked_type])
         with lowering_to("te", param.span):
             made = [_placeholder(t, name if len(types) == 1 else f"{name}_{i}") for i, t in enumerate(types)]
         self.inputs += made
         return made
 
-    def _compute(self, expr: Any) -> list[Any]:
+    def _compute(self, expr: RelayExpr) -> list[Tensor]:
         match expr:
             case Call() if isinstance(expr.op, RelayOp):
                 return self._call(expr)
@@ -142,7 +160,7 @@ class _Group:
                 what = f"a kernel is made of operators and tuples, got {type(expr).__name__} {show(expr)}"
                 raise ArgumentError(f"relay.build: {what}")
 
-    def _call(self, call: Call) -> list[Any]:
+    def _call(self, call: Call) -> list[Tensor]:
         op = operator_of(call)
         if op.compute is None:
             raise ArgumentError(f"relay.build: {op.name} has no definition as tensor expressions")
@@ -152,27 +170,28 @@ class _Group:
         self.calls.append((call, made))
         return made
 
-    def _constant(self, expr: Constant) -> Any:
+    def _constant(self, expr: Constant) -> Tensor:
         if expr.value.ndim == 0:
             value = expr.value.item()
             with lowering_to("te", expr.span):
-                return te.compute((), lambda: const(value, expr.data.dtype), name="constant")
+                scalar: Tensor = te.compute((), lambda: const(value, expr.data.dtype), name="constant")
+                return scalar
         with lowering_to("te", expr.span):
             made = _placeholder(expr.tensor_type, f"c{len(self.constants)}")
         self.constants.append(expr.data)
         self._constant_inputs.append(made)
         return made
 
-    def _element(self, expr: TupleGetItem) -> list[Any]:
+    def _element(self, expr: TupleGetItem) -> list[Tensor]:
         fields = expr.tuple_value.checked_type.fields
         before = len(tensor_types(fields[: expr.index]))
         count = len(tensor_types([fields[expr.index]]))
         return self._values[expr.tuple_value][before : before + count]
 
-    def _own_outputs(self, tensors: Sequence[Any]) -> list[Any]:
+    def _own_outputs(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Return tensors that are all different, and none of them an input."""
         taken = set(self.inputs)
-        outputs: list[Any] = []
+        outputs: list[Tensor] = []
         for tensor in tensors:
             made = tensor
             if tensor in taken:
@@ -183,11 +202,11 @@ class _Group:
         return outputs
 
 
-def _placeholder(t: TensorType, name: str) -> Any:
+def _placeholder(t: TensorType, name: str) -> Tensor:
     return te.placeholder(t.shape, dtype=t.dtype, name=name)
 
 
-def _parts(expr: Any) -> tuple[Any, ...]:
+def _parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what is computed before an expression; an operator is not."""
     return expr.args if isinstance(expr, Call) else operands(expr)
 
@@ -219,13 +238,13 @@ def kernel_name(function: Function) -> str:
     """Return TVM's name for the kernel of a fused function, such as ``tvmgen_default_fused_nn_conv2d_nn_relu``."""
     names = [re.sub(r"\W", "_", operator_of(call).name) for call in group_calls(function)]
     name = "tvmgen_default_fused_" + "_".join(names or ["copy"])
-    return name[:_LONGEST_NAME].rstrip("_")
+    return name[:MAX_NAME_LENGTH].rstrip("_")
 
 
-def structural_key(function: Function) -> tuple[Any, ...]:
+def structural_key(function: Function) -> StructuralKey:
     """Return what two fused functions have in common exactly if they become the same kernel."""
-    number: dict[Any, int] = {}
-    key: list[Any] = []
+    number: dict[GraphExpr, int] = {}
+    key: list[object] = []
     for param in function.params:
         number[param] = len(number)
         key.append(str(param.checked_type))
@@ -237,7 +256,7 @@ def structural_key(function: Function) -> tuple[Any, ...]:
     return (*key, number[function.body])
 
 
-def _node_key(expr: Any, number: dict[Any, int]) -> tuple[Any, ...]:
+def _node_key(expr: GraphExpr, number: dict[GraphExpr, int]) -> tuple[object, ...]:
     match expr:
         case Call():
             attrs = tuple(sorted((k, repr(v)) for k, v in expr.attrs.items()))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from compiler.driver.relay.build import as_module, build_target
+from compiler.driver.relay.build import TargetLike, as_module, build_target
 from compiler.driver.relay.graph import as_group
-from compiler.driver.relay.kernels import KernelCompiler, KernelModule
+from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import can_lower
 from compiler.driver.relay.params import bind_params
 from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
@@ -16,12 +15,13 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay import transform
-from compiler.relay.adt import Constructor, Match, PatternConstructor, PatternTuple, PatternVar
+from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import (
     Call,
     Constant,
     Function,
+    GraphExpr,
     If,
     Let,
     RefCreate,
@@ -35,7 +35,7 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime import vm_instructions as vm
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import ArrayLike, NDArray
 from compiler.runtime.vm import Executable, VirtualMachine
 from compiler.target.target import Target
 
@@ -44,9 +44,9 @@ __all__ = ["Executable", "VirtualMachine", "compile"]
 
 def compile(
     mod: IRModule | Function,
-    target: str | Target | Mapping[Any, Any] | None = None,
-    target_host: Any = None,
-    params: Mapping[str, Any] | None = None,
+    target: TargetLike | None = None,
+    target_host: object = None,
+    params: Mapping[str, ArrayLike] | None = None,
 ) -> Executable:
     """Compile a module for the virtual machine.
 
@@ -57,12 +57,20 @@ def compile(
         operators over shapes that are not known before, or without tensor expressions, run through NumPy, until
         shapes come again.
     target : str or Target, optional
+        E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
+    target_host : optional
+        Accepted as TVM does; the host is always the target itself.
     params : mapping of str to array, optional
         Parameters of ``main`` whose values are known.
 
     Returns
     -------
     Executable
+
+    Raises
+    ------
+    ArgumentError
+        If ``mod`` has no function ``main`` that is a graph, or ``params`` does not fit.
     """
     module, chosen = as_module("relay.vm.compile", mod), build_target(target)
     for instrument in active_instruments():
@@ -96,11 +104,11 @@ class _Program:
     def __init__(self, module: IRModule, kernels: KernelCompiler) -> None:
         self.module = module
         self.executable = Executable()
-        self.static: list[tuple[int, Any, Function]] = []
+        self.static: list[tuple[int, NamedKernel, Function]] = []
         self._kernels = kernels
-        self._functions: dict[Any, int] = {}
+        self._functions: dict[GlobalVar | Constructor, int] = {}
         self._todo: list[tuple[int, Function, tuple[Var, ...]]] = []
-        self._constants: dict[Any, int] = {}
+        self._constants: dict[object, int] = {}
 
     def entry(self, var: GlobalVar) -> None:
         """Let a function be called from outside."""
@@ -116,10 +124,9 @@ class _Program:
                 self._functions[key] = self._constructor(key)
             else:
                 self._functions[key] = self.inner(self.module[key], (), key.name_hint)
-        index: int = self._functions[key]
-        return index
+        return self._functions[key]
 
-    def inner(self, function: Any, captured: tuple[Var, ...], name: str) -> int:
+    def inner(self, function: object, captured: tuple[Var, ...], name: str) -> int:
         """Return the number of a new function, whose first parameters are what it captures."""
         if not isinstance(function, Function):
             raise ArgumentError(f"relay.vm.compile: {name} must be a function of a graph, got {show(function)}")
@@ -167,7 +174,7 @@ class _FunctionCompiler:
     def __init__(self, program: _Program, function: vm.VMFunction) -> None:
         self._program = program
         self._function = function
-        self._scopes: list[dict[Any, int]] = [{}]
+        self._scopes: list[dict[GraphExpr, int]] = [{}]
 
     def compile(self, function: Function, captured: tuple[Var, ...]) -> None:
         """Write the instructions of ``function``."""
@@ -201,20 +208,20 @@ class _FunctionCompiler:
 
     # expressions
 
-    def _value(self, expr: Any) -> int:
+    def _value(self, expr: GraphExpr) -> int:
         """Return the register that holds an expression's value."""
         for scope in reversed(self._scopes):
-            known: int | None = scope.get(expr)
-            if known is not None:
-                return known
-        register: int = self._compute(expr)
+            register = scope.get(expr)
+            if register is not None:
+                return register
+        register = self._compute(expr)
         self._scopes[-1][expr] = register
         return register
 
-    def _values(self, exprs: Sequence[Any]) -> tuple[int, ...]:
+    def _values(self, exprs: Sequence[GraphExpr]) -> tuple[int, ...]:
         return tuple([self._value(e) for e in exprs])
 
-    def _compute(self, expr: Any) -> int:
+    def _compute(self, expr: GraphExpr) -> int:
         match expr:
             case Constant():
                 return self._emit(vm.LoadConstant(self._register(), self._program.constant(expr.data)))
@@ -235,7 +242,7 @@ class _FunctionCompiler:
             case _:
                 return self._data(expr)
 
-    def _data(self, expr: Any) -> int:
+    def _data(self, expr: GraphExpr) -> int:
         match expr:
             case Tuple():
                 fields = self._values(expr.fields)
@@ -268,7 +275,8 @@ class _FunctionCompiler:
         closure = self._value(op)
         return self._emit(vm.CallClosure(self._register(), closure, self._values(call.args)))
 
-    def _let(self, let: Any) -> int:
+    def _let(self, expr: Let) -> int:
+        let: GraphExpr = expr
         while isinstance(let, Let):
             if isinstance(let.value, Function) and not let.value.attrs.get("Primitive"):
                 # A recursive function captures the register that it is about to be in.
@@ -317,7 +325,7 @@ class _FunctionCompiler:
             end.to = self._here
         return result
 
-    def _pattern(self, pattern: Any, source: int) -> list[vm.JumpUnlessTag]:
+    def _pattern(self, pattern: Pattern, source: int) -> list[vm.JumpUnlessTag]:
         """Name what a pattern names, and return the jumps that are taken where it does not fit."""
         if isinstance(pattern, PatternVar):
             self._scopes[-1][pattern.var] = source

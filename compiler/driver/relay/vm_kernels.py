@@ -6,7 +6,7 @@ come again get machine code of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,9 @@ from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, aligned_empty, array
+from compiler.runtime.reference_call import Arrays
 from compiler.runtime.vm import Kernel
-from compiler.runtime.vm_values import ADT
+from compiler.runtime.vm_values import ADT, Value
 from compiler.target.target import Target
 
 MAX_COMPILED = 32
@@ -54,7 +55,7 @@ class _StaticKernel:
         self._result = function.body.checked_type
         self._types = [(t.concrete_shape, t.dtype) for t in tensor_types([self._result])]
 
-    def __call__(self, args: Sequence[Any]) -> Any:
+    def __call__(self, args: Sequence[Value]) -> Value:
         outputs = [NDArray(aligned_empty(shape, dtype), dtype, cpu()) for shape, dtype in self._types]
         inputs = [a for arg in args for a in _arrays(arg)]
         self._function.prepare((*inputs, *self._constants, *outputs))()
@@ -69,10 +70,10 @@ class _DynamicKernel:
         self._function = function
         self._target = target
         self._order = post_order(function.body, lambda e: e.args if isinstance(e, Call) else operands(e))
-        self._compiled: dict[Any, Kernel] = {}
-        self._seen: set[Any] = set()
+        self._compiled: dict[tuple[Type, ...], Kernel] = {}
+        self._seen: set[tuple[Type, ...]] = set()
 
-    def __call__(self, args: Sequence[Any]) -> Any:
+    def __call__(self, args: Sequence[Value]) -> Value:
         types = tuple([_type_of(a) for a in args])
         kernel = self._compiled.get(types)
         if kernel is None and types in self._seen and len(self._compiled) < MAX_COMPILED:
@@ -93,7 +94,7 @@ class _DynamicKernel:
                 named = compiler.kernel(function)
             return _StaticKernel(KernelModule([named], self._target), named, function)
 
-    def _by_numpy(self, args: Sequence[Any]) -> Any:
+    def _by_numpy(self, args: Sequence[Value]) -> Value:
         values: dict[RelayExpr, Any] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
         for expr in self._order:
             if expr not in values:
@@ -105,23 +106,24 @@ class _DynamicKernel:
         return f"NumPy: {', '.join(names)}"
 
 
-def _for_types(function: Function, types: Sequence[Any]) -> Function:
+def _for_types(function: Function, types: Sequence[Type]) -> Function:
     """Return a group of operators for arguments of certain types."""
     params = [Var(p.name_hint, t) for p, t in zip(function.params, types, strict=True)]
     body = bind(function.body, dict(zip(function.params, params, strict=True)))
     made = Function(tuple(params), body, None, (), function.attrs)
-    found = infer_module(IRModule({"main": made}))["main"]
-    assert isinstance(found, Function)
-    return found
+    typed = infer_module(IRModule({"main": made}))["main"]
+    assert isinstance(typed, Function)
+    return typed
 
 
-def _type_of(value: Any) -> Type:
+def _type_of(value: Value) -> Type:
     if isinstance(value, ADT):
         return TupleType(tuple(_type_of(part) for part in value))
-    return TensorType(value.shape, value.dtype)
+    array = _array(value)
+    return TensorType(array.shape, array.dtype)
 
 
-def _reference(expr: Any, values: dict[Any, Any]) -> Any:
+def _reference(expr: RelayExpr, values: Mapping[RelayExpr, Any]) -> Any:
     match expr:
         case Call():
             op = operator_of(expr)
@@ -138,21 +140,26 @@ def _reference(expr: Any, values: dict[Any, Any]) -> Any:
             raise ArgumentError(f"vm: a kernel is made of operators and tuples, got {type(expr).__name__}")
 
 
-def _arrays(value: Any) -> list[NDArray]:
-    return [a for part in value for a in _arrays(part)] if isinstance(value, ADT) else [value]
+def _array(value: Value) -> NDArray:
+    assert isinstance(value, NDArray), "kernels compute with arrays and tuples of arrays"
+    return value
 
 
-def _arranged(t: Any, outputs: Any) -> Any:
+def _arrays(value: Value) -> list[NDArray]:
+    return [a for part in value for a in _arrays(part)] if isinstance(value, ADT) else [_array(value)]
+
+
+def _arranged(t: Type, outputs: Iterator[NDArray]) -> Value:
     if isinstance(t, TupleType):
         return ADT(0, [_arranged(field, outputs) for field in t.fields])
     return next(outputs)
 
 
-def _numpy(value: Any) -> Any:
-    return tuple(_numpy(part) for part in value) if isinstance(value, ADT) else value.view()
+def _numpy(value: Value) -> Arrays:
+    return tuple(_numpy(part) for part in value) if isinstance(value, ADT) else _array(value).view()
 
 
-def _machine(value: Any) -> Any:
+def _machine(value: object) -> Value:
     if isinstance(value, (tuple, list)):
         return ADT(0, [_machine(part) for part in value])
     return array(np.asarray(value))

@@ -19,6 +19,7 @@ from compiler.ir.error import ArgumentError, TargetError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
+from compiler.relay.op.sorting import SortAttrs
 from compiler.relay.operator import OpPattern
 
 RNG = np.random.default_rng(7)
@@ -229,8 +230,8 @@ def test_operator_without_tensor_expressions_runs_through_numpy() -> None:
         register(
             "test.sorted",
             doc="Sorts along an axis.",
-            inputs=("data",),
-            attributes={"axis": -1},
+            inputs={"data": "The array."},
+            attrs=SortAttrs,
             relation=lambda types, attrs: types[0],
             pattern=OpPattern.OPAQUE,
             reference=lambda attrs, data: np.sort(data, attrs.axis),
