@@ -96,8 +96,6 @@ def _rebase(schedule: ScheduleState) -> None:
                 continue
             rebased = IterVar(None, Var(axis.var.name, axis.var.dtype), axis.iter_type, span=axis.span)
             stage.relate(Rebase(axis, rebased), at)
-            if axis in stage.iter_var_attrs:
-                stage.iter_var_attrs[rebased] = stage.iter_var_attrs[axis]
             moved[axis] = rebased
     for stage in schedule.stages:
         if stage.attach_ivar in moved:

@@ -131,10 +131,16 @@ class StageState(RecordedStage):
         return IterVar(None, Var(name, parent.var.dtype), parent.iter_type)
 
     def relate(self, relation: Relation, at: int) -> None:
-        """Replace the parents of a relation, which are adjacent loops from the position ``at`` on, by its children."""
+        """Replace the parents of a relation, which are adjacent loops from the position ``at`` on, by its children.
+
+        An only child takes over the annotations of an only parent: it is the same loop.
+        """
+        parents, children = relation.parents, relation.children
         self.relations.append(relation)
-        self.all_iter_vars += relation.children
-        self.leaf_iter_vars[at : at + len(relation.parents)] = relation.children
+        self.all_iter_vars += children
+        self.leaf_iter_vars[at : at + len(parents)] = children
+        if len(parents) == len(children) == 1 and parents[0] in self.iter_var_attrs:
+            self.iter_var_attrs[children[0]] = self.iter_var_attrs[parents[0]]
 
     def __repr__(self) -> str:
         return f"stage({self.op.name})"

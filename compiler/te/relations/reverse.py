@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compiler.arith import Analyzer
-from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, PrimExpr, Range
 from compiler.te.relations.relation import Relation
 from compiler.te.stage_state import StageState, stage_primitive
@@ -52,7 +51,7 @@ def reverse(self: StageState, axis: IterVar) -> IterVar:
     """Run a loop backwards, from the last value of its axis to the first one.
 
     The elements are the same; those of a reduction are combined in the opposite order, which may round differently.
-    An extension: classic TVM has no such primitive.  ::
+    The loop keeps its annotations.  An extension: classic TVM has no such primitive.  ::
 
         for i in range(8):            →               for i_reversed in range(8):
             B[i] = A[i]                                   B[7 - i_reversed] = A[7 - i_reversed]
@@ -70,11 +69,9 @@ def reverse(self: StageState, axis: IterVar) -> IterVar:
     Raises
     ------
     ScheduleError
-        If ``axis`` is no loop of this stage, or a thread axis, whose iterations have no order.
+        If ``axis`` is no loop of this stage.
     """
     at = self.require_leaf("reverse", axis)
-    if axis.iter_type == IterVar.ThreadIndex:
-        raise ScheduleError(f"reverse: {self.describe(axis)} is a thread axis, whose iterations have no order")
     backwards = self.derived_axis(axis, f"{axis.var.name}.reversed")
     self.relate(Reverse(axis, backwards), at)
     return backwards

@@ -90,6 +90,28 @@ def test_factors_that_do_not_divide_are_guarded() -> None:
     )
 
 
+def test_a_reversed_loop_begins_at_its_last_iteration() -> None:
+    a = te.placeholder((8, 30), name="A")
+    k = te.reduce_axis((2, 30), name="k")
+    b = te.compute((8,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s[b].reverse(b.op.axis[0])
+    _, inner = s[b].split(s[b].reverse(k), factor=8)
+    s[b].reverse(inner)
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:8])
+        for i_reversed in range(8):
+            B[7 - i_reversed] = T.float32(0.0)
+            for k_reversed_outer, k_reversed_inner_reversed in T.grid(4, 8):
+                if T.likely(7 - k_reversed_inner_reversed + k_reversed_outer * 8 < 28):
+                    B[7 - i_reversed] = B[7 - i_reversed] + A[7 - i_reversed, 27 - (7 - k_reversed_inner_reversed + k_reversed_outer * 8) + 2]
+        """,  # noqa: E501
+    )
+
+
 def test_factors_longer_than_a_loop_are_cut() -> None:
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] + 1, name="B")

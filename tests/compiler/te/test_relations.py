@@ -143,6 +143,18 @@ class TestANewRelation:
         getattr(s[b], annotation)(getattr(s[b], primitive)(b.op.axis[1]))
         _computes_what_numpy_computes(s, inputs, c)
 
+    def test_takes_over_annotations(self, primitive: str) -> None:
+        inputs, b, c = _sums()
+        s = te.create_schedule(c.op)
+        s[b].parallel(b.op.axis[0])
+        s[b].vectorize(b.op.axis[1])
+        for axis in b.op.axis:
+            getattr(s[b], primitive)(axis)
+        text = body_text(s, [*inputs, c])
+        assert "in T.parallel(6)" in text
+        assert "in T.vectorized(9)" in text
+        _computes_what_numpy_computes(s, inputs, c)
+
     def test_stages_are_computed_in_its_loops(self, primitive: str) -> None:
         inputs, b, c = _sums()
         for before in (True, False):  # a place follows its loop

@@ -140,6 +140,12 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         ScheduleError,
         "fuse: axes must be adjacent, got 'i' and 'j' (the loops of 'C' are i, k, j)",
     ),
+    (lambda x: x.sc.reverse(x.d.op.axis[0]), ScheduleError, "reverse: 'i' is no axis of 'C'"),
+    (
+        lambda x: (x.sc.reverse(x.k), x.sc.reverse(x.k)),
+        ScheduleError,
+        "reverse: axis 'k' of stage 'C' has already been reversed (the loops of 'C' are i, j, k.reversed)",
+    ),
     (
         lambda x: x.sc.fuse(x.j, x.k),
         ScheduleError,
