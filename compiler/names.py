@@ -69,6 +69,7 @@ PUBLIC = {
 
 COMPLETED_BY = {
     "tvm.topi": ("compiler.relay.op",),
+    "tvm.topi.nn": ("compiler.relay.op",),
     "operators": ("compiler.relay.op",),
     "passes": ("compiler.tir.transform", "compiler.relay.transform", "compiler.driver.pipeline"),
 }

@@ -106,7 +106,7 @@ __all__ = [
 ]
 
 
-_operators = [name for name in dir(op) if not name.startswith("_")]
+_operators = [name for name in op.__all__ if name != "get"]
 
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
     _load, __dir__ = public_module("tvm.relay", [*__all__, *_operators])

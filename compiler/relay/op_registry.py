@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, unknown_name
+from compiler.ir.extension import extension_point
 from compiler.ir.op import add_op, registered_ops
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, const
 from compiler.relay.op_documentation import Documentation, Parameter
@@ -33,7 +34,6 @@ from compiler.relay.operator import (
     ScheduleRule,
     StaticForm,
 )
-from compiler.topi.exports import export
 
 A = TypeVar("A", bound=Attrs)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,6 +52,8 @@ class OpFunction(Protocol):
 
 _PUBLIC: dict[str, Callable[..., Any]] = {}
 """The public functions by name, in lower case as Python's are: ``add``, ``nn.conv2d``."""
+_ONNX: dict[str, RelayOp] = {}
+"""The operators that an ONNX operator is one to one, by its name."""
 
 
 def register(
@@ -131,8 +133,12 @@ onnx, spelt_out, parameters, returns, references, waived
         waived=dict(waived or {}),
     )
     add_op(op)
+    if onnx:
+        _ONNX[onnx] = op
     if topi is not None:
-        export(name, topi)
+        namespace, _, short = name.rpartition(".")
+        topi.__name__ = topi.__qualname__ = short
+        extension_point(f"tvm.topi.{namespace}".rstrip(".")).add(short, lambda: topi)
     function: OpFunction = _publish(op, _call_function(op))
     return function
 
@@ -147,6 +153,8 @@ def _publish(op: RelayOp, function: Any) -> Any:
     function.__signature__ = documentation.signature()
     function.op = op
     _PUBLIC[op.name.lower()] = function
+    if not namespace:
+        extension_point("tvm.relay").add(function.__name__, lambda: function)
     return function
 
 
@@ -305,6 +313,21 @@ def load_operators(package: dict[str, Any], namespace: str) -> list[str]:
     functions = public_functions(namespace)
     package.update(functions)
     return sorted([*functions, *subpackages])
+
+
+def public_function_of(op: RelayOp) -> Callable[..., Any]:
+    """Return the public function of an operator."""
+    return _PUBLIC[op.name.lower()]
+
+
+def operator_of_onnx(name: str) -> RelayOp | None:
+    """Return the operator that an ONNX operator is one to one, if its row names one."""
+    return _ONNX.get(name)
+
+
+def onnx_operators() -> list[str]:
+    """Return the names of the ONNX operators that rows name."""
+    return sorted(_ONNX)
 
 
 def public_functions(namespace: str) -> dict[str, Callable[..., Any]]:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 
+from compiler import relay
+from compiler.ir.attrs import AttrKind, Attrs, DictAttrs
+from compiler.ir.error import ArgumentError
+from compiler.relay.op.nn.conv_attrs import Conv2DAttrs
 from compiler.relay.operator import RelayOp, relay_ops
 from tests.compiler.relay.op.example import by_code, by_reference, check_gradient
 from tests.compiler.relay.op.examples import EXAMPLES
@@ -31,6 +39,79 @@ def test_every_field_is_filled_or_waived(op: RelayOp) -> None:
 
 def test_every_operator_has_examples() -> None:
     assert set(OPERATORS) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+def test_everything_is_documented(op: RelayOp) -> None:
+    documentation = op.documentation
+    assert documentation.summary.endswith((".", "]``."))
+    assert documentation.returns.endswith(".")
+    for parameter in documentation.parameters:
+        assert parameter.doc.endswith("."), f"{parameter.name} needs a sentence"
+        assert parameter.type_name
+    for name, attribute in op.attributes.items():
+        assert attribute.doc.endswith("."), f"{name} needs a sentence"
+        assert isinstance(attribute.kind, AttrKind)
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+def test_attributes_are_declared_with_types(op: RelayOp) -> None:
+    assert issubclass(op.attrs_type, Attrs)
+    assert not issubclass(op.attrs_type, DictAttrs)
+    for name, attribute in op.attributes.items():
+        if attribute.is_required:
+            continue
+        again = attribute.kind.convert(attribute.default, op.attrs_type)
+        assert again == attribute.default, f"{name}: values have one form"
+        assert type(again) is type(attribute.default)
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
+def test_the_public_function_follows_from_the_row(op: RelayOp) -> None:
+    namespace, _, name = op.name.lower().rpartition(".")
+    room = functools.reduce(getattr, namespace.split("."), relay.op) if namespace else relay.op
+    function = getattr(room, name)
+    assert name in room.__all__
+    assert function.op is op
+    parameters = inspect.signature(function).parameters
+    assert list(parameters) == [p.name for p in op.documentation.parameters]
+    assert function.__doc__ == op.documentation.docstring()
+    assert set(op.inputs) <= set(parameters)
+
+
+def test_wrong_attributes_name_operator_attribute_value_and_expectation() -> None:
+    x = relay.var("x", shape=(1, 3, 8, 8))
+    for call, message in (
+        (
+            lambda: relay.nn.max_pool2d(x, pool_size=(1, 2, 3)),
+            r"^nn.max_pool2d: pool_size must be an int or 2 of them, got \(1, 2, 3\)$",
+        ),
+        (lambda: relay.nn.max_pool2d(x, 2, strides=0), r"^nn.max_pool2d: strides must be positive, got 0$"),
+        (lambda: relay.nn.leaky_relu(x, "much"), r"^nn.leaky_relu: alpha must be a number, got 'much'$"),
+        (lambda: relay.sum(x, keepdims=2), r"^sum: keepdims must be a bool, got 2$"),
+        (lambda: relay.sum(x, axes=1), r"^sum: there is no attribute 'axes'; there are axis, keepdims, exclude$"),
+        (lambda: relay.transpose(x, "NHWC"), r"^transpose: axes must be an int or a sequence of ints, got 'NHWC'$"),
+        (lambda: relay.nn.conv2d(x), r"^nn.conv2d: weight must be given$"),
+        (lambda: relay.nn.relu(x, x), r"^nn.relu: takes at most 1 arguments \(data\), got 2$"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            call()
+
+
+def test_values_have_one_form() -> None:
+    attrs = Conv2DAttrs.make("nn.conv2d", {"strides": 2, "padding": [1, 2], "channels": np.int64(8)})
+    assert (attrs.strides, attrs.padding, attrs.channels) == ((2, 2), (1, 2, 1, 2), 8)
+    assert attrs == attrs.with_values(strides=(2, 2))
+    assert hash(attrs) == hash(attrs.with_values(dilation=1))
+    assert attrs.with_values(strides=1) != attrs
+    assert (attrs.get_int("groups"), attrs.get_str("data_layout"), attrs.get_int_tuple("strides")) == (
+        1,
+        "NCHW",
+        (2, 2),
+    )
+    with pytest.raises(TypeError, match="immutable"):
+        attrs.strides = (1, 1)  # type: ignore[misc]
+    assert pickle.loads(pickle.dumps(attrs)) == attrs
 
 
 @pytest.mark.parametrize(("name", "index"), _CASES)

@@ -16,7 +16,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import NOT_SMOOTH
-from compiler.relay.op.relations import broadcast, broadcast_compare, tensor
+from compiler.relay.op.type_relations import broadcast, broadcast_compare, tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Layouts, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, same_dim

@@ -10,7 +10,7 @@ from compiler.ir.attr_kinds import OPTIONAL_DTYPE, SHAPE
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.op.relations import broadcast_dims, tensor
+from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
@@ -36,6 +36,7 @@ def _check(small: Sequence[Dim], large: Sequence[Dim]) -> None:
 
 
 def _to_relation(types: Types, attrs: BroadcastToAttrs) -> Type:
+    """The data broadcast to ``shape``, of its data type."""
     data = tensor(types[0], "data")
     _check(data.dims, attrs.shape)
     return TensorType(attrs.shape, attrs.dtype or data.dtype)
@@ -56,6 +57,7 @@ broadcast_to = register(
 
 
 def _like_relation(types: Types, attrs: Attrs) -> Type:
+    """The data in the shape of ``broadcast_type``."""
     data, like = tensor(types[0], "data"), tensor(types[1], "broadcast_type")
     _check(data.dims, like.dims)
     return TensorType(like.shape, data.dtype)
@@ -81,6 +83,7 @@ def _collapse(x: Array, shape: Sequence[int]) -> Array:
 
 
 def _collapse_like_relation(types: Types, attrs: Attrs) -> Type:
+    """The sums, in the shape of ``collapse_type``."""
     data, like = tensor(types[0], "data"), tensor(types[1], "collapse_type")
     _check(like.dims, data.dims)
     return TensorType(like.shape, data.dtype)
@@ -99,6 +102,7 @@ collapse_sum_like = register(
 
 
 def _collapse_to_relation(types: Types, attrs: BroadcastToAttrs) -> Type:
+    """The sums, of shape ``shape``."""
     data = tensor(types[0], "data")
     _check(attrs.shape, data.dims)
     return TensorType(attrs.shape, attrs.dtype or data.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import IntImm, PrimExpr
-from compiler.relay.expr import Call, Constant
+from compiler.relay.expr import Call
 from compiler.relay.operator import Layouts, RelationError
 from compiler.relay.ty import AnyDim, Dim, TensorType
 
@@ -17,7 +17,7 @@ FIRST_ORDER = {"gradient": "it is itself made by differentiating, or by a pass a
 """Waives the gradient of what only gradients and late passes make."""
 
 
-def axis_of(axis: int, rank: int, what: str = "axis") -> int:
+def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Return an axis counted from the front.
 
     Raises
@@ -30,7 +30,7 @@ def axis_of(axis: int, rank: int, what: str = "axis") -> int:
     return axis % rank
 
 
-def axes_of(axes: Sequence[int], rank: int, what: str = "axis") -> tuple[int, ...]:
+def normalize_axes(axes: Sequence[int], rank: int, what: str = "axis") -> tuple[int, ...]:
     """Return several different axes, counted from the front.
 
     Raises
@@ -38,29 +38,29 @@ def axes_of(axes: Sequence[int], rank: int, what: str = "axis") -> tuple[int, ..
     RelationError
         If there is no such axis, or one is given twice.
     """
-    found = tuple(axis_of(a, rank, what) for a in axes)
+    found = tuple(normalize_axis(a, rank, what) for a in axes)
     if len(set(found)) < len(found):
         raise RelationError(f"{what} must name each dimension once, got {tuple(axes)} of {rank} dimensions")
     return found
 
 
-def agree(a: Dim, b: Dim, what: str) -> None:
+def check_same_extent(a: Dim, b: Dim, what: str) -> None:
     """Raise a RelationError if two extents are certainly different."""
     if isinstance(a, int) and isinstance(b, int) and a != b:
         raise RelationError(f"{what}: {a} and {b} differ")
 
 
-def symbolic(dim: Any) -> bool:
+def is_symbolic(dim: Any) -> bool:
     """Return whether an extent is not known as a number."""
     return isinstance(dim, PrimExpr) and not isinstance(dim, IntImm)
 
 
-def unknown(*dims: Any) -> bool:
+def has_any_dim(*dims: Any) -> bool:
     """Return whether one of the extents is known to nobody but the running program."""
     return any(isinstance(d, AnyDim) for d in dims)
 
 
-def total(dims: Iterable[Dim]) -> Dim:
+def num_elements(dims: Iterable[Dim]) -> Dim:
     """Return the product of extents, 1 of none; nobody knows it where one extent is ``?``."""
     count: Dim = 1
     for d in dims:
@@ -68,13 +68,6 @@ def total(dims: Iterable[Dim]) -> Dim:
             return d
         count = count * d
     return count
-
-
-def static(value: Any) -> Any:
-    """Return the number, or the list of numbers, that a constant holds; anything else as it is."""
-    if isinstance(value, Constant):
-        return value.value.tolist()
-    return value
 
 
 def int_of(value: Any, what: str) -> int:
@@ -114,7 +107,7 @@ def shape_of_attr(shape: Any, what: str) -> tuple[Any, ...]:
         If it is no shape.
     """
     values = shape if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
-    return tuple(v if symbolic(v) else int_of(v, what) for v in values)
+    return tuple(v if is_symbolic(v) else int_of(v, what) for v in values)
 
 
 def same_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:

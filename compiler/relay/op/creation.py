@@ -14,8 +14,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, const
-from compiler.relay.op.common import NOT_SMOOTH, symbolic
-from compiler.relay.op.relations import identity, same_dtype, tensor
+from compiler.relay.op.common import NOT_SMOOTH, is_symbolic
+from compiler.relay.op.type_relations import identity, same_dtype, tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
@@ -63,6 +63,7 @@ class NdarraySizeAttrs(Attrs):
 
 
 def _full_relation(types: Types, attrs: FullAttrs) -> Type:
+    """A tensor of shape ``shape`` and data type ``dtype``."""
     value = tensor(types[0], "fill_value", 0)
     return TensorType(attrs.shape, attrs.dtype or value.dtype)
 
@@ -139,6 +140,7 @@ def _count(attrs: ArangeAttrs) -> int | None:
 
 
 def _arange_relation(types: Types, attrs: ArangeAttrs) -> Type:
+    """A vector of data type ``dtype``."""
     start, stop, step = (tensor(t, n, 0) for t, n in zip(types, ("start", "stop", "step"), strict=True))
     if same_dtype(start, stop) != attrs.dtype or same_dtype(start, step) != attrs.dtype:
         raise RelationError(
@@ -180,6 +182,7 @@ _ARANGE = register(
 
 
 def _shape_relation(types: Types, attrs: ShapeOfAttrs) -> Type:
+    """A vector with an entry for each dimension, of data type ``dtype``."""
     return TensorType((len(tensor(types[0], "data").shape),), attrs.dtype)
 
 
@@ -196,7 +199,7 @@ def _shape_compute(attrs: ShapeOfAttrs, inputs: list[Tensor], out_type: Type) ->
 
 
 def _extent(extent: Any, dtype: str) -> Any:
-    return extent.astype(dtype) if symbolic(extent) else tir.const(extent, dtype)
+    return extent.astype(dtype) if is_symbolic(extent) else tir.const(extent, dtype)
 
 
 shape_of = register(
@@ -214,6 +217,7 @@ shape_of = register(
 
 
 def _size_relation(types: Types, attrs: NdarraySizeAttrs) -> Type:
+    """A scalar of data type ``dtype``."""
     tensor(types[0], "data")
     return TensorType((), attrs.dtype)
 

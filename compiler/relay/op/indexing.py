@@ -13,8 +13,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import agree, axis_of
-from compiler.relay.op.relations import broadcast_dims, tensor
+from compiler.relay.op.common import check_same_extent, normalize_axis
+from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
@@ -67,15 +67,16 @@ def index_tensor(t: Type, what: str) -> TensorType:
 
 
 def _take_relation(types: Types, attrs: TakeAttrs) -> Type:
+    """The data with ``axis`` replaced by the shape of the indices."""
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     if attrs.axis is None:
         return TensorType(indices.shape, data.dtype)
-    at = axis_of(attrs.axis, len(data.dims))
+    at = normalize_axis(attrs.axis, len(data.dims))
     batch = attrs.batch_dims
     if not 0 <= batch <= min(at, len(indices.dims)):
         raise RelationError(f"batch_dims must be at most the axis {at} and the rank of {indices}, got {batch}")
     for d in range(batch):
-        agree(data.dims[d], indices.dims[d], f"dimension {d} of {data} and {indices}")
+        check_same_extent(data.dims[d], indices.dims[d], f"dimension {d} of {data} and {indices}")
     return TensorType((*data.shape[:at], *indices.shape[batch:], *data.shape[at + 1 :]), data.dtype)
 
 
@@ -154,8 +155,9 @@ _TAKE = register(
 
 
 def _gather_relation(types: Types, attrs: GatherAttrs) -> Type:
+    """The shape of the indices, and the data type of the data."""
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
-    at = axis_of(attrs.axis, len(data.dims))
+    at = normalize_axis(attrs.axis, len(data.dims))
     if len(indices.dims) != len(data.dims):
         raise RelationError(f"indices must have {len(data.dims)} dimensions as data, got {indices}")
     for d, (e, i) in enumerate(zip(data.dims, indices.dims, strict=True)):
@@ -195,6 +197,7 @@ gather = register(
 
 
 def _gather_nd_relation(types: Types, attrs: GatherNDAttrs) -> Type:
+    """The shape of the indices without its first axis, then the axes of data that no coordinate belongs to."""
     data, indices = tensor(types[0], "data"), index_tensor(types[1], "indices")
     count = indices.dims[0] if indices.dims else None
     if not isinstance(count, int):
@@ -205,7 +208,7 @@ def _gather_nd_relation(types: Types, attrs: GatherNDAttrs) -> Type:
     if batch + count > len(data.dims) or batch > len(indices.dims) - 1:
         raise RelationError(f"{count} coordinates after {batch} batch dimensions do not fit to {data}")
     for d in range(batch):
-        agree(data.dims[d], indices.dims[1 + d], f"batch dimension {d} of {data} and {indices}")
+        check_same_extent(data.dims[d], indices.dims[1 + d], f"batch dimension {d} of {data} and {indices}")
     return TensorType((*indices.shape[1:], *data.shape[batch + count :]), data.dtype)
 
 
@@ -237,6 +240,7 @@ gather_nd = register(
 
 
 def _advanced_relation(types: Types, attrs: Attrs) -> Type:
+    """The shape that the indices broadcast to, then the axes of data that are not indexed."""
     if not isinstance(types[0], TupleType) or len(types[0].fields) < 2:
         raise RelationError(f"inputs must be a tuple of the data and its indices, got {types[0]}")
     data, *indices = [tensor(t, f"element {n} of inputs") for n, t in enumerate(types[0].fields)]

@@ -13,8 +13,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, const
-from compiler.relay.op.common import NOT_SMOOTH, axes_of, total
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import NOT_SMOOTH, normalize_axes, num_elements
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, composite, public_function, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
@@ -48,7 +48,7 @@ def reduced_axes(attrs: ReduceAttrs, rank: int) -> tuple[int, ...]:
     """Return the axes that a reduction goes over, in order."""
     if attrs.axis is None:
         return tuple(range(rank))
-    given = axes_of(attrs.axis, rank)
+    given = normalize_axes(attrs.axis, rank)
     return tuple(d for d in range(rank) if (d in given) != attrs.exclude)
 
 
@@ -93,7 +93,7 @@ def spread(value: RelayExpr, call: Call) -> RelayExpr:
 def _elements(call: Call) -> Constant:
     """Return, as a constant, how many elements each result is made of."""
     data = call.args[0].checked_type
-    count: Any = total(data.dims[d] for d in reduced_axes(ReduceAttrs.of(call), len(data.dims)))
+    count: Any = num_elements(data.dims[d] for d in reduced_axes(ReduceAttrs.of(call), len(data.dims)))
     return const(count, data.dtype)
 
 

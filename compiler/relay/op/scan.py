@@ -11,8 +11,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import axis_of, total
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import normalize_axis, num_elements
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Types, call_op
 from compiler.relay.ty import TensorType
@@ -33,8 +33,8 @@ def _relation(types: Types, attrs: ScanopAttrs) -> Type:
     data = tensor(types[0], "data")
     dtype = attrs.dtype or data.dtype
     if attrs.axis is None:
-        return TensorType((total(data.dims),), dtype)
-    axis_of(attrs.axis, len(data.dims))
+        return TensorType((num_elements(data.dims),), dtype)
+    normalize_axis(attrs.axis, len(data.dims))
     return TensorType(data.shape, dtype)
 
 

@@ -14,9 +14,9 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, const
-from compiler.relay.op.common import agree, axis_of
+from compiler.relay.op.common import check_same_extent, normalize_axis
 from compiler.relay.op.indexing import index_tensor
-from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import composite, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
@@ -70,13 +70,14 @@ def _put(found: Array, where: Any, updates: Array, reduction: str) -> Array:
 
 
 def _elements_relation(types: Types, attrs: ScatterElementsAttrs) -> Type:
+    """The output has the type of the data."""
     data, indices, updates = tensor(types[0], "data"), index_tensor(types[1], "indices"), tensor(types[2], "updates")
     same_dtype(data, updates)
-    axis_of(attrs.axis, len(data.dims))
+    normalize_axis(attrs.axis, len(data.dims))
     if not len(data.dims) == len(indices.dims) == len(updates.dims):
         raise RelationError(f"data, indices and updates must have one rank, got {data}, {indices} and {updates}")
     for d, (i, u) in enumerate(zip(indices.dims, updates.dims, strict=True)):
-        agree(i, u, f"indices {indices} and updates {updates} along axis {d}")
+        check_same_extent(i, u, f"indices {indices} and updates {updates} along axis {d}")
     return data
 
 
@@ -121,6 +122,7 @@ scatter_elements = register(
 
 
 def _nd_relation(types: Types, attrs: ScatterNDAttrs) -> Type:
+    """The output has the type of the data."""
     data, indices, updates = tensor(types[0], "data"), index_tensor(types[1], "indices"), tensor(types[2], "updates")
     same_dtype(data, updates)
     count = indices.dims[0] if indices.dims else None
@@ -130,7 +132,7 @@ def _nd_relation(types: Types, attrs: ScatterNDAttrs) -> Type:
     if len(updates.dims) != len(wanted):
         raise RelationError(f"updates must have the shape {wanted}, got {updates}")
     for u, w in zip(updates.dims, wanted, strict=True):
-        agree(u, w, f"updates {updates} and the shape {wanted} of what the indices name")
+        check_same_extent(u, w, f"updates {updates} and the shape {wanted} of what the indices name")
     return data
 
 
@@ -173,7 +175,7 @@ def sparse_shape(shape: Sequence[Dim], types: Types) -> Type:
     if len(indices.dims) > 2 or len(values.dims) > 1:
         raise RelationError(f"there must be a vector of values with a point for each, got {indices} and {values}")
     width = indices.dims[1] if len(indices.dims) == 2 else 1
-    agree(width, len(shape), f"the coordinates of {indices} and the dimensions of {shape}")
+    check_same_extent(width, len(shape), f"the coordinates of {indices} and the dimensions of {shape}")
     return TensorType(tuple(shape), values.dtype)
 
 

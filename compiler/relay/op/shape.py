@@ -12,9 +12,9 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, axes_of, axis_of, total, unknown
-from compiler.relay.op.newshape import resolve_shape
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axes, normalize_axis, num_elements
+from compiler.relay.op.reshape_inference import resolve_shape
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
@@ -104,6 +104,7 @@ def _like_input(call: Call, grad: Expr) -> list[Expr]:
 
 
 def _reshape_relation(types: Types, attrs: ReshapeAttrs) -> Type:
+    """The data in the shape that ``newshape`` describes."""
     data = tensor(types[0], "data")
     return TensorType(resolve_shape(data.dims, attrs.newshape, attrs.allowzero), data.dtype)
 
@@ -134,9 +135,12 @@ def _span(begin: int, end: int | None, rank: int) -> tuple[int, int]:
 
 
 def _reshape_like_relation(types: Types, attrs: ReshapeLikeAttrs) -> Type:
+    """The data with some axes in the shape of another tensor's."""
     data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
     shape = _reshape_like_shape(attrs, data.dims, like.dims)
-    agree(total(data.dims), total(shape), f"the numbers of elements of {data} and the shape {shape}")
+    check_same_extent(
+        num_elements(data.dims), num_elements(shape), f"the numbers of elements of {data} and the shape {shape}"
+    )
     return TensorType(shape, data.dtype)
 
 
@@ -161,13 +165,14 @@ reshape_like = register(
 def _order(attrs: TransposeAttrs, rank: int) -> tuple[int, ...]:
     if attrs.axes is None:
         return tuple(reversed(range(rank)))
-    found = axes_of(attrs.axes, rank, "axes")
+    found = normalize_axes(attrs.axes, rank, "axes")
     if len(found) != rank:
         raise RelationError(f"axes must name each of {rank} dimensions once, got {attrs.axes}")
     return found
 
 
 def _transpose_relation(types: Types, attrs: TransposeAttrs) -> Type:
+    """The data with its axes permuted."""
     data = tensor(types[0], "data")
     return TensorType(tuple(data.shape[d] for d in _order(attrs, len(data.shape))), data.dtype)
 
@@ -192,11 +197,12 @@ transpose = register(
 
 
 def _expanded(attrs: ExpandDimsAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
-    at = axis_of(attrs.axis, len(shape) + 1)
+    at = normalize_axis(attrs.axis, len(shape) + 1)
     return (*shape[:at], *[1] * attrs.num_newaxis, *shape[at:])
 
 
 def _expand_relation(types: Types, attrs: ExpandDimsAttrs) -> Type:
+    """The data with ``num_newaxis`` more axes."""
     data = tensor(types[0], "data")
     return TensorType(_expanded(attrs, data.shape), data.dtype)
 
@@ -217,15 +223,16 @@ expand_dims = register(
 def _squeezed(attrs: SqueezeAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
     if attrs.axis is None:
         return tuple(d for d, e in enumerate(shape) if isinstance(e, int) and e == 1)
-    return axes_of(attrs.axis, len(shape))
+    return normalize_axes(attrs.axis, len(shape))
 
 
 def _squeeze_relation(types: Types, attrs: SqueezeAttrs) -> Type:
+    """The data with fewer axes."""
     data = tensor(types[0], "data")
     gone = _squeezed(attrs, data.dims)
     for d in gone:
-        agree(data.dims[d], 1, f"dimension {d} of {data} cannot be squeezed, its extent must be 1")
-    if attrs.axis is None and unknown(*data.dims):
+        check_same_extent(data.dims[d], 1, f"dimension {d} of {data} cannot be squeezed, its extent must be 1")
+    if attrs.axis is None and has_any_dim(*data.dims):
         raise RelationError(f"axis must be given where extents are not known, as in {data}")
     return TensorType(tuple(e for d, e in enumerate(data.shape) if d not in gone), data.dtype)
 
@@ -244,8 +251,9 @@ squeeze = register(
 
 
 def _axis_relation(types: Types, attrs: ReverseAttrs) -> Type:
+    """The output has the type of the input."""
     data = tensor(types[0], "data")
-    axis_of(attrs.axis, len(data.shape))
+    normalize_axis(attrs.axis, len(data.shape))
     return data
 
 
@@ -263,9 +271,10 @@ reverse = register(
 
 
 def _sequence_relation(types: Types, attrs: ReverseSequenceAttrs) -> Type:
+    """The output has the type of the data."""
     data, lengths = tensor(types[0], "data"), tensor(types[1], "seq_lengths", 1)
-    axes_of((attrs.seq_axis, attrs.batch_axis), len(data.dims), "seq_axis and batch_axis")
-    agree(data.dims[attrs.batch_axis], lengths.dims[0], f"sequences of {data} and lengths")
+    normalize_axes((attrs.seq_axis, attrs.batch_axis), len(data.dims), "seq_axis and batch_axis")
+    check_same_extent(data.dims[attrs.batch_axis], lengths.dims[0], f"sequences of {data} and lengths")
     return data
 
 
@@ -295,15 +304,16 @@ reverse_sequence = register(
 
 
 def _windows_relation(types: Types, attrs: SlidingWindowAttrs) -> Type:
+    """``(leading axes…, windows…, *window_shape)``."""
     data = tensor(types[0], "data")
-    at = axis_of(attrs.axis, len(data.dims))
+    at = normalize_axis(attrs.axis, len(data.dims))
     if not len(data.dims) - at == len(attrs.window_shape) == len(attrs.strides):
         raise RelationError(
             f"window_shape and strides must have an entry for each axis from {at} on of {data}, "
             f"got {attrs.window_shape} and {attrs.strides}"
         )
     windows = zip(data.dims[at:], attrs.window_shape, attrs.strides, strict=True)
-    counts = [AnyDim() if unknown(e) else (e - w) // s + 1 for e, w, s in windows]
+    counts = [AnyDim() if has_any_dim(e) else (e - w) // s + 1 for e, w, s in windows]
     return TensorType((*data.shape[:at], *counts, *attrs.window_shape), data.dtype)
 
 
@@ -329,6 +339,7 @@ sliding_window = register(
 
 
 def _layout_relation(types: Types, attrs: LayoutTransformAttrs) -> Type:
+    """The data in ``dst_layout``."""
     data = tensor(types[0], "data")
     return TensorType(topi.transformed_shape(data.dims, attrs.src_layout, attrs.dst_layout), data.dtype)
 

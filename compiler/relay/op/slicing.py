@@ -13,8 +13,8 @@ from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import agree, axes_of, unknown
-from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axes
+from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -77,7 +77,7 @@ def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
         raise RelationError(
             f"begin, end and strides must be of one length, got {attrs.begin}, {attrs.end}, {attrs.strides}"
         )
-    axes = tuple(range(count)) if attrs.axes is None else axes_of(attrs.axes, len(shape), "axes")
+    axes = tuple(range(count)) if attrs.axes is None else normalize_axes(attrs.axes, len(shape), "axes")
     if len(axes) != count or count > len(shape):
         raise RelationError(
             f"begin must have an entry for each of the axes {axes} of {tuple(shape)}, got {attrs.begin}"
@@ -99,7 +99,7 @@ def _sized(extent: Dim, begin: int, size: int) -> Part:
         return Part(begin, 1, size)
     if isinstance(extent, int):
         return Part(begin, 1, max(extent - begin, 0))
-    return Part(begin, 1, AnyDim() if unknown(extent) else extent - begin)
+    return Part(begin, 1, AnyDim() if has_any_dim(extent) else extent - begin)
 
 
 def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
@@ -108,7 +108,7 @@ def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
         return Part(places.start, stride, len(places))
     if begin == 0 and stride == 1 and end >= _FAR:
         return Part(0, 1, extent)
-    if unknown(extent) or stride != 1:
+    if has_any_dim(extent) or stride != 1:
         return Part(begin, stride, AnyDim())
     first = begin if begin >= 0 else extent + begin
     last = extent if end >= _FAR else end if end >= 0 else extent + end
@@ -116,6 +116,7 @@ def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
 
 
 def _slice_relation(types: Types, attrs: StridedSliceAttrs) -> Type:
+    """The data with the extents of the slice."""
     data = tensor(types[0], "data")
     return TensorType(tuple(p.count for p in parts(data.dims, attrs)), data.dtype)
 
@@ -170,10 +171,13 @@ def _numbers(value: RelayExpr) -> Any:
 
 
 def _set_relation(types: Types, attrs: Attrs) -> Type:
+    """The output has the type of the data."""
     data, values = tensor(types[0], "data"), tensor(types[1], "v")
     same_dtype(data, values)
     for t, name in zip(types[2:], ("begin", "end", "strides"), strict=True):
-        agree(tensor(t, name, 1).dims[0], len(data.dims), f"{name} must have an entry for each axis of {data}")
+        check_same_extent(
+            tensor(t, name, 1).dims[0], len(data.dims), f"{name} must have an entry for each axis of {data}"
+        )
     return data
 
 
@@ -226,7 +230,7 @@ _STRIDED_SET = register(
 
 def _like_axes(attrs: SliceLikeAttrs, rank: int, like: int) -> tuple[int, ...]:
     if attrs.axes:
-        return axes_of(attrs.axes, rank, "axes")
+        return normalize_axes(attrs.axes, rank, "axes")
     if rank != like:
         raise RelationError(f"axes must be given where the ranks differ, got {rank} and {like}")
     return tuple(range(rank))
@@ -241,6 +245,7 @@ def _like_shape(attrs: SliceLikeAttrs, shape: Sequence[Any], like: Sequence[Any]
 
 
 def _like_relation(types: Types, attrs: SliceLikeAttrs) -> Type:
+    """The data with some extents of ``shape_like``."""
     data, like = tensor(types[0], "data"), tensor(types[1], "shape_like")
     return TensorType(_like_shape(attrs, data.dims, like.dims), data.dtype)
 

@@ -9,8 +9,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleWrapper
-from compiler.relay.op.common import NOT_SMOOTH, axis_of
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import NOT_SMOOTH, normalize_axis
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
@@ -59,8 +59,9 @@ def order(x: Array, axis: int, ascending: bool) -> Array:
 
 
 def _sort_relation(types: Types, attrs: SortAttrs) -> Type:
+    """The output has the type of the data."""
     data = tensor(types[0], "data")
-    axis_of(attrs.axis, len(data.dims))
+    normalize_axis(attrs.axis, len(data.dims))
     return data
 
 
@@ -86,8 +87,9 @@ sort = register(
 
 
 def _argsort_relation(types: Types, attrs: ArgsortAttrs) -> Type:
+    """The shape of the data, of data type ``dtype``."""
     data = tensor(types[0], "data")
-    axis_of(attrs.axis, len(data.dims))
+    normalize_axis(attrs.axis, len(data.dims))
     return TensorType(data.shape, attrs.dtype)
 
 
@@ -107,15 +109,16 @@ argsort = register(
 
 def top_types(data: TensorType, count: Dim, attrs: TopKAttrs) -> Type:
     """Return the type of the first ``count`` values in order, of their places, or of both."""
-    at = axis_of(attrs.axis, len(data.dims))
+    at = normalize_axis(attrs.axis, len(data.dims))
     shape = (*data.shape[:at], count, *data.shape[at + 1 :])
     found = {"values": TensorType(shape, data.dtype), "indices": TensorType(shape, attrs.dtype)}
     return TupleType(tuple(found.values())) if attrs.ret_type == "both" else found[attrs.ret_type]
 
 
 def _topk_relation(types: Types, attrs: TopKAttrs) -> Type:
+    """Values, indices or a tuple of both, with extent ``k`` along ``axis``."""
     data = tensor(types[0], "data")
-    extent = data.dims[axis_of(attrs.axis, len(data.dims))]
+    extent = data.dims[normalize_axis(attrs.axis, len(data.dims))]
     if isinstance(extent, int) and attrs.k > extent:
         raise RelationError(f"k must be at most the extent {extent} of axis {attrs.axis}, got {attrs.k}")
     return top_types(data, extent if attrs.k < 1 else attrs.k, attrs)
@@ -168,6 +171,7 @@ topk = tuple_function(_TOPK, _top_size)
 
 
 def _unique_relation(types: Types, attrs: UniqueAttrs) -> Type:
+    """A tuple of vectors: values, first indices, inverse indices, their number, and the counts if asked for."""
     data = tensor(types[0], "data", 1)
     places = TensorType(data.shape, "int32")
     counts = (places,) if attrs.return_counts else ()
@@ -199,6 +203,7 @@ _UNIQUE = register(
 
 
 def _argwhere_relation(types: Types, attrs: Attrs) -> Type:
+    """``(count, rank)``, of data type int32; the count is known at run time only."""
     condition = tensor(types[0], "condition")
     return TensorType((AnyDim(), len(condition.dims)), "int32")
 

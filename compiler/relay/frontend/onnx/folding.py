@@ -103,31 +103,28 @@ def _size(t: Any) -> float:
     return 8.0 * math.prod(float(d) for d in t.concrete_shape)
 
 
-_ARITHMETIC = frozenset(
-    (
-        *("add", "subtract", "multiply", "divide", "floor_divide", "floor_mod", "mod", "power", "maximum", "minimum"),
-        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "where"),
-    )
-)
-"""Operators among whose arguments a plain number takes the data type of the tensors beside it."""
+_OPERANDS = ({"lhs", "rhs"}, {"condition", "x", "y"})
+"""Inputs of operators among whose arguments a plain number takes the data type of the tensors beside it."""
 
 
 class _Operators:
-    """The public functions of a room of operators, each with its result settled."""
+    """The public functions of a package of operators, each with its result settled."""
 
-    def __init__(self, room: ModuleType) -> None:
-        self._room = room
+    def __init__(self, package: ModuleType) -> None:
+        self._package = package
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._room, name)
-        if isinstance(found, ModuleType):
-            return _Operators(found)
-        return _settled(name, found)
+        member = getattr(self._package, name)
+        return _Operators(member) if isinstance(member, ModuleType) else settled(member)
 
 
-def _settled(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def settled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a public function of operators whose results are folded and typed."""
+    op = getattr(function, "op", None)
+    is_arithmetic = isinstance(op, RelayOp) and set(op.inputs) in _OPERANDS
+
     def call(*args: Any, **attrs: Any) -> Any:
-        if name in _ARITHMETIC:
+        if is_arithmetic:
             args = _like_the_tensors(args)
         return settle(function(*args, **attrs))
 

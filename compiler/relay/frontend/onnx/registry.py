@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-Convert = Callable[[Any], Any]
+from compiler.relay.frontend.onnx.folding import settled
+from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.op_registry import onnx_operators, operator_of_onnx, public_function_of
+
+Row = TypeVar("Row")
+
+Convert = Callable[[Node], Any]
 """``convert(node)`` returns the node's outputs: an expression, or a sequence of them."""
 
 _TABLE: dict[tuple[str, str], dict[int, Convert]] = {}
@@ -22,19 +28,60 @@ def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Conver
     return enter
 
 
-def converters(rows: Mapping[str, Any], make: Callable[[Any], Convert], since: int = 1) -> None:
+def converters(rows: Mapping[str, Row], make: Callable[[Row], Convert], since: int = 1) -> None:
     """Register a table of operators that differ in one value each; ``make`` turns it into the converter."""
     for name, row in rows.items():
         converter(name, since=since)(make(row))
 
 
 def find(domain: str, name: str, opset: int) -> Convert | None:
-    """Return the newest converter that holds for an operator set, if there is one."""
+    """Return the newest converter that holds for an operator set, if there is one.
+
+    Parameters
+    ----------
+    domain : str
+        Empty for ONNX's own operators.
+    name : str
+        E.g. ``Conv``.
+    opset : int
+        Version of the operator set.
+
+    Returns
+    -------
+    callable or None
+        A registered converter, or that of the Relay operator whose row names the ONNX operator.
+    """
     versions = _TABLE.get((domain, name), {})
     fitting = [since for since in versions if since <= opset]
-    return versions[max(fitting)] if fitting else None
+    return versions[max(fitting)] if fitting else _one_to_one(domain, name)
+
+
+def one_to_one(name: str) -> Callable[..., Any] | None:
+    """Return the function of the Relay operator that an ONNX operator is, if its row names it.
+
+    Parameters
+    ----------
+    name : str
+        E.g. ``Tanh``.
+    """
+    op = operator_of_onnx(name)
+    return settled(public_function_of(op)) if op else None
+
+
+def _one_to_one(domain: str, name: str) -> Convert | None:
+    """Return the converter of an operator whose Relay operator names it in its row."""
+    op = None if domain else operator_of_onnx(name)
+    function = one_to_one(name)
+    if op is None or function is None:
+        return None
+
+    def convert(node: Node) -> Any:
+        attributes = {key: value for key, value in node.attributes.items() if key in op.attributes}
+        return function(*node.inputs, **attributes)
+
+    return convert
 
 
 def supported() -> list[str]:
     """Return the names of all operators with a converter, those of other domains with their domain."""
-    return sorted(f"{domain}::{name}" if domain else name for domain, name in _TABLE)
+    return sorted({*onnx_operators(), *(f"{domain}::{name}" if domain else name for domain, name in _TABLE)})

@@ -12,15 +12,15 @@ from typing import Any
 from compiler.ir.attrs import Attrs, AttrsMeta
 from compiler.ir.types import Type
 from compiler.relay.op.broadcasting import broadcast_to
-from compiler.relay.op.common import axes_of, axis_of
+from compiler.relay.op.common import normalize_axes, normalize_axis
+from compiler.relay.op.concat_split import tile
 from compiler.relay.op.creation import full, ones, zeros
-from compiler.relay.op.joining import tile
-from compiler.relay.op.places import one_hot
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.indices import one_hot
 from compiler.relay.op.scatter import sparse_shape
 from compiler.relay.op.shape import expand_dims, reshape, squeeze
 from compiler.relay.op.slicing import strided_slice
 from compiler.relay.op.sorting import TopKAttrs, top_types, topk
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Relation, RelationError, RelayOp, StaticForm, Types, get
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -105,7 +105,7 @@ def _squeeze_relation(types: Types, attrs: Attrs) -> Type:
 def _slice_relation(types: Types, attrs: Attrs) -> Type:
     data = tensor(types[0], "data")
     axes: Sequence[int] | None = attrs["axes"]
-    chosen = range(_length(types[1], "begin")) if axes is None else axes_of(axes, len(data.dims))
+    chosen = range(_length(types[1], "begin")) if axes is None else normalize_axes(axes, len(data.dims))
     return TensorType(tuple(AnyDim() if d in chosen else e for d, e in enumerate(data.dims)), data.dtype)
 
 
@@ -115,7 +115,7 @@ def _topk_relation(types: Types, attrs: Attrs) -> Type:
 
 def _one_hot_relation(types: Types, attrs: Attrs) -> Type:
     indices = tensor(types[0], "indices")
-    at = axis_of(attrs.get_int("axis"), len(indices.dims) + 1)
+    at = normalize_axis(attrs.get_int("axis"), len(indices.dims) + 1)
     return TensorType((*indices.shape[:at], AnyDim(), *indices.shape[at:]), attrs.get_str("dtype"))
 
 

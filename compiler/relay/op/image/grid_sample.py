@@ -9,8 +9,8 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import agree, symbolic
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import check_same_extent, is_symbolic
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
@@ -40,9 +40,9 @@ def _grid_relation(types: Types, attrs: GridSampleAttrs) -> Type:
     data, grid = tensor(types[0], "data"), tensor(types[1], "grid")
     rank = len(data.dims) - 2
     tensor(grid, "grid", 2 + rank)
-    agree(grid.dims[1], rank, "the coordinates of a place of the grid and the spatial dimensions of data")
-    agree(grid.dims[0], data.dims[0], "the batch of the grid and that of data")
-    if any(symbolic(d) for d in data.dims[2:]):
+    check_same_extent(grid.dims[1], rank, "the coordinates of a place of the grid and the spatial dimensions of data")
+    check_same_extent(grid.dims[0], data.dims[0], "the batch of the grid and that of data")
+    if any(is_symbolic(d) for d in data.dims[2:]):
         raise RelationError(f"the spatial extents of data must be known, got {data}")
     return TensorType((*data.dims[:2], *grid.dims[2:]), data.dtype)
 

@@ -10,10 +10,10 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STRING, one_of, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import symbolic
+from compiler.relay.op.common import is_symbolic
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
@@ -92,7 +92,7 @@ def _relation(types: Types, attrs: ResizeAttrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     letters = spatial_letters(attrs.layout)
-    if any(symbolic(x[letter]) for letter in letters):
+    if any(is_symbolic(x[letter]) for letter in letters):
         raise RelationError(f"the spatial extents of data must be known, got {data}")
     shape = layout(attrs.layout).shape(x | dict(zip(letters, attrs.size, strict=True)))
     return TensorType(shape, attrs.out_dtype or data.dtype)

@@ -11,9 +11,9 @@ from compiler.ir.attr_kinds import FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import agree, axis_of, same_layout
-from compiler.relay.op.nn.spatial import along
-from compiler.relay.op.relations import identity, tensor
+from compiler.relay.op.common import check_same_extent, normalize_axis, same_layout
+from compiler.relay.op.nn.spatial import broadcast_along
+from compiler.relay.op.type_relations import identity, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, Types, call_op
 from compiler.relay.ty import TensorType
@@ -74,8 +74,11 @@ leaky_relu = register(
 
 
 def _prelu_relation(types: Types, attrs: PReluAttrs) -> Type:
+    """The output has the type of the data."""
     data, alpha = tensor(types[0], "data"), tensor(types[1], "alpha", 1)
-    agree(data.dims[axis_of(attrs.axis, len(data.dims))], alpha.dims[0], f"data along axis {attrs.axis} and alpha")
+    check_same_extent(
+        data.dims[normalize_axis(attrs.axis, len(data.dims))], alpha.dims[0], f"data along axis {attrs.axis} and alpha"
+    )
     return data
 
 
@@ -87,27 +90,27 @@ class HasAxis(Protocol):
         """The axis."""
 
 
-def along_axis(types: PartialTypes, attrs: HasAxis) -> Sequence[Type | None]:
+def vector_along_axis(types: PartialTypes, attrs: HasAxis) -> Sequence[Type | None]:
     """The second input is a vector along an axis of the first."""
     data, vector = types
     if data is None or vector is not None:
         return types
     found = tensor(data, "data")
-    return (data, TensorType((found.dims[axis_of(attrs.axis, len(found.dims))],), found.dtype))
+    return (data, TensorType((found.dims[normalize_axis(attrs.axis, len(found.dims))],), found.dtype))
 
 
 def _prelu_compute(attrs: PReluAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.prelu(inputs[0], inputs[1], axis_of(attrs.axis, inputs[0].ndim))]
+    return [topi.prelu(inputs[0], inputs[1], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _prelu_reference(attrs: PReluAttrs, x: Array, alpha: Array) -> Array:
-    return np.where(x > 0, x, x * along(alpha, axis_of(attrs.axis, x.ndim), x.ndim))
+    return np.where(x > 0, x, x * broadcast_along(alpha, normalize_axis(attrs.axis, x.ndim), x.ndim))
 
 
 def _prelu_gradient(call: Call, grad: Expr) -> list[Expr]:
     x, alpha = call.args
     rank = len(x.checked_type.dims)
-    axis = axis_of(PReluAttrs.of(call).axis, rank)
+    axis = normalize_axis(PReluAttrs.of(call).axis, rank)
     shape = tuple(-1 if d == axis else 1 for d in range(rank))
     slopes = call_op("reshape", alpha, newshape=shape)
     to_data = _where_positive(call, grad, call_op("multiply", grad, slopes))
@@ -122,7 +125,7 @@ prelu = register(
     inputs={"data": "The tensor to apply it to.", "alpha": "Slope of each channel, a vector."},
     attrs=PReluAttrs,
     relation=_prelu_relation,
-    complete=along_axis,
+    complete=vector_along_axis,
     pattern=OpPattern.BROADCAST,
     compute=_prelu_compute,
     reference=_prelu_reference,

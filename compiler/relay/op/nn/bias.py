@@ -11,10 +11,10 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleGetItem, TupleWrapper
-from compiler.relay.op.common import agree, axis_of, unknown
-from compiler.relay.op.nn.activation import along_axis
-from compiler.relay.op.nn.spatial import along
-from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
+from compiler.relay.op.nn.activation import vector_along_axis
+from compiler.relay.op.nn.spatial import broadcast_along
+from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import composite, public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType, TupleType
@@ -35,19 +35,24 @@ class DropoutAttrs(Attrs):
 
 
 def _bias_relation(types: Types, attrs: BiasAddAttrs) -> Type:
+    """The output has the type of the data."""
     data, bias = tensor(types[0], "data"), tensor(types[1], "bias", 1)
     same_dtype(data, bias)
-    agree(data.dims[axis_of(attrs.axis, len(data.dims))], bias.dims[0], f"data along axis {attrs.axis} and the bias")
+    check_same_extent(
+        data.dims[normalize_axis(attrs.axis, len(data.dims))],
+        bias.dims[0],
+        f"data along axis {attrs.axis} and the bias",
+    )
     return data
 
 
 def _bias_compute(attrs: BiasAddAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.bias_add(inputs[0], inputs[1], axis_of(attrs.axis, inputs[0].ndim))]
+    return [topi.bias_add(inputs[0], inputs[1], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _bias_gradient(call: Call, grad: Expr) -> list[Expr]:
     rank = len(call.args[0].checked_type.dims)
-    others = tuple(d for d in range(rank) if d != axis_of(BiasAddAttrs.of(call).axis, rank))
+    others = tuple(d for d in range(rank) if d != normalize_axis(BiasAddAttrs.of(call).axis, rank))
     return [grad, call_op("sum", grad, axis=others)]
 
 
@@ -57,20 +62,21 @@ bias_add = register(
     inputs={"data": "The tensor to add to.", "bias": "A vector."},
     attrs=BiasAddAttrs,
     relation=_bias_relation,
-    complete=along_axis,
+    complete=vector_along_axis,
     pattern=OpPattern.BROADCAST,
     compute=_bias_compute,
-    reference=lambda attrs, x, bias: x + along(bias, axis_of(attrs.axis, x.ndim), x.ndim),
+    reference=lambda attrs, x, bias: x + broadcast_along(bias, normalize_axis(attrs.axis, x.ndim), x.ndim),
     gradient=_bias_gradient,
 )
 
 
 def _flatten_relation(types: Types, attrs: Attrs) -> Type:
+    """A matrix with as many rows as the data has batches."""
     data = tensor(types[0], "data")
     if not data.dims:
         raise RelationError("data must have at least one dimension, got a scalar")
     batch, *rest = data.dims
-    return TensorType((batch, AnyDim() if unknown(*rest) else prod(rest, start=1)), data.dtype)
+    return TensorType((batch, AnyDim() if has_any_dim(*rest) else prod(rest, start=1)), data.dtype)
 
 
 batch_flatten = register(
@@ -86,6 +92,7 @@ batch_flatten = register(
 
 
 def _dropout_relation(types: Types, attrs: Attrs) -> Type:
+    """A tuple of the data and the mask, both of the type of the data."""
     data = tensor(types[0], "data")
     return TupleType((data, data))
 

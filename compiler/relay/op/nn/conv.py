@@ -10,11 +10,11 @@ import numpy as np
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, symbolic
+from compiler.relay.op.common import check_same_extent, is_symbolic
 from compiler.relay.op.nn.conv_alter_layout import alter_conv2d_layout
 from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs, ConvAttrs
 from compiler.relay.op.nn.spatial import extents, window_dim, windows
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import (
     AlterLayout,
@@ -43,7 +43,7 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
     _check_channels(x["C"], w["O"], w["I"], attrs)
     if attrs.kernel_size is not None:
         for d, letter in enumerate(spatial):
-            agree(attrs.kernel_size[d], w[letter], f"kernel_size and the weight in {letter}")
+            check_same_extent(attrs.kernel_size[d], w[letter], f"kernel_size and the weight in {letter}")
     result: dict[str, Dim] = {"N": x["N"], "C": w["O"]}
     for d, letter in enumerate(spatial):
         around = attrs.padding[d] + attrs.padding[d + len(spatial)]
@@ -58,7 +58,7 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
 def _check_channels(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) -> None:
     groups = attrs.groups
     if attrs.channels is not None:
-        agree(attrs.channels, outputs, "channels and the output channels of the weight")
+        check_same_extent(attrs.channels, outputs, "channels and the output channels of the weight")
     if isinstance(outputs, int) and outputs % groups:
         raise RelationError(f"the {outputs} output channels must be a multiple of groups={groups}")
     if isinstance(channels, int) and isinstance(inputs, int) and channels != inputs * groups:
@@ -73,7 +73,7 @@ def conv_complete(types: PartialTypes, attrs: ConvAttrs) -> Sequence[Type | None
         return types
     images = tensor(data, "data")
     x = extents(images, layout(attrs.data_layout), "data")
-    if symbolic(x["C"]):
+    if is_symbolic(x["C"]):
         return types
     w = {"O": attrs.channels, "I": x["C"] // attrs.groups}
     w |= dict(zip(topi.spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, symbolic, unknown
+from compiler.relay.op.common import check_same_extent, has_any_dim, is_symbolic
 from compiler.relay.op.nn.conv_attrs import (
     Conv1DTransposeAttrs,
     Conv2DTransposeAttrs,
@@ -18,7 +18,7 @@ from compiler.relay.op.nn.conv_attrs import (
     ConvTransposeAttrs,
 )
 from compiler.relay.op.nn.spatial import extents
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Layouts, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -36,22 +36,22 @@ def _relation(types: Types, attrs: ConvTransposeAttrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")
     w = extents(weight, layout(attrs.kernel_layout), "weight")
-    agree(x["C"], w["I"], f"the channels of data {data} and the weight {weight} along I")
+    check_same_extent(x["C"], w["I"], f"the channels of data {data} and the weight {weight} along I")
     if isinstance(w["I"], int) and w["I"] % attrs.groups:
         raise RelationError(f"the {w['I']} input channels must be a multiple of groups={attrs.groups}")
     if attrs.channels is not None:
-        agree(attrs.channels, w["O"] * attrs.groups, "channels and the output channels of the weight")
+        check_same_extent(attrs.channels, w["O"] * attrs.groups, "channels and the output channels of the weight")
     letters = spatial_letters(attrs.data_layout)
     result: dict[str, Dim] = {"N": x["N"], "C": w["O"] * attrs.groups}
     for d, letter in enumerate(letters):
         if attrs.kernel_size is not None:
-            agree(attrs.kernel_size[d], w[letter], f"kernel_size and the weight {weight} in {letter}")
+            check_same_extent(attrs.kernel_size[d], w[letter], f"kernel_size and the weight {weight} in {letter}")
         result[letter] = _extent(x[letter], w[letter], attrs, d, len(letters))
     return TensorType(layout(attrs.result_layout).shape(result), attrs.out_dtype or data.dtype)
 
 
 def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: int) -> Dim:
-    if unknown(extent, kernel):
+    if has_any_dim(extent, kernel):
         return AnyDim()
     around = attrs.padding[d] + attrs.padding[d + rank]
     more = attrs.output_padding[d]
@@ -67,7 +67,7 @@ def _complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type |
         return types
     images = tensor(data, "data")
     x = extents(images, layout(attrs.data_layout), "data")
-    if symbolic(x["C"]):
+    if is_symbolic(x["C"]):
         return types
     w = {"I": x["C"], "O": attrs.channels // attrs.groups}
     w |= dict(zip(spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))

@@ -13,8 +13,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
-from compiler.relay.op.common import agree
-from compiler.relay.op.relations import broadcast_dims, tensor
+from compiler.relay.op.common import check_same_extent
+from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, Layouts, OpPattern, PartialTypes, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
@@ -79,11 +79,12 @@ def _out_dtype(attrs: DenseAttrs | DensePackAttrs | MatmulAttrs | BatchMatmulAtt
 
 
 def _dense_relation(types: Types, attrs: DenseAttrs) -> Type:
+    """``(…, units)``, of data type ``out_dtype``."""
     data, weight = _at_least(tensor(types[0], "data"), 1, "data"), tensor(types[1], "weight", 2)
     units, depth = weight.dims
-    agree(data.dims[-1], depth, "the last axis of data and that of the weight (units, in)")
+    check_same_extent(data.dims[-1], depth, "the last axis of data and that of the weight (units, in)")
     if attrs.units is not None:
-        agree(attrs.units, units, "units and the first axis of the weight")
+        check_same_extent(attrs.units, units, "units and the first axis of the weight")
     return TensorType((*data.dims[:-1], units), _out_dtype(attrs, data))
 
 
@@ -150,14 +151,15 @@ dense = register(
 
 
 def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
+    """``(rows, units)``, of data type ``out_dtype``."""
     data, weight = tensor(types[0], "data", 2), tensor(types[1], "weight")
     try:
         w = layout(attrs.weight_layout).extents(weight.dims)
     except ArgumentError as exc:
         raise RelationError(f"weight: {exc}") from None
-    agree(data.dims[-1], w["K"], "the last axis of data and the weight along K")
+    check_same_extent(data.dims[-1], w["K"], "the last axis of data and the weight along K")
     if attrs.units is not None:
-        agree(attrs.units, w["N"], "units and the weight along N")
+        check_same_extent(attrs.units, w["N"], "units and the weight along N")
     return TensorType((data.dims[0], w["N"]), _out_dtype(attrs, data))
 
 
@@ -197,11 +199,12 @@ def _transposed(dims: Sequence[Any], flag: bool) -> tuple[Any, ...]:
 
 
 def _matmul_relation(types: Types, attrs: MatmulAttrs) -> Type:
+    """``(…, M, N)``, of data type ``out_dtype``."""
     a, b = _at_least(tensor(types[0], "tensor_a"), 2, "tensor_a"), tensor(types[1], "tensor_b", 2)
     x, y = _transposed(a.dims, attrs.transpose_a), _transposed(b.dims, attrs.transpose_b)
-    agree(x[-1], y[0], f"the inner extents of {a} and {b}")
+    check_same_extent(x[-1], y[0], f"the inner extents of {a} and {b}")
     if attrs.units is not None:
-        agree(attrs.units, y[1], "units and the columns of tensor_b")
+        check_same_extent(attrs.units, y[1], "units and the columns of tensor_b")
     return TensorType((*x[:-1], y[1]), _out_dtype(attrs, a))
 
 
@@ -262,9 +265,10 @@ matmul = register(
 
 
 def _batch_relation(types: Types, attrs: BatchMatmulAttrs) -> Type:
+    """``(B, M, N)``, of data type ``out_dtype``."""
     a, b = tensor(types[0], "tensor_a", 3), tensor(types[1], "tensor_b", 3)
     x, y = _transposed(a.dims, attrs.transpose_a), _transposed(b.dims, attrs.transpose_b)
-    agree(x[2], y[1], f"the inner extents of {a} and {b}")
+    check_same_extent(x[2], y[1], f"the inner extents of {a} and {b}")
     (batch,) = broadcast_dims(x[:1], y[:1])
     return TensorType((batch, x[1], y[2]), _out_dtype(attrs, a))
 

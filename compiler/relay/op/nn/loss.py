@@ -7,8 +7,8 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import agree
-from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.op.common import check_same_extent
+from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types, call_op
 from compiler.relay.ty import TensorType
@@ -16,9 +16,10 @@ from compiler.topi.nn.loss import cross_entropy as compute
 
 
 def _relation(types: Types, attrs: Attrs) -> Type:
+    """A scalar of the data type of the predictions."""
     predictions, targets = tensor(types[0], "predictions", 2), tensor(types[1], "targets", 2)
     for axis, what in enumerate(("rows", "classes")):
-        agree(predictions.dims[axis], targets.dims[axis], f"the {what} of predictions and targets")
+        check_same_extent(predictions.dims[axis], targets.dims[axis], f"the {what} of predictions and targets")
     return TensorType((), same_dtype(predictions, targets))
 
 

@@ -11,9 +11,9 @@ from compiler.ir.attr_kinds import BOOL, FLOAT, INT, INTS, optional
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.op.common import agree, axis_of
-from compiler.relay.op.nn.spatial import along
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import check_same_extent, normalize_axis
+from compiler.relay.op.nn.spatial import broadcast_along
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register, tuple_function
 from compiler.relay.operator import Array, Compute, OpPattern, PartialTypes, Reference, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
@@ -82,9 +82,9 @@ class LRNAttrs(Attrs):
 def _along_data(types: tuple[Any, ...], attrs: NormAttrs | GroupNormAttrs, names: Sequence[str]) -> TensorType:
     """Return the data's type after comparing it with vectors along its axis."""
     data = tensor(types[0], "data")
-    extent = data.dims[axis_of(attrs.axis, len(data.dims))]
+    extent = data.dims[normalize_axis(attrs.axis, len(data.dims))]
     for name, t in zip(names, types[1:], strict=True):
-        agree(extent, tensor(t, name, 1).dims[0], f"data along axis {attrs.axis} and {name}")
+        check_same_extent(extent, tensor(t, name, 1).dims[0], f"data along axis {attrs.axis} and {name}")
     return data
 
 
@@ -93,7 +93,7 @@ def vectors_along(types: PartialTypes, attrs: NormAttrs | GroupNormAttrs) -> Seq
     if types[0] is None:
         return types
     data = tensor(types[0], "data")
-    vector = TensorType((data.dims[axis_of(attrs.axis, len(data.dims))],), data.dtype)
+    vector = TensorType((data.dims[normalize_axis(attrs.axis, len(data.dims))],), data.dtype)
     return (data, *[vector if t is None else t for t in types[1:]])
 
 
@@ -101,13 +101,14 @@ def vectors_along(types: PartialTypes, attrs: NormAttrs | GroupNormAttrs) -> Seq
 
 
 def _batch_relation(types: Types, attrs: BatchNormAttrs) -> Type:
+    """A tuple: the data normalised, the mean and the variance as they were."""
     data = _along_data(types, attrs, ("gamma", "beta", "moving_mean", "moving_var"))
     return TupleType((data, types[3], types[4]))
 
 
 def _batch_compute(attrs: BatchNormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     x, *statistics = inputs
-    axis = axis_of(attrs.axis, x.ndim)
+    axis = normalize_axis(attrs.axis, x.ndim)
     result = topi.batch_norm(x, statistics, axis, attrs.epsilon, attrs.center, attrs.scale)
     return [result, identity(statistics[2]), identity(statistics[3])]
 
@@ -115,10 +116,12 @@ def _batch_compute(attrs: BatchNormAttrs, inputs: list[Tensor], out_type: Type) 
 def _batch_reference(
     attrs: BatchNormAttrs, x: Array, gamma: Array, beta: Array, mean: Array, variance: Array
 ) -> tuple[Array, ...]:
-    axis = axis_of(attrs.axis, x.ndim)
-    value = (x - along(mean, axis, x.ndim)) / np.sqrt(along(variance, axis, x.ndim) + x.dtype.type(attrs.epsilon))
-    value = value * along(gamma, axis, x.ndim) if attrs.scale else value
-    value = value + along(beta, axis, x.ndim) if attrs.center else value
+    axis = normalize_axis(attrs.axis, x.ndim)
+    value = (x - broadcast_along(mean, axis, x.ndim)) / np.sqrt(
+        broadcast_along(variance, axis, x.ndim) + x.dtype.type(attrs.epsilon)
+    )
+    value = value * broadcast_along(gamma, axis, x.ndim) if attrs.scale else value
+    value = value + broadcast_along(beta, axis, x.ndim) if attrs.center else value
     return value, mean.copy(), variance.copy()
 
 
@@ -148,23 +151,25 @@ batch_norm = tuple_function(_BATCH_NORM, 3)
 
 
 def _affine_relation(types: Types, attrs: NormAttrs | GroupNormAttrs) -> Type:
+    """The output has the type of the data."""
     return _along_data(types, attrs, ("gamma", "beta"))
 
 
 def _group_relation(types: Types, attrs: GroupNormAttrs) -> Type:
+    """The output has the type of the data."""
     data = _along_data(types, attrs, ("gamma", "beta"))
-    channels = data.dims[axis_of(attrs.axis, len(data.dims))]
+    channels = data.dims[normalize_axis(attrs.axis, len(data.dims))]
     if isinstance(channels, int) and channels % attrs.num_groups:
         raise RelationError(f"the {channels} channels must be a multiple of num_groups={attrs.num_groups}")
     return data
 
 
 def _layer_axes(attrs: NormAttrs, rank: int) -> tuple[int, ...]:
-    return (axis_of(attrs.axis, rank),)
+    return (normalize_axis(attrs.axis, rank),)
 
 
 def _instance_axes(attrs: NormAttrs, rank: int) -> tuple[int, ...]:
-    return tuple(d for d in range(1, rank) if d != axis_of(attrs.axis, rank))
+    return tuple(d for d in range(1, rank) if d != normalize_axis(attrs.axis, rank))
 
 
 AxesOf = Callable[[NormAttrs, int], tuple[int, ...]]
@@ -174,7 +179,7 @@ AxesOf = Callable[[NormAttrs, int], tuple[int, ...]]
 def _affine_compute(axes_of: AxesOf) -> Compute[NormAttrs]:
     def compute(attrs: NormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
         x, gamma, beta = inputs
-        axis = axis_of(attrs.axis, x.ndim)
+        axis = normalize_axis(attrs.axis, x.ndim)
 
         def affine(value: PrimExpr, at: Sequence[Any]) -> Any:
             value = value * gamma(at[axis]) if attrs.scale else value
@@ -190,9 +195,9 @@ def _normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Any:
 
 
 def _scaled(attrs: NormAttrs | GroupNormAttrs, value: Array, gamma: Array, beta: Array) -> Any:
-    axis = axis_of(attrs.axis, value.ndim)
-    value = value * along(gamma, axis, value.ndim) if attrs.scale else value
-    return value + along(beta, axis, value.ndim) if attrs.center else value
+    axis = normalize_axis(attrs.axis, value.ndim)
+    value = value * broadcast_along(gamma, axis, value.ndim) if attrs.scale else value
+    return value + broadcast_along(beta, axis, value.ndim) if attrs.center else value
 
 
 def _affine_reference(axes_of: AxesOf) -> Reference:
@@ -229,12 +234,12 @@ instance_norm = _register_affine(
 
 def _group_parts(attrs: GroupNormAttrs, rank: int) -> tuple[int, tuple[int, ...]]:
     """Return the channel axis and, with it split in two (groups, channels in one), the axes to normalise over."""
-    axis = axis_of(attrs.axis, rank)
+    axis = normalize_axis(attrs.axis, rank)
     return axis, tuple(d for d in range(1, rank + 1) if d != axis)
 
 
 def _group_shape(attrs: GroupNormAttrs, shape: Sequence[Any]) -> tuple[Any, ...]:
-    axis = axis_of(attrs.axis, len(shape))
+    axis = normalize_axis(attrs.axis, len(shape))
     return (*shape[:axis], attrs.num_groups, shape[axis] // attrs.num_groups, *shape[axis + 1 :])
 
 
@@ -280,10 +285,11 @@ group_norm = register(
 
 
 def _l2_axes(attrs: L2NormalizeAttrs, rank: int) -> tuple[int, ...]:
-    return tuple(range(rank)) if attrs.axis is None else tuple(axis_of(a, rank) for a in attrs.axis)
+    return tuple(range(rank)) if attrs.axis is None else tuple(normalize_axis(a, rank) for a in attrs.axis)
 
 
 def _l2_relation(types: Types, attrs: L2NormalizeAttrs) -> Type:
+    """The output has the type of the data."""
     data = tensor(types[0], "data")
     _l2_axes(attrs, len(data.dims))
     return data
@@ -308,18 +314,19 @@ l2_normalize = register(
 
 
 def _lrn_relation(types: Types, attrs: LRNAttrs) -> Type:
+    """The output has the type of the data."""
     data = tensor(types[0], "data")
-    axis_of(attrs.axis, len(data.dims))
+    normalize_axis(attrs.axis, len(data.dims))
     return data
 
 
 def _lrn_compute(attrs: LRNAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    axis = axis_of(attrs.axis, inputs[0].ndim)
+    axis = normalize_axis(attrs.axis, inputs[0].ndim)
     return [topi.lrn(inputs[0], attrs.size, axis, attrs.bias, attrs.alpha, attrs.beta)]
 
 
 def _lrn_reference(attrs: LRNAttrs, x: Array) -> Any:
-    axis = axis_of(attrs.axis, x.ndim)
+    axis = normalize_axis(attrs.axis, x.ndim)
     before = (attrs.size - 1) // 2
     around = [(before, attrs.size - 1 - before) if d == axis else (0, 0) for d in range(x.ndim)]
     squares = np.lib.stride_tricks.sliding_window_view(np.pad(x * x, around), attrs.size, axis).sum(-1)

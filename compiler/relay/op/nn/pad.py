@@ -12,8 +12,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import unknown
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import has_any_dim
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, Input, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -46,7 +46,7 @@ def _padded(data: TensorType, pad_width: Widths) -> TensorType:
         raise RelationError(f"pad_width must have a pair for each of {len(data.dims)} axes, got {len(pad_width)}")
     shape: list[Dim] = []
     for extent, (low, high) in zip(data.dims, pad_width, strict=True):
-        padded = AnyDim() if unknown(extent) else extent + low + high
+        padded = AnyDim() if has_any_dim(extent) else extent + low + high
         if isinstance(padded, int) and padded < 0:
             raise RelationError(f"an extent of {extent} cannot be padded by {low} and {high}")
         shape.append(padded)
@@ -63,6 +63,7 @@ def _mirrored(data: TensorType, pad_width: Widths, reach: int) -> TensorType:
 
 
 def _relation(types: Types, attrs: PadAttrs) -> Type:
+    """The data with its extents grown by ``pad_width``."""
     data = tensor(types[0], "data")
     return _mirrored(data, attrs.pad_width, 1) if attrs.pad_mode == "reflect" else _padded(data, attrs.pad_width)
 
@@ -122,6 +123,7 @@ pad = register(
 
 
 def _mirror_relation(types: Types, attrs: MirrorPadAttrs) -> Type:
+    """The data with its extents grown by ``pad_width``."""
     return _mirrored(tensor(types[0], "data"), attrs.pad_width, 1 if attrs.mode == "REFLECT" else 0)
 
 

@@ -12,7 +12,7 @@ from compiler.ir.attrs import attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SpatialAttrs, extents, window_dim, windows
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Layouts, OpPattern, Reference, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType

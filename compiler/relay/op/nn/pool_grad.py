@@ -22,7 +22,7 @@ from compiler.relay.op.nn.pool import (
     pool_windows,
     spec_of,
 )
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.te.tensor import Tensor

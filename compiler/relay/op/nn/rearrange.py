@@ -9,9 +9,9 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import unknown
+from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.nn.spatial import extents
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -37,7 +37,7 @@ class DepthToSpaceAttrs(SpaceToDepthAttrs):
 
 
 def _divided(extent: Dim, by: int, what: str) -> Dim:
-    if unknown(extent):
+    if has_any_dim(extent):
         return AnyDim()
     if isinstance(extent, int) and extent % by:
         raise RelationError(f"{what} must be a multiple of {by}, got {extent}")
@@ -45,10 +45,11 @@ def _divided(extent: Dim, by: int, what: str) -> Dim:
 
 
 def _grown(extent: Dim, by: int) -> Dim:
-    return AnyDim() if unknown(extent) else extent * by
+    return AnyDim() if has_any_dim(extent) else extent * by
 
 
 def _depth_relation(types: Types, attrs: DepthToSpaceAttrs) -> Type:
+    """The data with fewer channels and larger spatial extents."""
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
     out = x | {"C": _divided(x["C"], b * b, "channels"), "H": _grown(x["H"], b), "W": _grown(x["W"], b)}
@@ -96,6 +97,7 @@ depth_to_space = register(
 
 
 def _space_relation(types: Types, attrs: SpaceToDepthAttrs) -> Type:
+    """The data with more channels and smaller spatial extents."""
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
     out = x | {

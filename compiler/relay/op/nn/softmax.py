@@ -10,8 +10,8 @@ from compiler.ir.attr_kinds import INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import axis_of
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import normalize_axis
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.te.tensor import Tensor
@@ -25,15 +25,16 @@ class SoftmaxAttrs(Attrs):
 
 
 def _relation(types: Types, attrs: SoftmaxAttrs) -> Type:
+    """The output has the type of the data."""
     data = tensor(types[0], "data")
-    axis_of(attrs.axis, len(data.dims))
+    normalize_axis(attrs.axis, len(data.dims))
     if not data.dtype.startswith(("float", "bfloat")):
         raise RelationError(f"data must be floating-point, got {data.dtype}")
     return data
 
 
 def _softmax_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.softmax(inputs[0], axis_of(attrs.axis, inputs[0].ndim))]
+    return [topi.softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _softmax_reference(attrs: SoftmaxAttrs, x: Array) -> Any:
@@ -48,7 +49,7 @@ def _softmax_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 
 def _log_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.log_softmax(inputs[0], axis_of(attrs.axis, inputs[0].ndim))]
+    return [topi.log_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _log_reference(attrs: SoftmaxAttrs, x: Array) -> Any:

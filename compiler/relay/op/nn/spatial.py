@@ -10,8 +10,8 @@ from numpy.lib.stride_tricks import as_strided
 from compiler.ir.attr_kinds import as_int
 from compiler.ir.attrs import AttrKind, Attrs
 from compiler.ir.error import ArgumentError
-from compiler.relay.op.common import unknown
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import has_any_dim
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Array, RelationError
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.topi.layout import Layout
@@ -105,7 +105,7 @@ def window_dim(extent: Dim, around: int, kernel: Dim, stride: int, dilation: int
     RelationError
         If it does not fit once.
     """
-    if unknown(extent, kernel):
+    if has_any_dim(extent, kernel):
         return AnyDim()
     room = extent + around - (kernel - 1) * dilation - 1
     if isinstance(room, int) and room < 0:
@@ -115,7 +115,7 @@ def window_dim(extent: Dim, around: int, kernel: Dim, stride: int, dilation: int
     return (room + stride - 1 if ceil else room) // stride + 1
 
 
-def along(vector: Array, axis: int, rank: int) -> Array:
+def broadcast_along(vector: Array, axis: int, rank: int) -> Array:
     """Return a NumPy vector with axes of extent 1 around it, so that it broadcasts along ``axis``."""
     return vector.reshape([-1 if d == axis else 1 for d in range(rank)])
 

@@ -11,10 +11,10 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, FLOAT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import unknown
+from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import extents
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
@@ -84,9 +84,9 @@ def _relation(types: Types, attrs: UpsampleAttrs) -> Type:
     x = extents(data, layout(attrs.layout), "data")
     for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True):
         extent: Any = x[letter]
-        if not isinstance(extent, int) and not unknown(extent) and scale != int(scale):
+        if not isinstance(extent, int) and not has_any_dim(extent) and scale != int(scale):
             raise RelationError(f"the symbolic extent {letter} can only grow by whole numbers, got {scale}")
-        if not unknown(extent):
+        if not has_any_dim(extent):
             x[letter] = round(extent * scale) if isinstance(extent, int) else extent * int(scale)
         else:
             x[letter] = AnyDim()

@@ -10,11 +10,11 @@ import numpy as np
 from compiler.ir.attr_kinds import DTYPE, INT, optional
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import agree
+from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, ConvAttrs
 from compiler.relay.op.qnn.parameters import NO_GRADIENT, check_parameter, spread_parameter
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, Types
 from compiler.relay.ty import TensorType
@@ -122,9 +122,9 @@ def _dense_relation(types: Types, attrs: QnnDenseAttrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight", 2)
     for name, t in zip(_PARAMETERS, types[2:], strict=True):
         check_parameter(t, name, *((data, len(data.dims) - 1) if name.startswith("input") else (weight, 0)))
-    agree(data.dims[-1], weight.dims[1], "the last axis of data and that of the weight (units, in)")
+    check_same_extent(data.dims[-1], weight.dims[1], "the last axis of data and that of the weight (units, in)")
     if attrs.units is not None:
-        agree(attrs.units, weight.dims[0], "units and the first axis of the weight")
+        check_same_extent(attrs.units, weight.dims[0], "units and the first axis of the weight")
     return TensorType((*data.dims[:-1], weight.dims[0]), attrs.out_dtype)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.ir.types import Type
-from compiler.relay.op.common import agree
-from compiler.relay.op.nn.spatial import along
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import check_same_extent
+from compiler.relay.op.nn.spatial import broadcast_along
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Array, RelationError
 from compiler.relay.ty import TensorType
 
@@ -21,9 +21,11 @@ def check_parameter(t: Type, what: str, data: TensorType, axis: int) -> None:
     if len(found.dims) > 1:
         raise RelationError(f"{what} must be a scalar or a vector, got {found}")
     if found.dims and found.dims[0] != 1:
-        agree(found.dims[0], data.dims[axis], f"{what} and the data along axis {axis}")
+        check_same_extent(found.dims[0], data.dims[axis], f"{what} and the data along axis {axis}")
 
 
 def spread_parameter(value: Array, axis: int, rank: int) -> Array:
     """Return a scale or zero point so that it broadcasts against the data."""
-    return along(value, axis, rank) if np.ndim(value) == 1 and value.size > 1 else np.asarray(value).reshape(())
+    return (
+        broadcast_along(value, axis, rank) if np.ndim(value) == 1 and value.size > 1 else np.asarray(value).reshape(())
+    )

@@ -10,10 +10,10 @@ import numpy as np
 from compiler.ir.attr_kinds import DTYPE, INT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import axis_of
+from compiler.relay.op.common import normalize_axis
 from compiler.relay.op.nn.activation import HasAxis
 from compiler.relay.op.qnn.parameters import NO_GRADIENT, check_parameter, spread_parameter
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, Compute, OpPattern, Relation, Types
 from compiler.relay.ty import TensorType
@@ -60,7 +60,7 @@ class RequantizeAttrs(QuantizationAttrs):
 
 
 def _axis(attrs: HasAxis, rank: int) -> int:
-    return axis_of(attrs.axis, rank) if rank else 0
+    return normalize_axis(attrs.axis, rank) if rank else 0
 
 
 def _saturated(value: Array, dtype: str) -> Array:

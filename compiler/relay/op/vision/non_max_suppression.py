@@ -7,8 +7,8 @@ import numpy as np
 from compiler.ir.attr_kinds import one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import agree, unknown
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import check_same_extent, has_any_dim
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Array, Input, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
@@ -23,11 +23,11 @@ class NonMaximumSuppressionAttrs(Attrs):
 def _all_class_relation(types: Types, attrs: NonMaximumSuppressionAttrs) -> Type:
     """Rows (image, class, box) of the chosen boxes, best first, and the number of rows, both of type int64."""
     boxes, scores = tensor(types[0], "boxes", 3), tensor(types[1], "scores", 3)
-    agree(boxes.dims[2], 4, "the coordinates of a box")
-    agree(boxes.dims[0], scores.dims[0], "the batch of boxes and that of scores")
-    agree(boxes.dims[1], scores.dims[2], "the numbers of boxes and of scores")
+    check_same_extent(boxes.dims[2], 4, "the coordinates of a box")
+    check_same_extent(boxes.dims[0], scores.dims[0], "the batch of boxes and that of scores")
+    check_same_extent(boxes.dims[1], scores.dims[2], "the numbers of boxes and of scores")
     batch, classes, count = scores.dims
-    rows = AnyDim() if unknown(batch, classes, count) else batch * classes * count
+    rows = AnyDim() if has_any_dim(batch, classes, count) else batch * classes * count
     return TupleType((TensorType((rows, 3), "int64"), TensorType((1,), "int64")))
 
 

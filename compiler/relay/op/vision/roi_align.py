@@ -10,9 +10,9 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, FLOAT, INT, one_of
 from compiler.ir.attrs import attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import agree
+from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import TensorType
@@ -36,7 +36,7 @@ class ROIAlignAttrs(SpatialAttrs):
 def _roi_relation(types: Types, attrs: ROIAlignAttrs) -> Type:
     """``(regions, channels, *pooled_size)``."""
     data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
-    agree(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
+    check_same_extent(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
     return TensorType((rois.dims[0], data.dims[1], *attrs.pooled_size), data.dtype)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,62 +15,11 @@ from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 
-ONE_TO_ONE = {
-    "Abs": "abs",
-    "Acos": "acos",
-    "Acosh": "acosh",
-    "Add": "add",
-    "And": "logical_and",
-    "Asin": "asin",
-    "Asinh": "asinh",
-    "Atan": "atan",
-    "Atanh": "atanh",
-    "BitwiseAnd": "bitwise_and",
-    "BitwiseNot": "bitwise_not",
-    "BitwiseOr": "bitwise_or",
-    "BitwiseXor": "bitwise_xor",
-    "Ceil": "ceil",
-    "Cos": "cos",
-    "Cosh": "cosh",
-    "Div": "divide",
-    "Equal": "equal",
-    "Erf": "erf",
-    "Exp": "exp",
-    "Floor": "floor",
-    "Greater": "greater",
-    "GreaterOrEqual": "greater_equal",
-    "IsNaN": "isnan",
-    "Less": "less",
-    "LessOrEqual": "less_equal",
-    "Log": "log",
-    "Mul": "multiply",
-    "Neg": "negative",
-    "Not": "logical_not",
-    "Or": "logical_or",
-    "Relu": "nn.relu",
-    "Sigmoid": "sigmoid",
-    "Sign": "sign",
-    "Sin": "sin",
-    "Sinh": "sinh",
-    "Sqrt": "sqrt",
-    "Sub": "subtract",
-    "Tan": "tan",
-    "Tanh": "tanh",
-    "Where": "where",
-    "Xor": "logical_xor",
-}
-"""ONNX operators that are one of ours with the same inputs and without attributes."""
 
+def _function(path: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = functools.reduce(getattr, path.split("."), ops)
+    return function
 
-def _function(path: str) -> Any:
-    return functools.reduce(getattr, path.split("."), ops)
-
-
-def _one_to_one(path: str) -> Convert:
-    return lambda node: _function(path)(*node.inputs)
-
-
-converters(ONE_TO_ONE, _one_to_one)
 
 _FOLDED = {"Max": "maximum", "Min": "minimum", "Sum": "add"}
 
@@ -201,11 +151,6 @@ def _gelu(node: Node) -> Any:
     return ops.multiply(ops.multiply(x, 0.5), ops.add(inner, 1.0))
 
 
-@converter("LeakyRelu")
-def _leaky_relu(node: Node) -> Any:
-    return ops.nn.leaky_relu(node.inputs[0], alpha=node.attr("alpha", 0.01))
-
-
 @converter("PRelu")
 def _prelu(node: Node) -> Any:
     x, slope = node.inputs
@@ -276,11 +221,6 @@ def softplus(x: Any) -> Any:
 @converter("Mish")
 def _mish(node: Node) -> Any:
     return ops.multiply(node.inputs[0], ops.tanh(softplus(node.inputs[0])))
-
-
-@converter("Softsign")
-def _softsign(node: Node) -> Any:
-    return ops.divide(node.inputs[0], ops.add(ops.abs(node.inputs[0]), 1.0))
 
 
 @converter("ThresholdedRelu")

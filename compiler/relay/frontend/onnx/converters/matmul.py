@@ -10,7 +10,7 @@ from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
-from compiler.relay.op.relations import broadcast_dims
+from compiler.relay.op.type_relations import broadcast_dims
 
 
 @converter("MatMul")

@@ -13,25 +13,33 @@ from compiler.relay.frontend.onnx.converters.shape import reshape, split, unsque
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops
 from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
-from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.onnx.registry import converter, one_to_one
+from compiler.relay.op_registry import onnx_operators
 
 Activation = Callable[[Any], Any]
 
-_PLAIN: dict[str, Callable[..., Any]] = {
+_WITH_PARAMETERS: dict[str, Callable[..., Any]] = {
     "affine": lambda x, a, b: ops.add(ops.multiply(x, a), b),
     "elu": lambda x, a, b: ops.where(ops.less(x, 0), ops.multiply(ops.subtract(ops.exp(x), 1), a), x),
     "hardsigmoid": hard_sigmoid,
     "leakyrelu": lambda x, a, b: ops.nn.leaky_relu(x, alpha=a),
-    "relu": lambda x, a, b: ops.nn.relu(x),
     "scaledtanh": lambda x, a, b: ops.multiply(ops.tanh(ops.multiply(x, b)), a),
-    "sigmoid": lambda x, a, b: ops.sigmoid(x),
     "softplus": lambda x, a, b: softplus(x),
-    "softsign": lambda x, a, b: ops.divide(x, ops.add(ops.abs(x), 1)),
-    "tanh": lambda x, a, b: ops.tanh(x),
     "thresholdedrelu": lambda x, a, b: ops.where(ops.greater(x, a), x, 0),
 }
 _ALPHA = {"elu": 1.0, "hardsigmoid": 0.2, "leakyrelu": 0.01, "thresholdedrelu": 1.0, "affine": 1.0, "scaledtanh": 1.0}
 _BETA = {"hardsigmoid": 0.5, "affine": 0.0, "scaledtanh": 1.0}
+
+
+def _activation(given: str) -> Callable[..., Any]:
+    """Return the function ``(x, alpha, beta)`` of an activation; those without parameters are ONNX operators too."""
+    if given.lower() in _WITH_PARAMETERS:
+        return _WITH_PARAMETERS[given.lower()]
+    operators = {name.lower(): name for name in onnx_operators()}
+    function = one_to_one(operators.get(given.lower(), given))
+    if function is None:
+        raise ConversionError(f"activation {given!r} is unknown; there are {', '.join(sorted(_WITH_PARAMETERS))}")
+    return lambda x, a, b: function(x)
 
 
 def _activations(node: Node, usual: Sequence[str], directions: int) -> list[list[Activation]]:
@@ -43,11 +51,9 @@ def _activations(node: Node, usual: Sequence[str], directions: int) -> list[list
     found = []
     for given in names:
         name = given.lower()
-        if name not in _PLAIN:
-            raise ConversionError(f"activation {given!r} is unknown; there are {', '.join(sorted(_PLAIN))}")
         a = alphas.pop(0) if alphas and name in _ALPHA else _ALPHA.get(name, 0.0)
         b = betas.pop(0) if betas and name in _BETA else _BETA.get(name, 0.0)
-        found.append(_limited(_PLAIN[name], a, b, node.attr("clip")))
+        found.append(_limited(_activation(given), a, b, node.attr("clip")))
     return [found[i * len(usual) : (i + 1) * len(usual)] for i in range(directions)]
 
 

@@ -25,6 +25,7 @@ def _call(function: Any, *arrays: Any, smooth: bool = True, tolerance: float = 1
 
 EXAMPLES: dict[str, list[Example]] = {
     "nn.relu": [_call(nn.relu, _X)],
+    "nn.softsign": [Example(nn.softsign, [_X], _X / (1 + np.abs(_X)))],
     "nn.leaky_relu": [_call(nn.leaky_relu, _X, alpha=0.1)],
     "nn.prelu": [_call(nn.prelu, _X, _V[0])],
     "nn.softmax": [_call(nn.softmax, _X, axis=1)],

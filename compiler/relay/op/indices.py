@@ -9,9 +9,9 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, DTYPE, INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import NOT_SMOOTH, agree, axis_of
+from compiler.relay.op.common import NOT_SMOOTH, check_same_extent, normalize_axis
 from compiler.relay.op.indexing import index_tensor
-from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
@@ -34,10 +34,11 @@ class SearchSortedAttrs(Attrs):
 
 
 def _one_hot_relation(types: Types, attrs: OneHotAttrs) -> Type:
+    """The shape of the indices with a new axis of extent ``depth``, of data type ``dtype``."""
     indices = index_tensor(types[0], "indices")
     tensor(types[1], "on_value", 0)
     tensor(types[2], "off_value", 0)
-    at = axis_of(attrs.axis, len(indices.dims) + 1)
+    at = normalize_axis(attrs.axis, len(indices.dims) + 1)
     if attrs.depth < 1:
         raise RelationError(f"depth must be positive, got {attrs.depth}")
     return TensorType((*indices.shape[:at], attrs.depth, *indices.shape[at:]), attrs.dtype)
@@ -69,6 +70,7 @@ one_hot = register(
 
 
 def _unravel_relation(types: Types, attrs: Attrs) -> Type:
+    """``(dimensions, …)``, of the data type of the indices."""
     indices, shape = index_tensor(types[0], "indices"), tensor(types[1], "shape", 1)
     return TensorType((shape.shape[0], *indices.shape), indices.dtype)
 
@@ -88,6 +90,7 @@ unravel_index = register(
 
 
 def _permutation_relation(types: Types, attrs: Attrs) -> Type:
+    """The output has the type of the input."""
     found = index_tensor(types[0], "data")
     return tensor(found, "data", 1)
 
@@ -105,12 +108,13 @@ invert_permutation = register(
 
 
 def _search_relation(types: Types, attrs: SearchSortedAttrs) -> Type:
+    """The shape of the values, of data type ``dtype``."""
     known, values = tensor(types[0], "sorted_sequence"), tensor(types[1], "values")
     same_dtype(known, values)
     if len(known.dims) != 1 and len(known.dims) != len(values.dims):
         raise RelationError(f"sorted_sequence must be a vector or have the rank of {values}, got {known}")
     for d in range(len(known.dims) - 1):
-        agree(known.dims[d], values.dims[d], f"dimension {d} of {known} and {values}")
+        check_same_extent(known.dims[d], values.dims[d], f"dimension {d} of {known} and {values}")
     return TensorType(values.shape, attrs.dtype)
 
 

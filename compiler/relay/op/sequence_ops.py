@@ -12,8 +12,8 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import agree, ints_of
-from compiler.relay.op.relations import same_dtype, tensor
+from compiler.relay.op.common import check_same_extent, ints_of
+from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.te.tensor import Tensor
@@ -49,6 +49,7 @@ class SequenceMaskAttrs(Attrs):
 
 
 def _diagonal_relation(types: Types, attrs: MatrixSetDiagAttrs) -> Type:
+    """The output has the type of the data."""
     data, diagonal = tensor(types[0], "data"), tensor(types[1], "diagonal")
     same_dtype(data, diagonal)
     several = attrs.k1 != attrs.k2
@@ -56,10 +57,10 @@ def _diagonal_relation(types: Types, attrs: MatrixSetDiagAttrs) -> Type:
         raise RelationError(f"the diagonals of {data} do not have the shape of {diagonal}")
     rows, columns = data.dims[-2:]
     if several:
-        agree(diagonal.dims[-2], attrs.k2 - attrs.k1 + 1, f"the number of diagonals in {diagonal}")
+        check_same_extent(diagonal.dims[-2], attrs.k2 - attrs.k1 + 1, f"the number of diagonals in {diagonal}")
     if isinstance(rows, int) and isinstance(columns, int):
         longest = min(rows + min(attrs.k2, 0), columns - max(attrs.k1, 0))
-        agree(diagonal.dims[-1], longest, f"the length of the longest diagonal and {diagonal}")
+        check_same_extent(diagonal.dims[-1], longest, f"the length of the longest diagonal and {diagonal}")
     return data
 
 
@@ -102,6 +103,7 @@ _MATRIX_SET_DIAG = register(
 
 
 def _trilu_relation(types: Types, attrs: TriluAttrs) -> Type:
+    """The output has the type of the data."""
     data = tensor(types[0], "data")
     tensor(types[1], "k", 0)
     if len(data.dims) < 2:
@@ -133,10 +135,11 @@ trilu = register(
 
 
 def _mask_relation(types: Types, attrs: SequenceMaskAttrs) -> Type:
+    """The output has the type of the data."""
     data, lengths = tensor(types[0], "data"), tensor(types[1], "valid_length", 1)
     if attrs.axis not in (0, 1) or len(data.dims) < 2:
         raise RelationError(f"axis must be 0 or 1 of at least two dimensions, got {attrs.axis} of {data}")
-    agree(data.dims[1 - attrs.axis], lengths.dims[0], f"the batch of {data} and the lengths {lengths}")
+    check_same_extent(data.dims[1 - attrs.axis], lengths.dims[0], f"the batch of {data} and the lengths {lengths}")
     return data
 
 

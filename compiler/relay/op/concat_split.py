@@ -13,8 +13,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleWrapper
-from compiler.relay.op.common import agree, axis_of, unknown
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
@@ -84,21 +84,24 @@ def fields(t: Type) -> list[TensorType]:
 
 def _known(extents: Sequence[Dim]) -> Dim:
     """Return the extent that several, which must be the same, have; one that is known says more."""
-    return next((e for e in extents if isinstance(e, int)), next((e for e in extents if not unknown(e)), extents[0]))
+    return next(
+        (e for e in extents if isinstance(e, int)), next((e for e in extents if not has_any_dim(e)), extents[0])
+    )
 
 
 def _concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:
+    """One tensor whose extent along ``axis`` is the sum of those of the inputs."""
     parts = fields(types[0])
     rank = len(parts[0].shape)
-    at = axis_of(attrs.axis, rank)
+    at = normalize_axis(attrs.axis, rank)
     shape: list[Dim] = []
     for d in range(rank):
         column = [p.dims[d] for p in parts]
         if d == at:
-            shape.append(AnyDim() if unknown(*column) else sum(column[1:], start=column[0]))
+            shape.append(AnyDim() if has_any_dim(*column) else sum(column[1:], start=column[0]))
             continue
         for e in column:
-            agree(column[0], e, f"extents along axis {d}, which is not the one to concatenate along")
+            check_same_extent(column[0], e, f"extents along axis {d}, which is not the one to concatenate along")
         shape.append(_known(column))
     return TensorType(tuple(shape), parts[0].dtype)
 
@@ -124,19 +127,20 @@ concatenate = register(
 
 
 def _stack_relation(types: Types, attrs: StackAttrs) -> Type:
+    """One tensor with a new axis, whose extent is the number of inputs."""
     parts = fields(types[0])
-    at = axis_of(attrs.axis, len(parts[0].shape) + 1)
+    at = normalize_axis(attrs.axis, len(parts[0].shape) + 1)
     columns = [[p.dims[d] for p in parts] for d in range(len(parts[0].shape))]
     for d, column in enumerate(columns):
         for e in column:
-            agree(column[0], e, f"extents along axis {d}")
+            check_same_extent(column[0], e, f"extents along axis {d}")
     shape = [_known(column) for column in columns]
     return TensorType((*shape[:at], len(parts), *shape[at:]), parts[0].dtype)
 
 
 def _stack_gradient(call: Call, grad: Expr) -> list[Expr]:
     count = len(call.args[0].checked_type.fields)
-    at = axis_of(StackAttrs.of(call).axis, len(call.checked_type.shape))
+    at = normalize_axis(StackAttrs.of(call).axis, len(call.checked_type.shape))
     return [Tuple(tuple(call_op("squeeze", part, axis=(at,)) for part in split(grad, count, at)))]
 
 
@@ -171,10 +175,11 @@ def _points(attrs: SplitAttrs, extent: Dim) -> list[Dim]:
 
 
 def _split_relation(types: Types, attrs: SplitAttrs) -> Type:
+    """A tuple of the parts."""
     data = tensor(types[0], "data")
-    at = axis_of(attrs.axis, len(data.dims))
+    at = normalize_axis(attrs.axis, len(data.dims))
     extent = data.dims[at]
-    if unknown(extent):
+    if has_any_dim(extent):
         sizes: list[Dim] = _unknown_parts(attrs)
     elif isinstance(attrs.indices_or_sections, int) and not isinstance(extent, int):
         sizes = [extent // attrs.indices_or_sections] * attrs.indices_or_sections
@@ -216,6 +221,7 @@ split = tuple_function(_SPLIT, _split_size)
 
 
 def _tile_relation(types: Types, attrs: TileAttrs) -> Type:
+    """The data with each extent multiplied by its entry of ``reps``."""
     data = tensor(types[0], "data")
     if any(r < 0 for r in attrs.reps):
         raise RelationError(f"reps must not be negative, got {attrs.reps}")
@@ -226,7 +232,7 @@ def _tile_relation(types: Types, attrs: TileAttrs) -> Type:
 
 
 def _times(extent: Dim, count: int) -> Dim:
-    return extent if count == 1 or unknown(extent) else extent * count
+    return extent if count == 1 or has_any_dim(extent) else extent * count
 
 
 def _tile_gradient(call: Call, grad: Expr) -> list[Expr]:
@@ -253,8 +259,9 @@ tile = register(
 
 
 def _repeat_relation(types: Types, attrs: RepeatAttrs) -> Type:
+    """The data with its extent along ``axis`` multiplied by ``repeats``."""
     data = tensor(types[0], "data")
-    at = axis_of(attrs.axis, len(data.dims))
+    at = normalize_axis(attrs.axis, len(data.dims))
     if attrs.repeats < 1:
         raise RelationError(f"repeats must be positive, got {attrs.repeats}")
     return TensorType(tuple(_times(e, attrs.repeats) if d == at else e for d, e in enumerate(data.dims)), data.dtype)
@@ -281,6 +288,7 @@ repeat = register(
 
 
 def _grid_relation(types: Types, attrs: MeshgridAttrs) -> Type:
+    """A tuple with a tensor for each vector, all of one shape."""
     if not isinstance(types[0], TupleType) or not types[0].fields:
         raise RelationError(f"data must be a tuple of vectors, got {types[0]}")
     parts = [tensor(t, f"element {n} of data") for n, t in enumerate(types[0].fields)]

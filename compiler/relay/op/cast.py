@@ -9,7 +9,7 @@ from compiler.ir.attr_kinds import DTYPE
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import NOT_SMOOTH, same_layout
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
@@ -17,6 +17,7 @@ from compiler.topi import elementwise as topi
 
 
 def _cast_relation(types: Types, attrs: CastAttrs) -> Type:
+    """The shape of the data, and data type ``dtype``."""
     data = tensor(types[0], "data")
     return TensorType(data.shape, attrs.dtype)
 
@@ -49,6 +50,7 @@ cast = register(
 
 
 def _cast_like_relation(types: Types, attrs: Attrs) -> Type:
+    """The shape of the data, and the data type of ``dtype_like``."""
     data, like = tensor(types[0], "data"), tensor(types[1], "dtype_like")
     return TensorType(data.shape, like.dtype)
 
@@ -66,6 +68,7 @@ cast_like = register(
 
 
 def _reinterpret_relation(types: Types, attrs: CastAttrs) -> Type:
+    """The shape of the data, and data type ``dtype``."""
     data = tensor(types[0], "data")
     if dt.bits(data.dtype) != dt.bits(attrs.dtype):
         raise RelationError(f"dtype must have as many bits as {data.dtype}, got {attrs.dtype}")

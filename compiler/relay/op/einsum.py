@@ -9,7 +9,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem
-from compiler.relay.op.relations import tensor
+from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
@@ -36,6 +36,7 @@ def _labels(attrs: EinsumAttrs, types: list[TensorType]) -> topi.Labels:
 
 
 def _relation(types: Types, attrs: EinsumAttrs) -> Type:
+    """A tensor with an axis for each label of the result."""
     operands = _operands(types[0])
     labels = _labels(attrs, operands)
     extents = topi.label_extents(labels, [t.dims for t in operands])
