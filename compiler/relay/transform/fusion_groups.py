@@ -6,8 +6,9 @@ group of their immediate post-dominator where the rules of :func:`_may_fuse` all
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
@@ -83,6 +84,10 @@ def _has_unknown_extent(t: Any) -> bool:
     return any(isinstance(d, AnyDim) for part in tensor_types([t]) for d in part.shape)
 
 
+MAX_EVALUATIONS = 256
+"""How often a kernel may evaluate one of its operators for an element of its result."""
+
+
 class FusionGroups:
     """A partition of a graph's nodes into kernels.
 
@@ -102,6 +107,8 @@ class FusionGroups:
         self._size = [1] * count
         self._pattern = list(graph.patterns)
         self._anchored = [p in _ANCHORS for p in graph.patterns]
+        self._members = [[node] for node in range(count)]
+        self._fanout = [len(uses) or 1 for uses in graph.uses]
 
     def root(self, node: int) -> int:
         """Return the last node of the group that a node is in."""
@@ -139,14 +146,33 @@ class FusionGroups:
         target = self.root(sink)
         if not condition(self._pattern[target], True):
             return
-        members = {self.root(at) for at in path} - {target}
-        if self._size[target] + sum(self._size[m] for m in members) <= self._max_depth:
-            for member in members:
-                self._merge(member, target)
+        groups = {self.root(at) for at in path} | {target}
+        if sum(self._size[g] for g in groups) <= self._max_depth and self._expand_little(groups):
+            for group in groups - {target}:
+                self._merge(group, target)
+
+    def _expand_little(self, groups: Set[int]) -> bool:
+        """Return whether a kernel of these groups evaluates each operator a few times for an element of its result.
+
+        Kernels compute operators where their values are used, so that what is used twice is evaluated twice, and what
+        it is made of as well: of a chain of n squarings the first one 2ⁿ times.  What an anchor computes is stored.
+        """
+        if prod(self._fanout[g] for g in groups) <= MAX_EVALUATIONS:
+            return True
+        times: dict[int, int] = {}
+        for node in sorted((node for g in groups for node in self._members[g]), reverse=True):
+            times[node] = sum(times.get(use.user, 0) for use in self.graph.uses[node]) or 1
+            if times[node] > MAX_EVALUATIONS:
+                return False
+            if self.graph.patterns[node] in _ANCHORS:
+                times[node] = 1
+        return True
 
     def _merge(self, group: int, target: int) -> None:
         self._up[group] = target
         self._size[target] += self._size[group]
+        self._members[target] += self._members[group]
+        self._fanout[target] *= self._fanout[group]
         if self._anchored[group]:
             self._anchored[target] = True
             self._pattern[target] = max(self._pattern[group], self._pattern[target])

@@ -179,3 +179,22 @@ def test_a_kernel_comes_from_all_of_its_operators() -> None:
     assert body.span == body.op.span == out.span | out.args[0].span
     assert body.op.body.span == out.span
     assert len(body.span) == 2
+
+
+def test_what_is_used_twice_again_and_again_is_cut() -> None:
+    """A kernel of n squarings would compute the first one 2ⁿ times."""
+    out = relay.var("x", shape=(4,))
+    for _ in range(40):
+        out = relay.multiply(out, out)
+    names = sorted(kernels(after(out, transform.FuseOps(2))), key=len)
+    assert [len(name.split()) for name in names] == [4, 9]
+    assert shown(after(out, transform.FuseOps(2))).count("{") > 4
+
+
+def test_values_that_many_use_once_stay_in_one_kernel() -> None:
+    data = relay.var("x", shape=(4,))
+    branches = [relay.add(relay.exp(y := relay.multiply(data, relay.const(float(k)))), y) for k in range(20)]
+    out = branches[0]
+    for branch in branches[1:]:
+        out = relay.maximum(out, branch)
+    assert len(kernels(after(out, transform.FuseOps(2)))) == 1
