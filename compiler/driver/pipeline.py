@@ -18,7 +18,23 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.transform import Pass, PassContext, register_config_option
-from compiler.tir import transform
+from compiler.tir.transform.common_subexpr_elim import CommonSubexprElimTIR
+from compiler.tir.transform.hoist_if_then_else import HoistIfThenElse
+from compiler.tir.transform.inject_double_buffer import InjectDoubleBuffer
+from compiler.tir.transform.inject_prefetch import InjectPrefetch
+from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
+from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
+from compiler.tir.transform.loop_partition import LoopPartition
+from compiler.tir.transform.narrow_data_type import NarrowDataType
+from compiler.tir.transform.pass_base import prim_func_pass
+from compiler.tir.transform.remove_no_op import RemoveNoOp
+from compiler.tir.transform.rewrite_unsafe_select import RewriteUnsafeSelect
+from compiler.tir.transform.simplify import Simplify
+from compiler.tir.transform.skip_assert import SkipAssert
+from compiler.tir.transform.storage_flatten import StorageFlatten
+from compiler.tir.transform.storage_rewrite import StorageRewrite
+from compiler.tir.transform.unroll_loop import UnrollLoop
+from compiler.tir.transform.vectorize_loop import VectorizeLoop
 
 register_config_option("tir.add_lower_pass", (list, tuple))
 register_config_option("tir.noalias", (bool, int))
@@ -58,39 +74,39 @@ def phases(ctx: PassContext, simple_mode: bool = False) -> list[list[Pass]]:
 def flatten() -> list[Pass]:
     """Return the passes of phase 1."""
     return [
-        transform.InjectPrefetch(),
-        transform.StorageFlatten(64),
-        transform.NarrowDataType(32),
-        transform.Simplify(),
+        InjectPrefetch(),
+        StorageFlatten(64),
+        NarrowDataType(32),
+        Simplify(),
     ]
 
 
 def transform_loops(ctx: PassContext, simple_mode: bool) -> list[Pass]:
     """Return the passes of phase 2."""
     config = ctx.config
-    passes: list[Pass] = [] if simple_mode else [transform.LoopPartition()]
+    passes: list[Pass] = [] if simple_mode else [LoopPartition()]
     passes += [
-        transform.VectorizeLoop(not config.get("tir.disable_vectorize", False)),
-        transform.InjectVirtualThread(),
-        transform.InjectDoubleBuffer(),
+        VectorizeLoop(not config.get("tir.disable_vectorize", False)),
+        InjectVirtualThread(),
+        InjectDoubleBuffer(),
     ]
     if not config.get("tir.disable_storage_rewrite", False):
-        passes.append(transform.StorageRewrite())
-    return [*passes, transform.HoistIfThenElse(), transform.UnrollLoop()]
+        passes.append(StorageRewrite())
+    return [*passes, HoistIfThenElse(), UnrollLoop()]
 
 
 def clean_up() -> list[Pass]:
     """Return the passes of phase 3 that come before the user's."""
-    return [transform.Simplify(), transform.RemoveNoOp(), transform.RewriteUnsafeSelect()]
+    return [Simplify(), RemoveNoOp(), RewriteUnsafeSelect()]
 
 
 def instrument(ctx: PassContext) -> list[Pass]:
     """Return the passes that add checks, or leave them out, as the context says."""
     passes: list[Pass] = []
     if ctx.config.get("tir.instrument_bound_checkers", False):
-        passes.append(transform.InstrumentBoundCheckers())
+        passes.append(InstrumentBoundCheckers())
     if ctx.config.get("tir.disable_assert", False):
-        passes.append(transform.SkipAssert())
+        passes.append(SkipAssert())
     return passes
 
 
@@ -98,7 +114,7 @@ def hoist_common_subexpressions(ctx: PassContext, simple_mode: bool) -> list[Pas
     """Return the passes of phase 3 that come after the user's."""
     if simple_mode or ctx.config.get("tir.disable_cse_tir", False):
         return []
-    return [transform.CommonSubexprElimTIR()]
+    return [CommonSubexprElimTIR()]
 
 
 def _user_pass(entry: Any) -> tuple[int, Pass]:
@@ -112,5 +128,5 @@ def _user_pass(entry: Any) -> tuple[int, Pass]:
         return phase, added
     if callable(added):
         name = getattr(added, "__name__", type(added).__name__)
-        return phase, transform.prim_func_pass(added, opt_level=0, name=name)
+        return phase, prim_func_pass(added, opt_level=0, name=name)
     raise ArgumentError(f"tir.add_lower_pass: expected a pass or a function (func, mod, ctx), got {show(added)}")

@@ -14,7 +14,6 @@ from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule
-from compiler.relay import transform
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import (
@@ -32,7 +31,9 @@ from compiler.relay.expr import (
     Var,
 )
 from compiler.relay.operator import RelayOp
+from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.pipeline import optimize
+from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.ty import TensorType
 from compiler.runtime import vm_instructions as vm
 from compiler.runtime.ndarray import ArrayLike, NDArray
@@ -78,7 +79,7 @@ def compile(
     executable: Executable | None = None
     try:
         module = optimize(bind_params(module, params or {}), chosen)
-        module = transform.InferType()(transform.ToBasicBlockNormalForm()(module))
+        module = InferType()(ToBasicBlockNormalForm()(module))
         executable = _compile(module, chosen)
     finally:
         for instrument in active_instruments():

@@ -1,0 +1,38 @@
+"""Packages of passes, a pass a file: what they export follows from the files."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+from compiler.ir.transform import Pass
+
+__all__ = ["load_passes"]
+
+
+def load_passes(package: dict[str, Any]) -> list[str]:
+    """Import every module of a package, and export the passes that they define.
+
+    Parameters
+    ----------
+    package : dict of str to object
+        The globals of the package; the passes are added to them.
+
+    Returns
+    -------
+    list of str
+        The names of the passes' classes, sorted.
+    """
+    passes: dict[str, Any] = {}
+    for info in pkgutil.iter_modules(package["__path__"]):
+        module = importlib.import_module(f"{package['__name__']}.{info.name}")
+        passes |= {name: value for name, value in vars(module).items() if _is_own_pass(name, value, module.__name__)}
+    package.update(passes)
+    return sorted(passes)
+
+
+def _is_own_pass(name: str, value: object, module: str) -> bool:
+    if not (isinstance(value, type) and issubclass(value, Pass)) or value.__module__ != module:
+        return False
+    return "facts" in vars(value) and not name.startswith("_")  # a kind of pass has no facts of its own
