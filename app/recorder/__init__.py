@@ -6,6 +6,7 @@ The script is never parsed: it runs, and the recorder watches it through the com
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable
 
 import msgspec
@@ -18,6 +19,10 @@ Emit = Callable[[bytes], None]
 GC_THRESHOLDS = (50_000, 20, 100)
 """Children are short-lived and make many nodes that stay: collecting as often as by default only costs time."""
 
+MAX_FRAMES = 4_000
+"""Python frames of a thread in the process of one script.  A deeper traversal goes on in further threads,
+of which a run may not have many."""
+
 
 def handle(request: bytes, emit: Emit) -> None:
     """Serve one request.
@@ -29,6 +34,7 @@ def handle(request: bytes, emit: Emit) -> None:
     emit : callable
         Takes each :data:`~app.artifacts.Message`, encoded as JSON, as soon as there is one.
     """
+    sys.setrecursionlimit(MAX_FRAMES)
     encoder = msgspec.json.Encoder()
 
     def send(message: Message) -> None:

@@ -18,6 +18,9 @@ Place = tuple[int, int]
 
 NOWHERE: Place = (0, 0)
 
+MAX_COLUMN = 0xFFFF
+"""LLVM keeps a column in 16 bits; further to the right only the line is known, column 0."""
+
 
 class DebugLocations:
     """Writes debug metadata into one LLVM module.
@@ -77,10 +80,12 @@ class DebugLocations:
 
     def location(self, scope: Any, place: Place) -> Any:
         """Return the debug location for a place within a function."""
-        key = (id(scope), *place)
+        line, column = place
+        column = column if column <= MAX_COLUMN else 0
+        key = (id(scope), line, column)
         known = self._known.get(key)
         if known is None:
-            fields = {"line": place[0], "column": place[1], "scope": scope}
+            fields = {"line": line, "column": column, "scope": scope}
             known = self._known[key] = self._module.add_debug_info("DILocation", fields)
         return known
 
