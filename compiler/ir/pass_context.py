@@ -52,7 +52,12 @@ def register_config_option(key: str, kind: ConfigType) -> None:
 
 
 def config_options() -> dict[str, ConfigType]:
-    """Return all configuration options with the types of their values."""
+    """Return all configuration options with the types of their values.
+
+    Returns
+    -------
+    dict of str to type, or tuple of types
+    """
     extension_point("passes").load_rooms()
     return dict(_CONFIG_OPTIONS)
 
@@ -145,6 +150,10 @@ class PassContext:
         ----------
         info : PassInfo
             Name and level of the pass.
+
+        Returns
+        -------
+        bool
         """
         if info.name in self.disabled_pass:
             return False
@@ -157,6 +166,10 @@ class PassContext:
         ----------
         info : PassInfo
             Name and level of the pass.
+
+        Returns
+        -------
+        str
         """
         if info.name in self.disabled_pass:
             return "disabled by the context"

@@ -36,10 +36,30 @@ class FunctionPass(Pass, abstract=True):
         mod : IRModule
             The module that the function is in.
         ctx : PassContext
+
+        Returns
+        -------
+        Function
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run ``transform_function`` on every Function, and infer types where something changed."""
+        """Run ``transform_function`` on every Function, and infer types where something changed.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+
+        Returns
+        -------
+        IRModule
+            ``mod`` itself where nothing changed.
+
+        Raises
+        ------
+        ArgumentError
+            If the method returns something else than a function.
+        """
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
         return mod if result is mod else infer_module(result)
 

@@ -152,20 +152,19 @@ class DataType:
 
 @dataclass(frozen=True)
 class HandleType(DataType):
-    """``T.handle``: a pointer; called with a data type, a pointer to elements of that type."""
+    """A pointer; called with a data type, a pointer to elements of that type.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        Type of the elements that it points to.
+    storage_scope : str
+        Where they are: ``global``, ``shared``, ``local``, …
+    """
 
     dtype: str = "handle"
 
     def __call__(self, dtype: Any = None, storage_scope: Any = "global") -> Declaration:
-        """Declare a pointer.
-
-        Parameters
-        ----------
-        dtype : str, optional
-            Type of the elements that it points to.
-        storage_scope : str
-            Where they are: ``global``, ``shared``, ``local``, …
-        """
         pointer = None if dtype is None else PointerType(PrimType(dtype), storage_scope)
         return Declaration(lambda name: Var(name, "handle", pointer))
 

@@ -182,6 +182,11 @@ def match_buffer(
         A parameter ``a: T.handle``.
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor
         As for :func:`Buffer`.
+
+    Returns
+    -------
+    MatchedBuffer
+        Named by the variable that it is assigned to.
     """
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
     return MatchedBuffer(lambda name: _buffer(name, *given), param)
@@ -203,6 +208,11 @@ def decl_buffer(
     ----------
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor
         As for :func:`Buffer`.
+
+    Returns
+    -------
+    Scope
+        Gives the buffer.
     """
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
 
@@ -258,6 +268,10 @@ def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scop
         Accepted for compatibility with TVM: the buffer's pointer says it.
     condition : bool or PrimExpr
         Whether it exists.
+
+    Returns
+    -------
+    Scope
     """
     buffer, bounds = regions(region)
     return _unnamed(lambda body: BufferRealize(buffer, bounds, convert(condition), body))
@@ -272,6 +286,10 @@ def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
         A buffer, whose region is prefetched; or the address for the processor's instruction.
     *args
         The region as a list of ``T.Range``; or the instruction's hints.
+
+    Returns
+    -------
+    Prefetch or PrimExpr
     """
     if isinstance(target, BufferNode):
         (bounds,) = args
@@ -295,6 +313,10 @@ def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
         What the fact is about.
     attr_key : str
     value : PrimExpr, int or str
+
+    Returns
+    -------
+    Scope
     """
     subject = StringImm(node) if isinstance(node, str) else unwrapped(node)
     return _unnamed(lambda body: AttrStmt(subject, attr_key, convert(value), body))
@@ -309,6 +331,11 @@ def launch_thread(thread: str, extent: ExprLike) -> Scope:
         Its tag; a virtual thread's begins with ``vthread``.
     extent : int or PrimExpr
         Number of threads.
+
+    Returns
+    -------
+    Scope
+        Gives the axis's variable.
     """
     key = "virtual_thread" if thread.startswith("vthread") else "thread_extent"
 
@@ -328,6 +355,11 @@ def Assert(condition: ExprLike, message: str) -> Scope:
     ----------
     condition : PrimExpr
     message : str
+
+    Returns
+    -------
+    Scope
+        The function fails before the rest of the block, or the block of the ``with``.
     """
     return _unnamed(lambda body: AssertStmt(convert(condition), convert(message), body))
 
@@ -338,6 +370,11 @@ def LetStmt(value: ExprLike) -> Scope:
     Parameters
     ----------
     value : PrimExpr
+
+    Returns
+    -------
+    Scope
+        Gives the variable.
     """
 
     def enter(name: str) -> tuple[object, Wrap]:
@@ -354,6 +391,10 @@ def func_attr(attrs: Mapping[str, Any]) -> FunctionAttributes:
     Parameters
     ----------
     attrs : mapping of str to object
+
+    Returns
+    -------
+    FunctionAttributes
     """
     return FunctionAttributes(unwrapped(attrs))
 
@@ -364,6 +405,10 @@ def evaluate(value: ExprLike) -> Stmt:
     Parameters
     ----------
     value : PrimExpr
+
+    Returns
+    -------
+    Evaluate
     """
     return Evaluate(convert(value))
 
@@ -391,6 +436,10 @@ def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, 
     start, stop : int or PrimExpr
         As for ``range``: the first value, and the first one that is not reached.
     annotations : mapping of str to object, optional
+
+    Returns
+    -------
+    Loop
     """
     return _loop(ForKind.SERIAL, start, stop, annotations)
 
@@ -402,6 +451,10 @@ def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str
     ----------
     start, stop, annotations
         As for :func:`serial`.
+
+    Returns
+    -------
+    Loop
     """
     return _loop(ForKind.PARALLEL, start, stop, annotations)
 
@@ -413,6 +466,10 @@ def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[s
     ----------
     start, stop, annotations
         As for :func:`serial`; the extent is a constant.
+
+    Returns
+    -------
+    Loop
     """
     return _loop(ForKind.VECTORIZED, start, stop, annotations)
 
@@ -424,6 +481,10 @@ def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, 
     ----------
     start, stop, annotations
         As for :func:`serial`; the extent is a constant.
+
+    Returns
+    -------
+    Loop
     """
     return _loop(ForKind.UNROLLED, start, stop, annotations)
 
@@ -440,6 +501,10 @@ def thread_binding(
     thread : str
         The tag of the thread axis, e.g. ``"threadIdx.x"``.
     annotations : mapping of str to object, optional
+
+    Returns
+    -------
+    Loop
 
     Raises
     ------
@@ -458,6 +523,10 @@ def grid(*extents: ExprLike) -> list[Loop]:
     ----------
     *extents : int or PrimExpr
         From the outermost loop in.
+
+    Returns
+    -------
+    list of Loop
     """
     return [serial(extent) for extent in extents]
 
@@ -474,6 +543,10 @@ def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
     where : mapping of name to PrimExpr
         The variable, which is defined here, and its value.
 
+    Returns
+    -------
+    PrimExpr
+
     Raises
     ------
     ArgumentError
@@ -488,6 +561,10 @@ def Range(begin: ExprLike, end: ExprLike) -> RangeNode:
     Parameters
     ----------
     begin, end : int or PrimExpr
+
+    Returns
+    -------
+    Range
     """
     low, high = match_types(begin, end, "T.Range")
     return RangeNode.from_fields(low, extent_between(low, high))
@@ -501,6 +578,11 @@ def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExp
     vectors : sequence of PrimExpr
     indices : sequence of int or PrimExpr
         Numbers of lanes, counted through all vectors.
+
+    Returns
+    -------
+    PrimExpr
+        A vector with as many lanes as there are indices.
     """
     return ShuffleNode(as_exprs(vectors), as_exprs(indices))
 
@@ -512,6 +594,11 @@ def cast(value: ExprLike, dtype: str) -> PrimExpr:
     ----------
     value : PrimExpr
     dtype : str
+
+    Returns
+    -------
+    PrimExpr
+        A constant is converted at once.
     """
     return cast_expr(dtype, value)
 
@@ -526,6 +613,10 @@ def iter_var(var: Var, dom: RangeNode | None, iter_type: str, thread_tag: str = 
     iter_type : str
         ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
     thread_tag : str
+
+    Returns
+    -------
+    IterVar
 
     Raises
     ------

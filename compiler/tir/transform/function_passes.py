@@ -49,5 +49,5 @@ class Filter(ModulePass):
     fcond: Callable[[PrimFunc], bool]
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        kept = {var: func for var, func in mod.items() if not isinstance(func, PrimFunc) or self.fcond(func)}
-        return mod.with_functions(kept)
+        functions = {var: func for var, func in mod.items() if not isinstance(func, PrimFunc) or self.fcond(func)}
+        return mod.with_functions(functions)

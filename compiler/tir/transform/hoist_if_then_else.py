@@ -55,7 +55,6 @@ class HoistIfThenElse(Pass):
         return replace(self.facts, name="tir.HoistIfThenElseBasic") if self.variant else self.facts
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run the three passes."""
         for each in (InsertHoistIfThenElse(), Simplify(), RemoveNoOp()):
             mod = each(mod)
         return mod

@@ -35,10 +35,30 @@ class PrimFuncPass(Pass, abstract=True):
         mod : IRModule
             The module that the function is in.
         ctx : PassContext
+
+        Returns
+        -------
+        PrimFunc
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run ``transform_function`` on every PrimFunc."""
+        """Run ``transform_function`` on every PrimFunc.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+
+        Returns
+        -------
+        IRModule
+            ``mod`` itself where nothing changed.
+
+        Raises
+        ------
+        ArgumentError
+            If the method returns something else than a function.
+        """
         return mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
 
     def _apply(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:

@@ -1,0 +1,319 @@
+"""What every pass is: a class whose fields are its options, one registry of them, and the funnel that runs them.
+
+``Pass.__call__`` is the one funnel: deciding whether a pass runs, what it requires and instruments all happen there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import FrozenInstanceError, dataclass, replace
+from types import new_class
+from typing import Any, ClassVar, Self, dataclass_transform
+
+from compiler.ir.error import ArgumentError, did_you_mean, show
+from compiler.ir.extension import extension_point
+from compiler.ir.instrument import PassInstrument, active_instruments
+from compiler.ir.module import IRModule
+from compiler.ir.pass_context import PassContext, PassInfo, register_config_option
+from compiler.ir.pass_options import check_options, option_types, options_text
+
+__all__ = ["Pass", "check_option_names", "pass_class", "registered_passes", "required_pass"]
+
+_PASSES: dict[str, type[Pass]] = {}
+"""Every pass that can be written as text or required by name, under its name and under that of its class."""
+
+
+@dataclass_transform(frozen_default=True)
+class Pass:
+    """A function from module to module, as a value: a frozen dataclass whose fields are the pass's options.
+
+    A pass is one class, and defining it registers it::
+
+        class UnrollLoop(PrimFuncPass):
+            auto_max_step: int = 0
+
+            def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+                ...
+
+    Its facts are given with the class: ``class FoldConstant(FunctionPass, opt_level=2, required=("InferType",))``.
+    Options are checked against their annotations, two passes are equal if their options are, and ``repr`` is the text
+    that :func:`parse_pass` reads.
+
+    Parameters
+    ----------
+    name : str, optional
+        What instruments and contexts call the pass: the name of the class, after its level's prefix, if left out.
+    opt_level : int, optional
+        The pass runs when the context's level is at least this.
+    required : tuple of str, optional
+        Names of passes that run before.
+    configurable : bool, optional
+        Whether ``PassContext(config={name: {option: value}})`` changes the pass's options.
+    abstract : bool, optional
+        Whether this is a kind of pass instead of a pass.
+    """
+
+    facts: ClassVar[PassInfo] = PassInfo(0, "Pass")
+    """Level, name and requirements, the same for all passes of the class."""
+    prefix: ClassVar[str] = ""
+    """What the names of this kind of passes begin with."""
+    method: ClassVar[str] = "apply"
+    """The method in which a pass of this kind does its work."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        name: str | None = None,
+        opt_level: int | None = None,
+        required: Sequence[str] | None = None,
+        configurable: bool = False,
+        abstract: bool = False,
+    ) -> None:
+        super().__init_subclass__()
+        if "__annotations__" in cls.__dict__:
+            dataclass(frozen=True, eq=False, repr=False)(cls)
+        if abstract:
+            return
+        if getattr(getattr(cls, cls.method), "__isabstractmethod__", False):
+            raise ArgumentError(f"pass {cls.__name__}: a {cls.__mro__[1].__name__} needs a method {cls.method}")
+        base = cls.facts
+        cls.facts = PassInfo(
+            base.opt_level if opt_level is None else opt_level,
+            name or cls.prefix + cls.__name__,
+            base.required if required is None else tuple(required),
+        )
+        if configurable:
+            register_config_option(cls.facts.name, dict)
+        _register(cls)
+
+    def __post_init__(self) -> None:
+        check_options(self, type(self).__name__)
+
+    @property
+    def info(self) -> PassInfo:
+        """Level, name and requirements of the pass."""
+        return self.facts
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name, in the order in which the pass takes them.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        return {option: getattr(self, option) for option in option_types(type(self))}
+
+    def configured(self, ctx: PassContext) -> Self:
+        """Return the pass with the options that a context gives under the pass's name.
+
+        Parameters
+        ----------
+        ctx : PassContext
+
+        Returns
+        -------
+        Pass
+            Of the same class; this one where the context gives none.
+
+        Raises
+        ------
+        ArgumentError
+            If the context names an option that the pass does not have, or gives a value of another type.
+        """
+        given = ctx.config.get(self.info.name)
+        if not given:
+            return self
+        check_option_names(self.info.name, type(self), given)
+        return replace(self, **given)  # type: ignore[type-var]
+
+    @classmethod
+    def made_of(
+        cls, target: Any, opt_level: int = 0, name: str | None = None, required: Sequence[str] | None = None
+    ) -> Any:
+        """Make a pass of this kind of a function or class of the user's, as :func:`module_pass` says.
+
+        Parameters
+        ----------
+        target : callable, type or None
+            What does the work; None returns a decorator.
+        opt_level, name, required
+            The facts about the pass.
+
+        Returns
+        -------
+        Pass, or a callable that returns one
+            As of :func:`module_pass`.
+
+        Raises
+        ------
+        ArgumentError
+            If ``target`` cannot be called, or is a class without the method of this kind.
+        """
+        if target is None:
+            return lambda decorated: cls.made_of(decorated, opt_level, name, required)
+        own_name: str = getattr(target, "__name__", type(target).__name__)
+        label = name or own_name
+        if not callable(target):
+            raise ArgumentError(f"pass {label}: expected a function or a class, got {show(target)}")
+        members = {"__doc__": getattr(target, "__doc__", None), "__module__": getattr(target, "__module__", __name__)}
+        if isinstance(target, type):
+            members |= _members_of_class(target, cls.method, label)
+        else:
+            members[cls.method] = staticmethod(target)
+            own_name = label if label.isidentifier() else own_name
+        facts = {"name": label, "opt_level": opt_level, "required": required}
+        made = new_class(own_name, (cls,), facts, lambda body: body.update(members))
+        return made if isinstance(target, type) else made()
+
+    @abstractmethod
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Return the transformed module; each kind of pass has its way.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+            The context that the pass runs in.
+
+        Returns
+        -------
+        IRModule
+            ``mod`` itself where nothing changed.
+        """
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """Run the pass if the current context lets it."""
+        ctx = PassContext.current()
+        if not isinstance(mod, IRModule):
+            raise ArgumentError(f"pass {self.info.name}: expected an IRModule, got {type(mod).__name__}")
+        instruments = (*ctx.instruments, *active_instruments())
+        if reason := self._reason_to_skip(mod, ctx, instruments):
+            for instrument in instruments:
+                instrument.pass_skipped(mod, self.info, reason)
+            return mod
+        for name in self.info.required:
+            mod = required_pass(name)(mod)
+        for instrument in instruments:
+            instrument.run_before_pass(mod, self.info)
+        result = self.apply(mod, ctx)
+        for instrument in instruments:
+            instrument.run_after_pass(result, self.info)
+        return result
+
+    def _reason_to_skip(self, mod: IRModule, ctx: PassContext, instruments: Sequence[PassInstrument]) -> str:
+        """Return why the pass does not run on ``mod``; empty where it runs."""
+        if not ctx.enabled(self.info):
+            return ctx.why_not(self.info)
+        # Every instrument is asked, even after one said no, as in TVM.
+        verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
+        return "" if all(verdicts) else "an instrument said no"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({options_text(self.options())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pass) and type(other) is type(self) and other.options() == self.options()
+
+    def __hash__(self) -> int:
+        # An option may be a list or a mapping.
+        return hash(type(self))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__} is a value: its options cannot be changed")
+
+
+def _members_of_class(cls: type, method: str, name: str) -> dict[str, Any]:
+    """Return the members of a pass whose work an instance of ``cls`` does; further attributes come from that."""
+    if not callable(getattr(cls, method, None)):
+        raise ArgumentError(f"pass {name}: class {cls.__name__} needs a method {method}")
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        arguments = inspect.signature(cls).bind(*args, **kwargs)
+        arguments.apply_defaults()
+        object.__setattr__(self, "instance", cls(*args, **kwargs))
+        object.__setattr__(self, "_options", dict(arguments.arguments))
+
+    return {
+        "__init__": __init__,
+        "__getattr__": lambda self, attribute: getattr(self.__dict__["instance"], attribute),
+        "__signature__": inspect.signature(cls),
+        "options": lambda self: self._options,
+        method: lambda self, *args: getattr(self.instance, method)(*args),
+    }
+
+
+def _register(cls: type[Pass]) -> None:
+    """Let text and requirements name a pass; what a program defines never takes the name of one of the compiler's."""
+    for name in (cls.facts.name, cls.__name__):
+        other = _PASSES.get(name)
+        if other is None or cls.__module__.startswith(_OURS) or not other.__module__.startswith(_OURS):
+            _PASSES[name] = cls
+
+
+_OURS = __name__.partition(".")[0] + "."
+
+
+def pass_class(name: str) -> type[Pass]:
+    """Return the class of the passes of a name.
+
+    Parameters
+    ----------
+    name : str
+        Of the pass, e.g. ``"tir.VectorizeLoop"``, or of its class, e.g. ``"VectorizeLoop"``.
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    ArgumentError
+        If no pass of that name is registered.
+    """
+    if name not in _PASSES:
+        extension_point("passes").load_rooms()
+    cls = _PASSES.get(name)
+    if cls is None:
+        raise ArgumentError(f"there is no pass {name!r}{did_you_mean(name, _PASSES)}")
+    return cls
+
+
+def registered_passes() -> list[type[Pass]]:
+    """Return the classes of all passes, sorted by the name of the pass.
+
+    Returns
+    -------
+    list of type
+    """
+    extension_point("passes").load_rooms()
+    return sorted(set(_PASSES.values()), key=lambda cls: cls.facts.name)
+
+
+def check_option_names(name: str, cls: type[Pass], options: Mapping[str, object]) -> None:
+    """Refuse options that the constructor of a pass does not take."""
+    names = inspect.signature(cls).parameters
+    for option in options:
+        if option not in names:
+            raise ArgumentError(f"{name}: there is no option {option!r}{did_you_mean(str(option), names)}")
+
+
+def required_pass(name: str) -> Pass:
+    """Return a pass of that name with its usual options.
+
+    Parameters
+    ----------
+    name : str
+        As of :func:`pass_class`.
+
+    Returns
+    -------
+    Pass
+
+    Raises
+    ------
+    ArgumentError
+        If no pass of that name is registered.
+    """
+    return pass_class(name)()
