@@ -24,7 +24,7 @@ from compiler.relay.printer.names import Names
 from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.runtime.ndarray import NDArray
 
-__all__ = ["DotPlotter", "Plotter", "RelayVisualizer", "TermPlotter", "VizGraph", "VizNode"]
+__all__ = ["DotPlotter", "RelayVisualizer", "TermPlotter", "VizGraph", "VizNode"]
 
 _SHAPES = {"Var": "box", "Constant": "note", "Function": "component", "Call": "ellipse"}
 
