@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
-from compiler.topi import nn
+from compiler.topi import generic, nn, tag, x86
 from compiler.topi.broadcast import (
     add,
     bitwise_and,
@@ -158,6 +158,7 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
+    "generic",
     "greater",
     "greater_equal",
     "identity",
@@ -218,6 +219,7 @@ __all__ = [
     "stack",
     "subtract",
     "sum",
+    "tag",
     "take",
     "tan",
     "tanh",
@@ -230,6 +232,7 @@ __all__ = [
     "trunc_mod",
     "unravel_index",
     "where",
+    "x86",
     "zeros_like",
 ]
 

@@ -81,6 +81,9 @@ class Tag(StrEnum):
     SOFTMAX_SUM = "softmax_sum"
     SOFTMAX = "softmax"
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
 
 ELEMWISE = Tag.ELEMWISE
 BROADCAST = Tag.BROADCAST

@@ -87,7 +87,7 @@ def find_anchor(outputs: Sequence[Tensor], tags: Collection[str], schedule_name:
         if isinstance(op, ComputeOp) and op.tag in tags:
             return op
     given = ", ".join(f"{op.name} ({op.tag!r})" for op in operations if isinstance(op, ComputeOp)) or "none"
-    expected = ", ".join(repr(str(tag)) for tag in tags)
+    expected = ", ".join(map(repr, tags))
     raise ArgumentError(f"{schedule_name}: expected a computation tagged {expected}, got {given}")
 
 

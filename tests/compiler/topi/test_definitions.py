@@ -56,3 +56,21 @@ def test_wrong_arguments() -> None:
     ):
         with pytest.raises((TVMError, AttributeError), match=message):
             call()
+
+
+def test_a_symbolic_extent_where_a_constant_is_needed() -> None:
+    n = te.size_var("n")
+    points = te.placeholder((n, 3), "int32", name="points")
+    with pytest.raises(TVMError, match="gather_nd: expected a constant extent, got n"):
+        topi.gather_nd(te.placeholder((4, 4)), points)
+
+
+def test_tags_are_strings_as_in_tvm() -> None:
+    x = te.placeholder((4, 6), name="x")
+    doubled, total = topi.multiply(x, 2.0), topi.sum(x, 1)
+    assert (doubled.op.tag, str(total.op.tag)) == (topi.tag.ELEMWISE, "comm_reduce")
+    assert f"{doubled.op.tag}" == "elemwise"
+    own = te.compute((4,), lambda i: x[i, 0] + 1.0, tag="broadcast")
+    assert topi.tag.is_broadcast(own.op.tag)
+    assert topi.tag.is_injective("injective,pad")
+    assert not topi.tag.is_injective(total.op.tag)

@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler import relay, te, tir
+from compiler import relay, te, tir, topi
+from compiler.ir.error import TVMError
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.relay.inference import infer_expr
+from compiler.topi.compute import PanelProduct
 from compiler.topi.layout import layout
+from compiler.topi.nn.matmul import matmul
+from compiler.topi.schedules.anchor import find_anchor
+from compiler.topi.tag import Tag
 from tests.compiler.relay.op.nn.harness import Array, check, random, variables
 
 nn = relay.nn
@@ -160,3 +166,28 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
     x, w = random(64, 20), random(32, 20)
     packed = layout("NK16n").from_plain(w, "NK")
     check(lambda d, k: nn.contrib_dense_pack(d, k, "NK16n"), [x, packed], x @ w.T, 1e-4)
+
+
+class Schedules(Instrument):
+    """Counts the schedules that are created."""
+
+    def __init__(self) -> None:
+        self.created: list[te.Schedule] = []
+
+    def schedule_created(self, schedule: te.Schedule) -> None:
+        self.created.append(schedule)
+
+
+def test_the_anchor_is_found_before_there_is_a_schedule() -> None:
+    a, b = te.placeholder((40, 24), name="a"), te.placeholder((24, 48), name="b")
+    product = matmul(a, b, False, False, "float32")
+    out = relu(product)
+    anchor = find_anchor([out], [Tag.MATMUL_PANELS], "schedule_matmul")
+    assert anchor is product.op
+    assert PanelProduct.of(anchor) == PanelProduct(width=16, is_shared=True, is_cut=False)
+    schedules = Schedules()
+    with instrumented(schedules):
+        schedule = topi.x86.schedule_dense(out, "llvm -mcpu=haswell")
+    assert schedules.created == [schedule]
+    with pytest.raises(TVMError, match=r"schedule_conv: expected a computation tagged 'conv_packed', .* got panels"):
+        topi.x86.schedule_conv2d_nchw(out)
