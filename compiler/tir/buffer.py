@@ -1,21 +1,24 @@
-"""Buffers: typed, shaped views of memory, and the reading of one element."""
+"""Buffers: typed, shaped views of memory, and the accesses to their elements."""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import ExprLike, PrimExpr, Ramp, Range, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.statement import Stmt
+
+__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "decl_buffer"]
 
 
 @node
 class Buffer(Node):
-    """A view of the memory that ``data`` points to; compared by identity.
+    """A view of memory; compared by identity.
 
-    Attributes
+    Parameters
     ----------
     data : Var
         The pointer.
@@ -25,8 +28,12 @@ class Buffer(Node):
         In elements; empty strides mean compact rows.
     elem_offset : PrimExpr
         Offset of the first element from ``data``, in elements.
+    name : str
+        What it is called in texts.
     data_alignment : int
         Alignment of ``data`` in bytes, -1 for the runtime's default (64).
+    offset_factor : int
+        What ``elem_offset`` is a multiple of; 0 or 1 for nothing in particular.
     """
 
     defines: ClassVar[tuple[str, ...]] = ("data", "shape", "strides", "elem_offset")
@@ -47,17 +54,39 @@ class Buffer(Node):
         kind = self.data.type_annotation
         return kind.storage_scope if isinstance(kind, PointerType) else "global"
 
-    def vload(self, begin: Any, dtype: str | None = None) -> PrimExpr:
-        """Return the elements of type ``dtype`` (lanes included) that start at ``begin``."""
+    def vload(self, begin: ExprLike, dtype: str | None = None) -> BufferLoad:
+        """Read elements as one value.
+
+        Parameters
+        ----------
+        begin : sequence of PrimExpr or int
+            Indices of the first element, one for each dimension.
+        dtype : str, optional
+            The type of the value, e.g. ``float32x4`` for four elements; one element when left out.
+
+        Returns
+        -------
+        BufferLoad
+        """
         return BufferLoad(self, self._vector_indices(begin, dtype))
 
-    def vstore(self, begin: Any, value: PrimExpr) -> Any:
-        """Return the statement that stores ``value``, lane by lane, from ``begin`` on."""
-        from compiler.tir.stmt import BufferStore
+    def vstore(self, begin: ExprLike, value: PrimExpr) -> BufferStore:
+        """Return the statement that stores a value, lane by lane, from an element on.
 
+        Parameters
+        ----------
+        begin : sequence of PrimExpr or int
+            Indices of the first element, one for each dimension.
+        value : PrimExpr
+            Of the element type of the buffer, with as many lanes as are stored.
+
+        Returns
+        -------
+        BufferStore
+        """
         return BufferStore(self, value, self._vector_indices(begin, value.dtype))
 
-    def _vector_indices(self, begin: Any, dtype: str | None) -> tuple[PrimExpr, ...]:
+    def _vector_indices(self, begin: ExprLike, dtype: str | None) -> tuple[PrimExpr, ...]:
         indices = as_exprs(begin)
         count = dt.lanes(dtype or self.dtype) // dt.lanes(self.dtype)
         return indices if count == 1 else (*indices[:-1], Ramp(indices[-1], const(1, indices[-1].dtype), count))
@@ -72,26 +101,42 @@ class Buffer(Node):
 
 
 def decl_buffer(
-    shape: Any,
+    shape: ExprLike,
     dtype: str = "float32",
     name: str = "buffer",
     data: Var | None = None,
-    strides: Any = (),
+    strides: ExprLike = (),
     elem_offset: ExprLike = None,
     scope: str = "global",
     data_alignment: int = -1,
     offset_factor: int = 1,
 ) -> Buffer:
-    """Declare a buffer; without ``data`` it gets a pointer variable of its own.
+    """Declare a buffer.
 
     Parameters
     ----------
     shape : sequence of int or PrimExpr
         Extent of each dimension, in elements.
-    strides : sequence, optional
+    dtype : str
+        Type of one element.
+    name : str
+        What it is called in texts, and so is its pointer.
+    data : Var, optional
+        The pointer; a new variable when left out.
+    strides : sequence of int or PrimExpr, optional
         In elements; compact rows when left out.
     elem_offset : int or PrimExpr, optional
-        Offset of the first element, 0 when left out.
+        Offset of the first element from the pointer, in elements; 0 when left out.
+    scope : str
+        The storage of a new pointer, e.g. ``global``, ``shared``, ``local``.
+    data_alignment : int
+        Alignment of the pointer in bytes; -1 for the runtime's default (64).
+    offset_factor : int
+        What ``elem_offset`` is a multiple of.
+
+    Returns
+    -------
+    Buffer
     """
     dims = as_exprs(shape)
     offset = const(0, dims[0].dtype if dims else "int32") if elem_offset is None else convert(elem_offset)
@@ -101,7 +146,14 @@ def decl_buffer(
 
 @node
 class BufferLoad(PrimExpr):
-    """The element of a buffer at some indices; a vector when the last index is one."""
+    """An element of a buffer.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    indices : sequence of PrimExpr or int
+        One for each dimension, in elements; where the last one is a vector, so is the value.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("indices",)
 
@@ -118,9 +170,43 @@ class BufferLoad(PrimExpr):
 
 @node
 class BufferRegion(Node):
-    """A box of a buffer."""
+    """A box of a buffer.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    region : tuple of Range
+        A range for each dimension, in elements.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("region",)
 
     buffer: Buffer
     region: tuple[Range, ...]
+
+
+@node
+class BufferStore(Stmt):
+    """``buffer[indices] = value``.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    value : PrimExpr or number
+        Of the element type of the buffer; a vector is stored lane by lane.
+    indices : sequence of PrimExpr or int
+        One for each dimension, in elements; the last one may be a vector.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("value", "indices")
+
+    buffer: Buffer
+    value: PrimExpr
+    indices: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        # Scripts pass numbers and lists, as TVM's constructors take them.
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))

@@ -8,10 +8,34 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from compiler.ir.error import expected
-from compiler.ir.node import Node, node
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, as_exprs, convert
-from compiler.ir.text_format import text_of
-from compiler.tir.buffer import Buffer
+from compiler.ir.node import node
+from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, Var, as_exprs, convert
+from compiler.tir.buffer import Buffer, BufferStore
+from compiler.tir.statement import Stmt
+
+__all__ = [
+    "THREAD_KEYS",
+    "Allocate",
+    "AssertStmt",
+    "AttrStmt",
+    "BufferRealize",
+    "BufferStore",
+    "DeclBuffer",
+    "Evaluate",
+    "For",
+    "ForKind",
+    "IfThenElse",
+    "LetStmt",
+    "Prefetch",
+    "ProducerRealize",
+    "ProducerStore",
+    "SeqStmt",
+    "Stmt",
+    "While",
+    "is_no_op",
+    "no_op",
+    "seq",
+]
 
 
 class ForKind(IntEnum):
@@ -25,18 +49,17 @@ class ForKind(IntEnum):
 
 
 @node
-class Stmt(Node):
-    """Base of all statements."""
-
-    def __str__(self) -> str:
-        return text_of(self)
-
-    __repr__ = __str__
-
-
-@node
 class LetStmt(Stmt):
-    """``body`` with ``var`` bound to ``value``."""
+    """A statement in which a variable stands for a value.
+
+    Parameters
+    ----------
+    var : Var
+        Defined in ``body``.
+    value : PrimExpr
+        Evaluated once.
+    body : Stmt
+    """
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
     defines: ClassVar[tuple[str, ...]] = ("var",)
@@ -48,7 +71,19 @@ class LetStmt(Stmt):
 
 @node
 class AttrStmt(Stmt):
-    """``body`` with the fact ``attr_key`` of ``node`` set to ``value``."""
+    """A statement for which a fact about something holds.
+
+    Parameters
+    ----------
+    node : Node or object
+        What the fact is about, e.g. an axis or the variable of a buffer.
+    attr_key : str
+        Which fact, e.g. ``thread_extent``, ``storage_scope``, ``pragma_auto_unroll_max_step``.
+    value : PrimExpr
+        What the fact says.
+    body : Stmt
+        Where it holds.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
 
@@ -64,7 +99,17 @@ THREAD_KEYS = ("thread_extent", "virtual_thread")
 
 @node
 class AssertStmt(Stmt):
-    """Fails with ``message`` unless ``condition`` holds; then ``body``."""
+    """A statement that runs if a condition holds, and fails otherwise.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+        Of type ``bool``.
+    message : PrimExpr
+        A ``StringImm``: what the error says.
+    body : Stmt
+        What follows the check.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "message", "body")
 
@@ -74,26 +119,19 @@ class AssertStmt(Stmt):
 
 
 @node
-class BufferStore(Stmt):
-    """``buffer[indices] = value``."""
-
-    children: ClassVar[tuple[str, ...]] = ("value", "indices")
-
-    buffer: Buffer
-    value: PrimExpr
-    indices: tuple[PrimExpr, ...]
-
-    def __post_init__(self) -> None:
-        # As below, scripts pass numbers and lists, as TVM's constructors take them.
-        if type(self.indices) is not tuple:
-            object.__setattr__(self, "indices", as_exprs(self.indices))
-        if not isinstance(self.value, PrimExpr):
-            object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))
-
-
-@node
 class BufferRealize(Stmt):
-    """The buffer exists within ``body``, for the elements within ``bounds``."""
+    """The scope of a buffer, before buffers become memory.
+
+    Parameters
+    ----------
+    buffer : Buffer
+        Exists within ``body``.
+    bounds : tuple of Range
+        The elements that it has, a range for each dimension.
+    condition : PrimExpr
+        Where it exists; ``true`` for everywhere.
+    body : Stmt
+    """
 
     children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
     defines: ClassVar[tuple[str, ...]] = ("buffer",)
@@ -106,7 +144,17 @@ class BufferRealize(Stmt):
 
 @node
 class ProducerStore(Stmt):
-    """``producer[indices] = value``: a store to a tensor that has no buffer yet."""
+    """``producer[indices] = value``: a store to a tensor that has no buffer yet.
+
+    Parameters
+    ----------
+    producer : DataProducer
+        The tensor.
+    value : PrimExpr
+        Of the data type of its elements.
+    indices : tuple of PrimExpr
+        One for each dimension, in elements.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices")
 
@@ -117,7 +165,20 @@ class ProducerStore(Stmt):
 
 @node
 class ProducerRealize(Stmt):
-    """The tensor exists within ``body``, for the elements within ``bounds``."""
+    """The scope of a tensor that has no buffer yet.
+
+    Parameters
+    ----------
+    producer : DataProducer
+        The tensor; exists within ``body``.
+    bounds : tuple of Range
+        The elements that it has, a range for each dimension.
+    condition : PrimExpr
+        Where it exists; ``true`` for everywhere.
+    body : Stmt
+    storage_scope : str
+        The storage that it will lie in, e.g. ``shared``; empty for the default.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("bounds", "condition", "body")
 
@@ -130,7 +191,23 @@ class ProducerRealize(Stmt):
 
 @node
 class Allocate(Stmt):
-    """Memory for ``extents`` elements of ``dtype`` behind ``buffer_var``, within ``body``."""
+    """The scope of memory.
+
+    Parameters
+    ----------
+    buffer_var : Var
+        The pointer; its type names the storage scope.
+    dtype : str
+        The data type of an element.
+    extents : sequence of PrimExpr or int
+        Elements along each dimension.
+    condition : PrimExpr
+        Where the memory exists; ``true`` for everywhere.
+    body : Stmt
+        Where the pointer may be used.
+    annotations : mapping of str to object
+        Hints for passes.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("extents", "condition", "body")
     defines: ClassVar[tuple[str, ...]] = ("buffer_var",)
@@ -149,7 +226,15 @@ class Allocate(Stmt):
 
 @node
 class DeclBuffer(Stmt):
-    """``buffer`` names memory that exists already, within ``body``."""
+    """The scope of a buffer whose memory exists already.
+
+    Parameters
+    ----------
+    buffer : Buffer
+        Its ``data`` is defined around the statement.
+    body : Stmt
+        Where the buffer may be used.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("body",)
 
@@ -159,7 +244,13 @@ class DeclBuffer(Stmt):
 
 @node
 class SeqStmt(Stmt):
-    """Statements in order, none of which is a sequence; build it with :func:`seq`, which drops no-ops as well."""
+    """Statements in order; :func:`seq` drops no-ops as well.
+
+    Parameters
+    ----------
+    seq : sequence of Stmt
+        A sequence among them is replaced by its statements.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("seq",)
 
@@ -175,7 +266,17 @@ class SeqStmt(Stmt):
 
 @node
 class IfThenElse(Stmt):
-    """``then_case`` where ``condition`` holds, else ``else_case`` if there is one."""
+    """One of two statements.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+        Of type ``bool``, one lane.
+    then_case : Stmt
+        What runs where the condition holds.
+    else_case : Stmt, optional
+        What runs where it does not.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "then_case", "else_case")
 
@@ -186,7 +287,13 @@ class IfThenElse(Stmt):
 
 @node
 class Evaluate(Stmt):
-    """An expression evaluated for its effect; a constant for none."""
+    """An expression evaluated for its effect.
+
+    Parameters
+    ----------
+    value : PrimExpr or number
+        A constant has none: the statement does nothing.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -199,9 +306,21 @@ class Evaluate(Stmt):
 
 @node
 class For(Stmt):
-    """``body`` for ``loop_var`` from ``min`` on, ``extent`` times.
+    """A loop.
 
-    ``kind`` says how; ``thread_binding`` is the thread axis of a THREAD_BINDING loop.
+    Parameters
+    ----------
+    loop_var : Var
+        Defined in ``body``; takes the values from ``min`` up to, but without, ``min + extent``.
+    min, extent : PrimExpr or int
+        Of the type of the variable.
+    kind : ForKind or int
+        How the iterations are carried out.
+    body : Stmt
+    thread_binding : IterVar, optional
+        The thread axis of a ``THREAD_BINDING`` loop.
+    annotations : mapping of str to object
+        Hints for passes, e.g. ``pragma_unroll_explicit``.
     """
 
     children: ClassVar[tuple[str, ...]] = ("min", "extent", "body")
@@ -226,7 +345,14 @@ class For(Stmt):
 
 @node
 class While(Stmt):
-    """``body`` as long as ``condition`` holds."""
+    """A loop that runs as long as a condition holds.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+        Evaluated before each iteration.
+    body : Stmt
+    """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "body")
 
@@ -236,7 +362,14 @@ class While(Stmt):
 
 @node
 class Prefetch(Stmt):
-    """A hint to fetch a box of a buffer."""
+    """A hint to fetch elements of a buffer before they are used.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    bounds : tuple of Range
+        The elements, a range for each dimension.
+    """
 
     children: ClassVar[tuple[str, ...]] = ("bounds",)
 
@@ -251,19 +384,42 @@ def _bound(value: ExprLike, loop_var: Var) -> PrimExpr:
 
 
 def no_op() -> Stmt:
-    """Return the statement that does nothing."""
+    """Return the statement that does nothing.
+
+    Returns
+    -------
+    Evaluate
+        Of the constant 0.
+    """
     return Evaluate(convert(0))
 
 
 def is_no_op(stmt: Stmt) -> bool:
-    """Return whether ``stmt`` evaluates a constant and does nothing else."""
-    from compiler.ir.primexpr import IntImm
+    """Return whether a statement evaluates a constant and does nothing else.
 
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Returns
+    -------
+    bool
+    """
     return isinstance(stmt, Evaluate) and isinstance(stmt.value, IntImm)
 
 
 def seq(stmts: Iterable[Stmt]) -> Stmt:
-    """Return the statements in order as one, nested sequences flattened and no-ops dropped."""
+    """Return statements in order as one, nested sequences flattened and no-ops dropped.
+
+    Parameters
+    ----------
+    stmts : iterable of Stmt
+
+    Returns
+    -------
+    Stmt
+        A ``SeqStmt`` of two or more; the only statement that is left, or a no-op where none is.
+    """
     flat: list[Stmt] = []
     for stmt in stmts:
         if isinstance(stmt, SeqStmt):
