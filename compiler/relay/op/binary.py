@@ -28,18 +28,18 @@ Rule = Callable[[RelayExpr, RelayExpr, RelayExpr, RelayExpr], tuple[RelayExpr, R
 
 def logical(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, of truth values only."""
-    found = broadcast(types, attrs)
-    if not dt.is_bool(tensor(found, "the inputs").dtype):
+    result = broadcast(types, attrs)
+    if not dt.is_bool(tensor(result, "the inputs").dtype):
         raise RelationError(f"both inputs must be of type bool, got {types[0]} and {types[1]}; cast them first")
-    return found
+    return result
 
 
 def integral(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, of integers only."""
-    found = broadcast(types, attrs)
-    if not dt.is_integral(tensor(found, "the inputs").dtype):
+    result = broadcast(types, attrs)
+    if not dt.is_integral(tensor(result, "the inputs").dtype):
         raise RelationError(f"both inputs must be integers, got {types[0]} and {types[1]}; cast them first")
-    return found
+    return result
 
 
 def _layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts | None:
@@ -272,9 +272,9 @@ greater_equal = _binary(
 def _where_relation(types: Types, attrs: Attrs) -> Type:
     """The shapes broadcast against each other, and the data type of x and y."""
     condition = tensor(types[0], "condition")
-    found = broadcast(types[1:], attrs)
-    assert isinstance(found, TensorType)
-    return broadcast((TensorType(condition.shape, found.dtype), found), attrs)
+    choice = broadcast(types[1:], attrs)
+    assert isinstance(choice, TensorType)
+    return broadcast((TensorType(condition.shape, choice.dtype), choice), attrs)
 
 
 def _where_gradient(call: Call, grad: Expr) -> list[RelayExpr]:

@@ -28,9 +28,9 @@ class BroadcastToAttrs(Attrs):
 
 def _check(small: Sequence[Dim], large: Sequence[Dim]) -> None:
     """Raise a RelationError unless a small shape broadcasts to a large one."""
-    found = broadcast_dims(small, large)
+    common = broadcast_dims(small, large)
     if len(small) > len(large) or any(
-        isinstance(f, int) and isinstance(w, int) and f != w for f, w in zip(found, large, strict=False)
+        isinstance(f, int) and isinstance(w, int) and f != w for f, w in zip(common, large, strict=False)
     ):
         raise RelationError(f"the shape {tuple(small)} cannot be broadcast to {tuple(large)}")
 

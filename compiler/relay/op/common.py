@@ -38,10 +38,10 @@ def normalize_axes(axes: Sequence[int], rank: int, what: str = "axis") -> tuple[
     RelationError
         If there is no such axis, or one is given twice.
     """
-    found = tuple(normalize_axis(a, rank, what) for a in axes)
-    if len(set(found)) < len(found):
+    normalized = tuple(normalize_axis(a, rank, what) for a in axes)
+    if len(set(normalized)) < len(normalized):
         raise RelationError(f"{what} must name each dimension once, got {tuple(axes)} of {rank} dimensions")
-    return found
+    return normalized
 
 
 def check_same_extent(a: Dim, b: Dim, what: str) -> None:

@@ -75,11 +75,11 @@ def fields(t: Type) -> list[TensorType]:
     """
     if not isinstance(t, TupleType) or not t.fields:
         raise RelationError(f"data must be a tuple of tensors, got {t}")
-    found = [tensor(f, f"element {n} of data") for n, f in enumerate(t.fields)]
-    for n, f in enumerate(found):
-        if f.dtype != found[0].dtype or len(f.shape) != len(found[0].shape):
-            raise RelationError(f"all tensors must have one rank and data type, got {found[0]} and, at {n}, {f}")
-    return found
+    elements = [tensor(f, f"element {n} of data") for n, f in enumerate(t.fields)]
+    for n, f in enumerate(elements):
+        if f.dtype != elements[0].dtype or len(f.shape) != len(elements[0].shape):
+            raise RelationError(f"all tensors must have one rank and data type, got {elements[0]} and, at {n}, {f}")
+    return elements
 
 
 def _known(extents: Sequence[Dim]) -> Dim:
@@ -303,12 +303,12 @@ def _grid_relation(types: Types, attrs: MeshgridAttrs) -> Type:
 def _grid_gradient(call: Call, grad: Expr) -> list[Expr]:
     parts = call.args[0].checked_type.fields
     places = topi.grid_axes(len(parts), MeshgridAttrs.of(call).indexing)
-    found = []
+    gradients = []
     for n, (part, place) in enumerate(zip(parts, places, strict=True)):
         others = tuple(d for d in range(len(parts)) if d != place)
         summed = call_op("sum", TupleWrapper(grad, len(parts))[n], axis=others)
-        found.append(summed if part.shape else call_op("reshape", summed, newshape=()))
-    return [Tuple(tuple(found))]
+        gradients.append(summed if part.shape else call_op("reshape", summed, newshape=()))
+    return [Tuple(tuple(gradients))]
 
 
 _MESHGRID = register(

@@ -25,10 +25,10 @@ class EinsumAttrs(Attrs):
 def _operands(t: Type) -> list[TensorType]:
     if not isinstance(t, TupleType) or not t.fields:
         raise RelationError(f"data must be a tuple of tensors, got {t}")
-    found = [tensor(f, f"element {n} of data") for n, f in enumerate(t.fields)]
-    if any(f.dtype != found[0].dtype for f in found):
+    operands = [tensor(f, f"element {n} of data") for n, f in enumerate(t.fields)]
+    if any(f.dtype != operands[0].dtype for f in operands):
         raise RelationError(f"all tensors must have one data type, got {t}")
-    return found
+    return operands
 
 
 def _labels(attrs: EinsumAttrs, types: list[TensorType]) -> topi.Labels:
@@ -49,7 +49,7 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
     operands = _operands(data.checked_type)
     labels = _labels(EinsumAttrs.of(call), operands)
     values = [TupleGetItem(data, n) for n in range(len(operands))]
-    found = []
+    gradients = []
     for n, own in enumerate(labels.operands):
         others = [o for m, o in enumerate(labels.operands) if m != n]
         if len(set(own)) < len(own) or not set(own) <= set(labels.result).union(*others):
@@ -58,8 +58,8 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
             )
         rest = [v for m, v in enumerate(values) if m != n]
         equation = f"{','.join([labels.result, *others])}->{own}"
-        found.append(call_op("einsum", Tuple((grad, *rest)), equation=equation))
-    return [Tuple(tuple(found))]
+        gradients.append(call_op("einsum", Tuple((grad, *rest)), equation=equation))
+    return [Tuple(tuple(gradients))]
 
 
 einsum = register(

@@ -1,4 +1,4 @@
-"""Elements found by indices: ``take``, ``gather``, ``gather_nd``, ``adv_index``."""
+"""Elements at indices: ``take``, ``gather``, ``gather_nd``, ``adv_index``."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def index_tensor(t: Type, what: str) -> TensorType:
     RelationError
         If it is not of integers.
     """
-    found = tensor(t, what)
-    if not dt.is_integral(found.dtype):
-        raise RelationError(f"{what} must be integers, got {found}")
-    return found
+    indices = tensor(t, what)
+    if not dt.is_integral(indices.dtype):
+        raise RelationError(f"{what} must be integers, got {indices}")
+    return indices
 
 
 # take
@@ -100,8 +100,8 @@ def _take_reference(attrs: TakeAttrs, x: Array, indices: Array) -> Any:
     rows = zip(
         x.reshape(-1, *x.shape[attrs.batch_dims :]), where.reshape(-1, *where.shape[attrs.batch_dims :]), strict=True
     )
-    found = np.stack([np.take(row, w, at - attrs.batch_dims) for row, w in rows])
-    return found.reshape(*lead, *found.shape[1:])
+    slices = np.stack([np.take(row, w, at - attrs.batch_dims) for row, w in rows])
+    return slices.reshape(*lead, *slices.shape[1:])
 
 
 def _take_gradient(call: Call, grad: Expr) -> list[Expr]:
@@ -119,15 +119,15 @@ def _take_gradient(call: Call, grad: Expr) -> list[Expr]:
     points = call_op("expand_dims", where, axis=0)
     if attrs.axis is None:
         flat = call_op("zeros", shape=(extent,), dtype=data.checked_type.dtype)
-        found = call_op("scatter_nd", flat, points, grad, mode="add")
-        return [call_op("reshape", found, newshape=shape), call_op("zeros_like", indices)]
+        scattered = call_op("scatter_nd", flat, points, grad, mode="add")
+        return [call_op("reshape", scattered, newshape=shape), call_op("zeros_like", indices)]
     rank = len(shape) - 1 + count
     taken = tuple(range(at, at + count))
     slices = call_op("transpose", grad, axes=(*taken, *[d for d in range(rank) if d not in taken]))
     order = (at, *[d for d in range(len(shape)) if d != at])
     zero = call_op("zeros", shape=tuple(shape[d] for d in order), dtype=data.checked_type.dtype)
-    found = call_op("scatter_nd", zero, points, slices, mode="add")
-    back = call_op("transpose", found, axes=tuple(order.index(d) for d in range(len(shape))))
+    scattered = call_op("scatter_nd", zero, points, slices, mode="add")
+    back = call_op("transpose", scattered, axes=tuple(order.index(d) for d in range(len(shape))))
     return [back, call_op("zeros_like", indices)]
 
 
@@ -222,8 +222,8 @@ def _gather_nd_gradient(call: Call, grad: Expr) -> list[Expr]:
     data, indices = call.args
     if GatherNDAttrs.of(call).batch_dims:
         raise ArgumentError(f"gradient of gather_nd: batch_dims must be 0, got {GatherNDAttrs.of(call).batch_dims}")
-    found = call_op("scatter_nd", call_op("zeros_like", data), indices, grad, mode="add")
-    return [found, call_op("zeros_like", indices)]
+    scattered = call_op("scatter_nd", call_op("zeros_like", data), indices, grad, mode="add")
+    return [scattered, call_op("zeros_like", indices)]
 
 
 gather_nd = register(

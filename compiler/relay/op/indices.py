@@ -91,8 +91,8 @@ unravel_index = register(
 
 def _permutation_relation(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input."""
-    found = index_tensor(types[0], "data")
-    return tensor(found, "data", 1)
+    permutation = index_tensor(types[0], "data")
+    return tensor(permutation, "data", 1)
 
 
 invert_permutation = register(

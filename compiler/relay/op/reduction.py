@@ -182,9 +182,9 @@ def _arg_reference(find: Callable[..., Array]) -> Reference:
         over = reduced_axes(attrs, x.ndim)
         kept = [d for d in range(x.ndim) if d not in over]
         rows = np.transpose(x, [*kept, *over]).reshape([x.shape[d] for d in kept] + [-1])
-        found = rows.shape[-1] - 1 - find(rows[..., ::-1], -1) if attrs.select_last_index else find(rows, -1)
-        shape = [1 if d in over else e for d, e in enumerate(x.shape)] if attrs.keepdims else found.shape
-        return np.asarray(found, "int32").reshape(shape)
+        index = rows.shape[-1] - 1 - find(rows[..., ::-1], -1) if attrs.select_last_index else find(rows, -1)
+        shape = [1 if d in over else e for d, e in enumerate(x.shape)] if attrs.keepdims else index.shape
+        return np.asarray(index, "int32").reshape(shape)
 
     return run
 

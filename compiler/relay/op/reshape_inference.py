@@ -38,7 +38,7 @@ class _Walk:
         self.old, self.new, self.allowzero = old, new, allowzero
         self.at = 0
         self.source = 0
-        self.found: list[Dim | None] = []
+        self.result: list[Dim | None] = []
         """The new extents; None stands for -1."""
         self.same_old: set[int] = set()
         self.same_new: set[int] = set()
@@ -54,28 +54,28 @@ class _Walk:
         return self.old[self.source - 1]
 
     def take_over(self, special: int) -> None:
-        self.same_new.add(len(self.found))
+        self.same_new.add(len(self.result))
         self.same_old.add(self.source)
-        self.found.append(self.next_old(special))
+        self.result.append(self.next_old(special))
 
     def step(self) -> None:
         entry = self.new[self.at]
         self.at += 1
         if not isinstance(entry, int) or entry > 0 or (entry == 0 and self.allowzero):
-            self.found.append(entry)
+            self.result.append(entry)
             self.source += 1
         elif entry == 0:
             self.take_over(0)
         elif entry == -1:
-            if None in self.found:
+            if None in self.result:
                 raise self.error("-1 may stand there once")
-            self.found.append(None)
+            self.result.append(None)
             self.source += 1
         elif entry == -2:
             while self.source < len(self.old):
                 self.take_over(-2)
         elif entry == -3:
-            self.found.append(_times(self.next_old(-3), self.next_old(-3)))
+            self.result.append(_times(self.next_old(-3), self.next_old(-3)))
         elif entry == -4:
             self.split()
         else:
@@ -96,20 +96,20 @@ class _Walk:
         product = _times(first, second)
         if isinstance(whole, int) and isinstance(product, int) and whole != product:
             raise self.error(f"{whole} is not {first} times {second}")
-        self.found += [first, second]
+        self.result += [first, second]
 
     def finish(self) -> tuple[Dim, ...]:
         before = [d for n, d in enumerate(self.old) if n not in self.same_old]
-        after = [d for n, d in enumerate(self.found) if n not in self.same_new and d is not None]
-        if None not in self.found:
+        after = [d for n, d in enumerate(self.result) if n not in self.same_new and d is not None]
+        if None not in self.result:
             self._check(before, after)
-            return tuple(d for d in self.found if d is not None)
+            return tuple(d for d in self.result if d is not None)
         missing = self._missing(before, after)
-        return tuple(missing if d is None else d for d in self.found)
+        return tuple(missing if d is None else d for d in self.result)
 
     def _check(self, before: list[Dim], after: list[Dim]) -> None:
         if all(isinstance(d, int) for d in (*before, *after)) and _product(before) != _product(after):
-            have, want = _product(self.old), _product([d for d in self.found if d is not None])
+            have, want = _product(self.old), _product([d for d in self.result if d is not None])
             raise self.error(f"it has {have} elements, the new one {want}")
 
     def _missing(self, before: list[Dim], after: list[Dim]) -> Dim:
@@ -148,10 +148,10 @@ def _times(a: Dim, b: Dim) -> Dim:
 
 
 def _product(extents: Sequence[Dim]) -> Dim:
-    found: Dim = 1
+    result: Dim = 1
     for e in extents:
-        found = _times(found, e)
-    return found
+        result = _times(result, e)
+    return result
 
 
 def _quotient(a: Dim, b: Dim) -> Dim:

@@ -42,11 +42,11 @@ def _reference(run: Callable[..., Array], nothing: int) -> Reference:
     def reference(attrs: ScanopAttrs, x: Array) -> Array:
         dtype = attrs.dtype or x.dtype
         flat, axis = (x.reshape(-1), 0) if attrs.axis is None else (x, attrs.axis)
-        found = run(flat.astype(dtype), axis=axis, dtype=dtype)
-        if not attrs.exclusive or not found.shape[axis]:
-            return found
-        first = np.full_like(np.take(found, [0], axis), nothing)
-        return np.concatenate([first, np.take(found, np.arange(found.shape[axis] - 1), axis)], axis)
+        result = run(flat.astype(dtype), axis=axis, dtype=dtype)
+        if not attrs.exclusive or not result.shape[axis]:
+            return result
+        first = np.full_like(np.take(result, [0], axis), nothing)
+        return np.concatenate([first, np.take(result, np.arange(result.shape[axis] - 1), axis)], axis)
 
     return reference
 
@@ -61,8 +61,8 @@ def _backwards(value: RelayExpr, call: Call) -> Call:
 
 def _to_data(value: RelayExpr, call: Call) -> list[RelayExpr]:
     data = call.args[0]
-    found = call_op("reshape_like", value, data) if ScanopAttrs.of(call).axis is None else value
-    return [call_op("cast_like", found, data) if ScanopAttrs.of(call).dtype else found]
+    shaped = call_op("reshape_like", value, data) if ScanopAttrs.of(call).axis is None else value
+    return [call_op("cast_like", shaped, data) if ScanopAttrs.of(call).dtype else shaped]
 
 
 def _sum_gradient(call: Call, grad: Expr) -> list[RelayExpr]:

@@ -52,18 +52,18 @@ class SparseToDenseAttrs(Attrs):
     output_shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.")
 
 
-def _put(found: Array, where: Any, updates: Array, reduction: str) -> Array:
+def _put(target: Array, where: Any, updates: Array, reduction: str) -> Array:
     """Put updates into an array at a place for each of them; of several at one place the last one counts."""
     if reduction == "update":
-        found[where] = updates
+        target[where] = updates
     elif reduction == "mean":
-        count = np.ones(found.shape, found.dtype)
-        np.add.at(found, where, updates)
+        count = np.ones(target.shape, target.dtype)
+        np.add.at(target, where, updates)
         np.add.at(count, where, np.ones_like(updates))
-        found = (found / count).astype(found.dtype)
+        target = (target / count).astype(target.dtype)
     else:
-        _UFUNCS[reduction].at(found, where, updates)
-    return found
+        _UFUNCS[reduction].at(target, where, updates)
+    return target
 
 
 # scatter_elements
@@ -181,10 +181,10 @@ def sparse_shape(shape: Sequence[Dim], types: Types) -> Type:
 
 def dense(indices: Array, shape: Sequence[Any], values: Array, default: Array) -> Array:
     """Return a NumPy array of a shape with values at indices, and a default elsewhere."""
-    found = np.full(shape, default, values.dtype)
+    result = np.full(shape, default, values.dtype)
     points = indices.astype("int64")
-    found[tuple(points.T) if points.ndim == 2 else points] = values
-    return found
+    result[tuple(points.T) if points.ndim == 2 else points] = values
+    return result
 
 
 def _dense_compute(attrs: SparseToDenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:

@@ -65,7 +65,7 @@ def _diagonal_relation(types: Types, attrs: MatrixSetDiagAttrs) -> Type:
 
 
 def _diagonal_reference(attrs: MatrixSetDiagAttrs, x: Array, diagonal: Array) -> Array:
-    found = x.copy()
+    result = x.copy()
     rows, columns = x.shape[-2:]
     several = attrs.k1 != attrs.k2
     for k in range(attrs.k1, attrs.k2 + 1):
@@ -74,8 +74,8 @@ def _diagonal_reference(attrs: MatrixSetDiagAttrs, x: Array, diagonal: Array) ->
         start = diagonal.shape[-1] - length if several and right else 0
         row = diagonal[..., attrs.k2 - k, :] if several else diagonal
         at = np.arange(length)
-        found[..., at + max(-k, 0), at + max(k, 0)] = row[..., start : start + length]
-    return found
+        result[..., at + max(-k, 0), at + max(k, 0)] = row[..., start : start + length]
+    return result
 
 
 def _diagonal_compute(attrs: MatrixSetDiagAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:

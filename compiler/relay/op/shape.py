@@ -165,10 +165,10 @@ reshape_like = register(
 def _order(attrs: TransposeAttrs, rank: int) -> tuple[int, ...]:
     if attrs.axes is None:
         return tuple(reversed(range(rank)))
-    found = normalize_axes(attrs.axes, rank, "axes")
-    if len(found) != rank:
+    order = normalize_axes(attrs.axes, rank, "axes")
+    if len(order) != rank:
         raise RelationError(f"axes must name each of {rank} dimensions once, got {attrs.axes}")
-    return found
+    return order
 
 
 def _transpose_relation(types: Types, attrs: TransposeAttrs) -> Type:
@@ -319,8 +319,8 @@ def _windows_relation(types: Types, attrs: SlidingWindowAttrs) -> Type:
 
 def _windows_reference(attrs: SlidingWindowAttrs, x: Array) -> Any:
     at = attrs.axis % x.ndim
-    found = np.lib.stride_tricks.sliding_window_view(x, attrs.window_shape, tuple(range(at, x.ndim)))
-    return found[(slice(None),) * at + tuple(slice(None, None, s) for s in attrs.strides)].copy()
+    windows = np.lib.stride_tricks.sliding_window_view(x, attrs.window_shape, tuple(range(at, x.ndim)))
+    return windows[(slice(None),) * at + tuple(slice(None, None, s) for s in attrs.strides)].copy()
 
 
 sliding_window = register(

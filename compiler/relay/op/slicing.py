@@ -83,15 +83,15 @@ def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
             f"begin must have an entry for each of the axes {axes} of {tuple(shape)}, got {attrs.begin}"
         )
     strides = attrs.strides if len(attrs.strides) == count else attrs.strides * count
-    found = [Part(0, 1, e) for e in shape]
+    ranges = [Part(0, 1, e) for e in shape]
     for axis, begin, end, stride in zip(axes, attrs.begin, attrs.end, strides, strict=True):
         if attrs.slice_mode == "size":
-            found[axis] = _sized(shape[axis], begin, end)
+            ranges[axis] = _sized(shape[axis], begin, end)
         elif stride == 0:
             raise RelationError("strides must not be zero")
         else:
-            found[axis] = _between(shape[axis], begin, end, stride)
-    return found
+            ranges[axis] = _between(shape[axis], begin, end, stride)
+    return ranges
 
 
 def _sized(extent: Dim, begin: int, size: int) -> Part:
@@ -122,30 +122,30 @@ def _slice_relation(types: Types, attrs: StridedSliceAttrs) -> Type:
 
 
 def _slice_compute(attrs: StridedSliceAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    found = parts(dims(inputs[0]), attrs)
+    ranges = parts(dims(inputs[0]), attrs)
     return [
-        topi.strided_slice(inputs[0], [p.begin for p in found], [p.stride for p in found], [p.count for p in found])
+        topi.strided_slice(inputs[0], [p.begin for p in ranges], [p.stride for p in ranges], [p.count for p in ranges])
     ]
 
 
 def slices(shape: Sequence[int], attrs: StridedSliceAttrs) -> tuple[slice, ...]:
     """Return the places that a slice takes along each axis as Python's slices."""
-    found = []
+    ranges = []
     for part in parts(shape, attrs):
         begin, count = part.begin, part.count
         assert isinstance(begin, int)
         assert isinstance(count, int)
         end = begin + part.stride * count
-        found.append(slice(begin, end if end >= 0 else None, part.stride) if count else slice(0, 0))
-    return tuple(found)
+        ranges.append(slice(begin, end if end >= 0 else None, part.stride) if count else slice(0, 0))
+    return tuple(ranges)
 
 
 def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
     """Zeros with the gradient put where the slice was taken."""
     data = call.args[0]
-    found = parts(data.checked_type.concrete_shape, StridedSliceAttrs.of(call))
-    begin, strides = ([getattr(p, name) for p in found] for name in ("begin", "stride"))
-    ends = [b + s * p.count for b, s, p in zip(begin, strides, found, strict=True)]
+    ranges = parts(data.checked_type.concrete_shape, StridedSliceAttrs.of(call))
+    begin, strides = ([getattr(p, name) for p in ranges] for name in ("begin", "stride"))
+    ends = [b + s * p.count for b, s, p in zip(begin, strides, ranges, strict=True)]
     end = [e if e >= 0 else -_FAR for e in ends]
     values = [const(np.array(v, "int64")) for v in (begin, end, strides)]
     return [call_op("strided_set", call_op("zeros_like", data), grad, *values)]
@@ -182,19 +182,19 @@ def _set_relation(types: Types, attrs: Attrs) -> Type:
 
 
 def _set_slices(shape: Sequence[int], begin: Array, end: Array, strides: Array) -> tuple[slice, ...]:
-    found = []
+    ranges = []
     for extent, b, e, s in zip(shape, begin.tolist(), end.tolist(), strides.tolist(), strict=True):
         places = range(*slice(b, e, s).indices(extent))
-        found.append(slice(places.start, places.stop if places.stop >= 0 else None, s))
-    return tuple(found)
+        ranges.append(slice(places.start, places.stop if places.stop >= 0 else None, s))
+    return tuple(ranges)
 
 
 def _set_reference(attrs: Attrs, x: Array, values: Array, begin: Array, end: Array, strides: Array) -> Array:
-    found = x.copy()
+    result = x.copy()
     # What a slice of the shape of ``v`` covers from begin on; an end that is farther away changes nothing.
     where = _set_slices(x.shape, begin, end, strides)
-    found[where] = values
-    return found
+    result[where] = values
+    return result
 
 
 def _set_gradient(call: Call, grad: Expr) -> list[Expr]:

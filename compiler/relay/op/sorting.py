@@ -111,8 +111,8 @@ def top_types(data: TensorType, count: Dim, attrs: TopKAttrs) -> Type:
     """Return the type of the first ``count`` values in order, of their places, or of both."""
     at = normalize_axis(attrs.axis, len(data.dims))
     shape = (*data.shape[:at], count, *data.shape[at + 1 :])
-    found = {"values": TensorType(shape, data.dtype), "indices": TensorType(shape, attrs.dtype)}
-    return TupleType(tuple(found.values())) if attrs.ret_type == "both" else found[attrs.ret_type]
+    results = {"values": TensorType(shape, data.dtype), "indices": TensorType(shape, attrs.dtype)}
+    return TupleType(tuple(results.values())) if attrs.ret_type == "both" else results[attrs.ret_type]
 
 
 def _topk_relation(types: Types, attrs: TopKAttrs) -> Type:
@@ -129,8 +129,8 @@ def top_values(attrs: TopKAttrs, x: Array, count: int) -> Array | tuple[Array, .
     places = order(x, attrs.axis, attrs.is_ascend)
     places = np.take(places, np.arange(x.shape[attrs.axis] if count < 1 else count), attrs.axis)
     values = np.take_along_axis(x, places, attrs.axis)
-    found = {"values": values, "indices": places.astype(attrs.dtype)}
-    return tuple(found.values()) if attrs.ret_type == "both" else found[attrs.ret_type]
+    results = {"values": values, "indices": places.astype(attrs.dtype)}
+    return tuple(results.values()) if attrs.ret_type == "both" else results[attrs.ret_type]
 
 
 def _topk_compute(attrs: TopKAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
@@ -185,9 +185,9 @@ def _unique_reference(attrs: UniqueAttrs, x: Array) -> tuple[Array, ...]:
         values, first, counts = values[by_place], first[by_place], counts[by_place]
         inverse = np.argsort(by_place)[inverse]
     room = (0, len(x) - len(values))
-    found = [np.pad(values, room), np.pad(first, room), inverse, np.array([len(values)])]
-    whole = [f.astype("int32") for f in [*found[1:], *([np.pad(counts, room)] if attrs.return_counts else [])]]
-    return (found[0].astype(x.dtype), *whole)
+    padded = [np.pad(values, room), np.pad(first, room), inverse, np.array([len(values)])]
+    whole = [f.astype("int32") for f in [*padded[1:], *([np.pad(counts, room)] if attrs.return_counts else [])]]
+    return (padded[0].astype(x.dtype), *whole)
 
 
 _UNIQUE = register(

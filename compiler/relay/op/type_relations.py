@@ -92,5 +92,5 @@ def _wider(a: TensorType, b: TensorType) -> TensorType | None:
 
 def broadcast_compare(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, with truth values as the result."""
-    found = broadcast(types, attrs)
-    return TensorType(tensor(found, "the result").shape, "bool")
+    common = broadcast(types, attrs)
+    return TensorType(tensor(common, "the result").shape, "bool")

@@ -54,7 +54,7 @@ def fixed_body(domain: str, name: str, opset: int) -> Any:
     return function
 
 
-def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any], attributes: dict[str, Any]) -> Body:
+def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any], attributes: dict[str, Any]) -> Body:
     """Return the function that a node stands for.
 
     Parameters
@@ -87,7 +87,7 @@ def body_of(node: Any, domain: str, opset: int, inputs: Sequence[Any], attribute
     return Body(function, {name: value for name, value in defaults.items() if value is not None})
 
 
-def _resolved(node: Any, attributes: dict[str, Any]) -> bytes:
+def _resolved(node: onnx.NodeProto, attributes: dict[str, Any]) -> bytes:
     """Return a node in which attributes that refer to those of the function around it are replaced by their values."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)

@@ -12,7 +12,7 @@ from compiler.relay.frontend.onnx.errors import ModelError
 _KIND = onnx.AttributeProto.AttributeType.Name
 
 
-def check_node(node: Any, domain: str, opset: int) -> None:
+def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
     """Compare a node with its operator's schema, where there is one.
 
     Raises
@@ -32,7 +32,7 @@ def check_node(node: Any, domain: str, opset: int) -> None:
             raise ModelError(f"attribute {attr.name!r} must be of kind {known.type.name}, got {_KIND(attr.type)}")
 
 
-def _check_given(node: Any, formal: Any) -> None:
+def _check_given(node: onnx.NodeProto, formal: Any) -> None:
     """Only optional inputs may be left out."""
     for i, name in enumerate(node.input):
         declared = formal[min(i, len(formal) - 1)]

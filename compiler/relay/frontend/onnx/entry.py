@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
+
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
@@ -17,7 +19,14 @@ from compiler.relay.frontend.onnx.errors import ModelError
 from compiler.relay.frontend.onnx.folding import constant, keeping
 from compiler.relay.frontend.onnx.importer import Importer
 from compiler.relay.frontend.onnx.partial import remembering
-from compiler.relay.frontend.onnx.reader import OLDEST_OPSET, dtype_name, opset_imports, read_model, tensor_array
+from compiler.relay.frontend.onnx.reader import (
+    OLDEST_OPSET,
+    ModelSource,
+    dtype_name,
+    opset_imports,
+    read_model,
+    tensor_array,
+)
 from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.runtime.ndarray import NDArray
@@ -28,7 +37,7 @@ assert _converters  # importing them fills the table
 
 
 def from_onnx(
-    model: Any,
+    model: ModelSource,
     shape: Mapping[str, Sequence[int]] | None = None,
     dtype: str | Mapping[str, str] = "float32",
     opset: int | None = None,
@@ -81,7 +90,7 @@ def from_onnx(
         return mod, {**frozen, **params}
 
 
-def _checked_opset(opset: Any) -> int | None:
+def _checked_opset(opset: int | None) -> int | None:
     if opset is None:
         return None
     if not isinstance(opset, int) or isinstance(opset, bool) or opset < 1:
@@ -101,10 +110,10 @@ def _module(inputs: list[Var], outputs: list[Any], weights: dict[Constant, str])
     thaw = _Thaw(weights)
     if weights:
         body = thaw.visit(body)
-    mod = infer_module(IRModule({"main": Function((*inputs, *thaw.found.values()), body)}))
+    mod = infer_module(IRModule({"main": Function((*inputs, *thaw.variables.values()), body)}))
     for instrument in active_instruments():
         instrument.module_created(mod)
-    return mod, {weights[c]: c.data for c in thaw.found}
+    return mod, {weights[c]: c.data for c in thaw.variables}
 
 
 class _Thaw(ExprMutator):
@@ -113,17 +122,19 @@ class _Thaw(ExprMutator):
     def __init__(self, weights: Mapping[Constant, str]) -> None:
         super().__init__()
         self._weights = weights
-        self.found: dict[Constant, Var] = {}
+        self.variables: dict[Constant, Var] = {}
 
     def visit_constant(self, value: Constant) -> Any:
         if value not in self._weights:
             return value
-        if value not in self.found:
-            self.found[value] = Var(self._weights[value], value.tensor_type)
-        return self.found[value]
+        if value not in self.variables:
+            self.variables[value] = Var(self._weights[value], value.tensor_type)
+        return self.variables[value]
 
 
-def _inputs(graph: Any, shapes: dict[str, Any], dtype: Any, known: set[str]) -> dict[str, Var]:
+def _inputs(
+    graph: onnx.GraphProto, shapes: dict[str, Any], dtype: str | Mapping[str, str], known: set[str]
+) -> dict[str, Var]:
     declared = {item.name: item for item in graph.input if item.name not in known}
     symbols = {d.dim_param for item in declared.values() for d in item.type.tensor_type.shape.dim if d.dim_param}
     types = dict(dtype) if isinstance(dtype, Mapping) else {}
@@ -134,13 +145,13 @@ def _inputs(graph: Any, shapes: dict[str, Any], dtype: Any, known: set[str]) -> 
                 f"from_onnx: {what} names {strange[0]!r}, which is no input of the model; inputs: {names}"
             )
     default = dtype if isinstance(dtype, str) else "float32"
-    found = {name: _input(item, shapes, types.get(name), default) for name, item in declared.items()}
-    for value in found.values():
+    variables = {name: _input(item, shapes, types.get(name), default) for name, item in declared.items()}
+    for value in variables.values():
         infer_expr(value)
-    return found
+    return variables
 
 
-def _input(item: Any, shapes: dict[str, Any], dtype: str | None, default: str) -> Var:
+def _input(item: onnx.ValueInfoProto, shapes: dict[str, Any], dtype: str | None, default: str) -> Var:
     what = f"input {item.name!r}"
     kind = item.type.WhichOneof("value")
     if kind not in ("tensor_type", None):
@@ -156,7 +167,7 @@ def _input(item: Any, shapes: dict[str, Any], dtype: str | None, default: str) -
     return Var(item.name, TensorType(tuple(dims), dtype))
 
 
-def _dim(dim: Any, shapes: dict[str, Any], what: str) -> Any:
+def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: dict[str, Any], what: str) -> Any:
     if dim.WhichOneof("value") == "dim_value":
         if dim.dim_value < 0:
             raise ModelError(f"from_onnx: {what} has the negative extent {dim.dim_value}")

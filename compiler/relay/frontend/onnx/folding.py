@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.error import TVMError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
+from compiler.ir.types import Type
 from compiler.relay import op as _operators
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleGetItem, TupleWrapper, const
 from compiler.relay.inference import infer_expr
@@ -40,7 +42,7 @@ def keeping(weights: frozenset[Constant]) -> Iterator[None]:
         _WEIGHTS.reset(token)
 
 
-def settle(expr: Any) -> Any:
+def settle(expr: RelayExpr | TupleWrapper) -> Any:
     """Return an expression in which every new call is typed, and folded if its inputs are known.
 
     What has a type already is settled and is not entered.
@@ -54,16 +56,16 @@ def settle(expr: Any) -> Any:
     if isinstance(expr, Tuple):
         return _typed(rebuild(expr, fields=tuple(settle(field) for field in expr.fields)))
     if isinstance(expr, TupleGetItem):
-        whole = settle(expr.tuple_value)
-        return whole.fields[expr.index] if isinstance(whole, Tuple) else _typed(rebuild(expr, tuple_value=whole))
+        value = settle(expr.tuple_value)
+        return value.fields[expr.index] if isinstance(value, Tuple) else _typed(rebuild(expr, tuple_value=value))
     return _typed(expr)
 
 
-def _items(whole: Any, count: int) -> Sequence[Any]:
-    return whole.fields if isinstance(whole, Tuple) else [TupleGetItem(whole, i) for i in range(count)]
+def _items(value: RelayExpr, count: int) -> Sequence[RelayExpr]:
+    return value.fields if isinstance(value, Tuple) else [TupleGetItem(value, i) for i in range(count)]
 
 
-def _typed(expr: Any) -> Any:
+def _typed(expr: RelayExpr) -> Any:
     infer_expr(expr)
     return expr
 
@@ -79,23 +81,27 @@ def _settle_call(call: Call) -> Any:
     return _constant(apply_operator(op, call.attrs, values), call.checked_type_)
 
 
-def _foldable(arg: Any) -> bool:
+def _foldable(arg: RelayExpr) -> bool:
     if isinstance(arg, Tuple):
         return all(_foldable(field) for field in arg.fields)
     return isinstance(arg, Constant) and arg not in _WEIGHTS.get()
 
 
-def _value(arg: Any) -> Any:
-    return tuple(_value(field) for field in arg.fields) if isinstance(arg, Tuple) else arg.value
+def _value(arg: RelayExpr) -> Any:
+    if isinstance(arg, Tuple):
+        return tuple(_value(field) for field in arg.fields)
+    assert isinstance(arg, Constant)
+    return arg.value
 
 
-def _constant(value: Any, t: Any) -> Any:
+def _constant(value: Any, t: Type | None) -> Any:
     if isinstance(t, TupleType):
         return _typed(Tuple(tuple(_constant(v, field) for v, field in zip(value, t.fields, strict=True))))
+    assert isinstance(t, TensorType)
     return _typed(const(np.asarray(value), t.dtype))
 
 
-def _size(t: Any) -> float:
+def _size(t: Type | None) -> float:
     if isinstance(t, TupleType):
         return sum(_size(field) for field in t.fields)
     if not isinstance(t, TensorType) or not t.is_static:
@@ -140,7 +146,7 @@ ops: Any = _Operators(_operators)
 """``relay.op``, whose functions fold and type what they make: ``ops.nn.conv2d(x, w)``."""
 
 
-def type_of(expr: Any) -> TensorType:
+def type_of(expr: RelayExpr) -> TensorType:
     """Return the tensor type of an expression.
 
     Raises
@@ -148,28 +154,28 @@ def type_of(expr: Any) -> TensorType:
     TVMError
         If it is not a tensor.
     """
-    found = infer_expr(expr)
-    if not isinstance(found, TensorType):
-        raise TVMError(f"expected a tensor, got {found}")
-    return found
+    tensor_type = infer_expr(expr)
+    if not isinstance(tensor_type, TensorType):
+        raise TVMError(f"expected a tensor, got {tensor_type}")
+    return tensor_type
 
 
-def dtype_of(expr: Any) -> str:
+def dtype_of(expr: RelayExpr) -> str:
     """Return the data type of a tensor."""
     return type_of(expr).dtype
 
 
-def dims_of(expr: Any) -> tuple[Dim, ...]:
+def dims_of(expr: RelayExpr) -> tuple[Dim, ...]:
     """Return the extents of a tensor: ints where they are known."""
     return type_of(expr).dims
 
 
-def rank_of(expr: Any) -> int:
+def rank_of(expr: RelayExpr) -> int:
     """Return the number of dimensions of a tensor."""
     return len(type_of(expr).shape)
 
 
-def known(expr: Any) -> Any:
+def known(expr: RelayExpr) -> Any:
     """Return the value of an expression as a NumPy array if it is known, else None."""
     return expr.value if isinstance(expr, Constant) else None
 
@@ -180,6 +186,6 @@ def constant(value: Any, dtype: str | None = None) -> Any:
     return _typed(const(array, dtype or str(array.dtype)))
 
 
-def scalar(value: Any, like: Any) -> Any:
+def scalar(value: Any, like: RelayExpr) -> Any:
     """Return a number as a constant of the data type of another expression."""
     return constant(np.asarray(value).astype(dtype_of(like)) if dtype_of(like) != "bfloat16" else value, dtype_of(like))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import onnx
+
 from compiler.ir.error import TVMError
 from compiler.ir.origin import Span, derived_from, mint
 from compiler.relay.frontend.onnx import checks
@@ -43,7 +45,7 @@ class Importer:
         self._bindings: dict[str, Any] = {}
         self._depth = 0
 
-    def graph(self, graph: Any, scope: Scope) -> list[Any]:
+    def graph(self, graph: onnx.GraphProto, scope: Scope) -> list[Any]:
         """Convert a graph whose inputs are in ``scope``, and return its outputs."""
         for tensor in graph.initializer:
             if tensor.name not in scope:
@@ -53,27 +55,27 @@ class Importer:
         self._nodes(graph, scope)
         return [_lookup(scope, output.name, "the graph's outputs") for output in graph.output]
 
-    def _nodes(self, graph: Any, scope: Scope) -> None:
+    def _nodes(self, graph: onnx.GraphProto, scope: Scope) -> None:
         for node in in_order(graph.node):
             outputs = self._node(node, scope)
             for name, value in zip(node.output, outputs, strict=False):
                 if name:
                     scope[name] = value
 
-    def _node(self, proto: Any, scope: Scope) -> list[Any]:
+    def _node(self, proto: onnx.NodeProto, scope: Scope) -> list[Any]:
         label = proto.name or next(iter(filter(None, proto.output)), "")
         with derived_from(mint("graph", f"{proto.op_type} {label}".strip(), self._span)), _naming(label, proto.op_type):
             inputs = [_lookup(scope, name, "it") if name else None for name in proto.input]
-            found = self._convert(proto, inputs, scope)
+            outputs = self._convert(proto, inputs, scope)
         wanted = max((i + 1 for i, name in enumerate(proto.output) if name), default=0)
-        if len(found) < wanted:
+        if len(outputs) < wanted:
             raise ConversionError(
                 f"from_onnx: node {label!r} ({proto.op_type}): output {wanted - 1} ({proto.output[wanted - 1]!r}) "
                 "is not supported"
             )
-        return found
+        return outputs
 
-    def _convert(self, proto: Any, inputs: list[Any], scope: Scope) -> list[Any]:
+    def _convert(self, proto: onnx.NodeProto, inputs: list[Any], scope: Scope) -> list[Any]:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         local = self._functions.get((proto.domain, proto.op_type, proto.overload))
         if local is not None:
@@ -84,24 +86,24 @@ class Importer:
         if convert is None:
             return self._call(body_of(proto, domain, opset, inputs, self._attributes(proto)), proto, inputs)
 
-        def run(graph: Any, values: Sequence[Any]) -> list[Any]:
+        def run(graph: onnx.GraphProto, values: Sequence[Any]) -> list[Any]:
             return self._subgraph(graph, values, scope)
 
-        found = convert(Node(proto.op_type, inputs, self._attributes(proto), list(proto.output), opset, run))
-        return [settle(item) for item in (found if isinstance(found, (list, tuple)) else [found])]
+        result = convert(Node(proto.op_type, inputs, self._attributes(proto), list(proto.output), opset, run))
+        return [settle(item) for item in (result if isinstance(result, (list, tuple)) else [result])]
 
-    def _attributes(self, proto: Any) -> dict[str, Any]:
+    def _attributes(self, proto: onnx.NodeProto) -> dict[str, Any]:
         values = {attr.name: attribute_value(attr, self._bindings) for attr in proto.attribute}
         return {name: value for name, value in values.items() if value is not None}
 
-    def _subgraph(self, graph: Any, values: Sequence[Any], scope: Scope) -> list[Any]:
+    def _subgraph(self, graph: onnx.GraphProto, values: Sequence[Any], scope: Scope) -> list[Any]:
         if len(graph.input) > len(values):
             raise ModelError(f"its graph {graph.name!r} takes {len(graph.input)} inputs, but gets {len(values)}")
         inner = dict(scope)
         inner.update({item.name: value for item, value in zip(graph.input, values, strict=False)})
         return self.graph(graph, inner)
 
-    def _call(self, body: Body, proto: Any, inputs: list[Any]) -> list[Any]:
+    def _call(self, body: Body, proto: onnx.NodeProto, inputs: list[Any]) -> list[Any]:
         """Convert the body of a function in its own scope, with its own operator sets and attributes."""
         function = body.function
         given = self._attributes(proto)
@@ -129,7 +131,7 @@ class Importer:
             self._opsets, self._bindings = around
             self._depth -= 1
 
-    def check_operators(self, graph: Any) -> None:
+    def check_operators(self, graph: onnx.GraphProto) -> None:
         """Raise an error that names every operator that nothing converts, with its nodes."""
         missing: dict[str, list[str]] = {}
         seen: set[tuple[str, str, str]] = set()
@@ -146,7 +148,7 @@ class Importer:
         if missing:
             raise UnsupportedOperatorError(missing)
 
-    def _note_missing(self, node: Any, opsets: dict[str, int], missing: dict[str, list[str]]) -> Any:
+    def _note_missing(self, node: onnx.NodeProto, opsets: dict[str, int], missing: dict[str, list[str]]) -> Any:
         """Note a node that nothing converts; return the function that stands for its operator, if there is one."""
         domain = "" if node.domain == "ai.onnx" else node.domain
         opset = opsets.get(domain, 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.errors import ConversionError, ModelError
 from compiler.relay.frontend.onnx.folding import dims_of, known
 from compiler.relay.frontend.onnx.reader import tensor_array
@@ -74,17 +75,17 @@ class Node:
         given = self.input(index)
         if given is None:
             return None
-        found = known(given)
-        if found is None:
+        constant_value = known(given)
+        if constant_value is None:
             raise ConversionError(
                 f"input {index} ({what}) must be known while importing, but is an input or computed from one"
             )
-        return found
+        return constant_value
 
     def ints(self, index: int, what: str) -> list[int] | None:
         """Return the numbers of an input that decides about shapes, None if it is left out."""
-        found = self.value(index, what)
-        return None if found is None else [int(v) for v in found.reshape(-1)]
+        numbers = self.value(index, what)
+        return None if numbers is None else [int(v) for v in numbers.reshape(-1)]
 
     def ints_or_attr(self, index: int, name: str) -> list[int] | None:
         """Return numbers that older operator sets have as an attribute and newer ones as an input."""
@@ -95,7 +96,7 @@ class Node:
         return index < len(self.outputs) and bool(self.outputs[index])
 
 
-def static_dims(expr: Any, what: str) -> tuple[int, ...]:
+def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:
     """Return the shape of an expression as ints.
 
     Raises
@@ -124,7 +125,7 @@ def bounded(*extents: Any) -> int:
     return count
 
 
-def attribute_value(attr: Any, bindings: dict[str, Any]) -> Any:
+def attribute_value(attr: onnx.AttributeProto, bindings: dict[str, Any]) -> Any:
     """Return what an attribute's proto holds; ``bindings`` are the attributes of the function around the node."""
     if attr.ref_attr_name:
         return bindings.get(attr.ref_attr_name)
@@ -136,5 +137,5 @@ def attribute_value(attr: Any, bindings: dict[str, Any]) -> Any:
         return [s.decode("utf-8", "replace") for s in attr.strings]
     if attr.type in (_KINDS.SPARSE_TENSOR, _KINDS.SPARSE_TENSORS, _KINDS.TYPE_PROTO, _KINDS.TYPE_PROTOS):
         raise ConversionError(f"attribute {attr.name!r} holds a {_KINDS.AttributeType.Name(attr.type)}")
-    found = onnx.helper.get_attribute_value(attr)
-    return list(found) if attr.type in (_KINDS.INTS, _KINDS.FLOATS, _KINDS.GRAPHS) else found
+    value = onnx.helper.get_attribute_value(attr)
+    return list(value) if attr.type in (_KINDS.INTS, _KINDS.FLOATS, _KINDS.GRAPHS) else value

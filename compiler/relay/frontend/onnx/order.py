@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import onnx
+
 from compiler.relay.frontend.onnx.errors import ModelError
 from compiler.relay.frontend.onnx.reader import subgraphs
 
@@ -26,18 +28,18 @@ def in_order(nodes: Sequence[Any]) -> list[Any]:
             users[i].append(user)
     waiting = [len(made_by) for made_by in needs]
     ready = [i for i, count in enumerate(waiting) if count == 0]
-    found = []
+    ordered = []
     while ready:
         i = heapq.heappop(ready)
-        found.append(nodes[i])
+        ordered.append(nodes[i])
         for user in users[i]:
             waiting[user] -= 1
             if waiting[user] == 0:
                 heapq.heappush(ready, user)
-    if len(found) < len(nodes):
+    if len(ordered) < len(nodes):
         names = [nodes[i].name or next(iter(nodes[i].output), "") for i, count in enumerate(waiting) if count]
         raise ModelError(f"from_onnx: nodes depend on each other in a circle: {', '.join(map(repr, names[:5]))}")
-    return found
+    return ordered
 
 
 def _makers(nodes: Sequence[Any]) -> dict[str, int]:
@@ -50,7 +52,7 @@ def _makers(nodes: Sequence[Any]) -> dict[str, int]:
     return maker
 
 
-def _used(node: Any) -> Iterator[str]:
+def _used(node: onnx.NodeProto) -> Iterator[str]:
     """Return the names that a node takes, those that its subgraphs take from around them included."""
     yield from filter(None, node.input)
     for graph in subgraphs(node):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.folding import known
 
 _KNOWN: ContextVar[dict[Any, list[Any]] | None] = ContextVar("_KNOWN", default=None)
@@ -22,7 +23,7 @@ def remembering() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def remember(expr: Any, values: Sequence[Any] | None) -> Any:
+def remember(expr: RelayExpr, values: Sequence[Any] | None) -> Any:
     """Note which elements of an expression are known, and return it."""
     notes = _KNOWN.get()
     if notes is not None and values is not None and known(expr) is None:
@@ -30,7 +31,7 @@ def remember(expr: Any, values: Sequence[Any] | None) -> Any:
     return expr
 
 
-def partial_of(expr: Any) -> list[Any] | None:
+def partial_of(expr: RelayExpr) -> list[Any] | None:
     """Return the elements of an integer vector or number as far as they are known.
 
     Those that are not are None, or the extent that they are known to be; None instead of a list if nothing is known.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -23,10 +23,13 @@ MAX_ELEMENTS = 1 << 31
 """Elements of one tensor."""
 OLDEST_OPSET = 7
 
+ModelSource: TypeAlias = onnx.ModelProto | bytes | bytearray | memoryview | str | os.PathLike[str]
+"""A model, the contents of its file, or a path."""
+
 _UNSUPPORTED = ("STRING", "COMPLEX64", "COMPLEX128", "FLOAT8", "INT4", "UINT4", "FLOAT4", "INT2", "UINT2")
 
 
-def read_model(model: Any) -> onnx.ModelProto:
+def read_model(model: ModelSource) -> onnx.ModelProto:
     """Return a checked model.
 
     Parameters
@@ -46,7 +49,7 @@ def read_model(model: Any) -> onnx.ModelProto:
     return proto
 
 
-def _decode(model: Any) -> onnx.ModelProto:
+def _decode(model: ModelSource) -> onnx.ModelProto:
     if isinstance(model, onnx.ModelProto):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -80,7 +83,7 @@ def _check_size(proto: onnx.ModelProto) -> None:
         graphs += [(inner, depth + 1) for node in graph.node for inner in subgraphs(node)]
 
 
-def subgraphs(node: Any) -> Iterator[Any]:
+def subgraphs(node: onnx.NodeProto) -> Iterator[Any]:
     """Return the graphs in a node's attributes."""
     for attr in node.attribute:
         if attr.type == onnx.AttributeProto.GRAPH:
@@ -89,7 +92,7 @@ def subgraphs(node: Any) -> Iterator[Any]:
             yield from attr.graphs
 
 
-def opset_imports(proto: Any, override: int | None = None) -> dict[str, int]:
+def opset_imports(proto: onnx.NodeProto, override: int | None = None) -> dict[str, int]:
     """Return the version of each operator set that a model or function is written in.
 
     Raises
@@ -97,14 +100,14 @@ def opset_imports(proto: Any, override: int | None = None) -> dict[str, int]:
     ModelError
         If the standard operators' version is older or newer than those known.
     """
-    found = {"" if o.domain == "ai.onnx" else o.domain: int(o.version) for o in proto.opset_import}
+    versions = {"" if o.domain == "ai.onnx" else o.domain: int(o.version) for o in proto.opset_import}
     if override is not None:
-        found[""] = override
-    version = found.setdefault("", OLDEST_OPSET) if not found else found.get("")
+        versions[""] = override
+    version = versions.setdefault("", OLDEST_OPSET) if not versions else versions.get("")
     newest = onnx.defs.onnx_opset_version()
     if version is not None and version > newest:
         raise ModelError(f"from_onnx: operator set {version} is newer than {newest}, the newest that is known here")
-    return found
+    return versions
 
 
 def dtype_name(elem_type: int, what: str) -> str:
@@ -124,7 +127,7 @@ def dtype_name(elem_type: int, what: str) -> str:
     return {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
 
 
-def tensor_array(tensor: Any) -> np.ndarray[Any, Any]:
+def tensor_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
     """Return a tensor's elements.
 
     Raises
@@ -148,7 +151,7 @@ def tensor_array(tensor: Any) -> np.ndarray[Any, Any]:
         raise ModelError(f"{what} cannot be read: {exc}") from None
 
 
-def _check_claim(tensor: Any, count: int, dtype: str, what: str) -> None:
+def _check_claim(tensor: onnx.TensorProto, count: int, dtype: str, what: str) -> None:
     """Compare what a shape claims with what is there, before memory is taken for it."""
     size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
     if tensor.HasField("raw_data"):

@@ -95,8 +95,8 @@ def vector_along_axis(types: PartialTypes, attrs: HasAxis) -> Sequence[Type | No
     data, vector = types
     if data is None or vector is not None:
         return types
-    found = tensor(data, "data")
-    return (data, TensorType((found.dims[normalize_axis(attrs.axis, len(found.dims))],), found.dtype))
+    tensor_type = tensor(data, "data")
+    return (data, TensorType((tensor_type.dims[normalize_axis(attrs.axis, len(tensor_type.dims))],), tensor_type.dtype))
 
 
 def _prelu_compute(attrs: PReluAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:

@@ -55,10 +55,10 @@ def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: i
         return AnyDim()
     around = attrs.padding[d] + attrs.padding[d + rank]
     more = attrs.output_padding[d]
-    found: Dim = topi.transposed_extent(extent, around, kernel, attrs.strides[d], attrs.dilation[d], more)
-    if isinstance(found, int) and found < 1:
+    size: Dim = topi.transposed_extent(extent, around, kernel, attrs.strides[d], attrs.dilation[d], more)
+    if isinstance(size, int) and size < 1:
         raise RelationError(f"a padding of {around} leaves nothing of the result")
-    return found
+    return size
 
 
 def _complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type | None]:

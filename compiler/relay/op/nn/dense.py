@@ -279,8 +279,8 @@ def _batch_compute(attrs: BatchMatmulAttrs, inputs: list[Tensor], out_type: Type
 
 
 def _batch_gradient(call: Call, grad: Expr) -> list[Expr]:
-    found = product_gradient(call, grad, "nn.batch_matmul")
-    return [call_op("collapse_sum_like", g, x) for g, x in zip(found, call.args, strict=True)]
+    gradients = product_gradient(call, grad, "nn.batch_matmul")
+    return [call_op("collapse_sum_like", g, x) for g, x in zip(gradients, call.args, strict=True)]
 
 
 batch_matmul = register(

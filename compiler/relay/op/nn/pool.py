@@ -90,13 +90,13 @@ class AvgPool3DAttrs(AvgPoolAttrs):
 def _out_extents(x: dict[str, Dim], attrs: PoolAttrs) -> dict[str, Dim]:
     letters = spatial_letters(attrs.layout)
     rank = len(letters)
-    found = dict(x)
+    result = dict(x)
     for d, letter in enumerate(letters):
         around = attrs.padding[d] + attrs.padding[d + rank]
-        found[letter] = window_dim(
+        result[letter] = window_dim(
             x[letter], around, attrs.pool_size[d], attrs.strides[d], attrs.dilation[d], attrs.ceil_mode
         )
-    return found
+    return result
 
 
 def _relation(types: Types, attrs: PoolAttrs) -> Type:

@@ -57,10 +57,10 @@ def _scattered(attrs: PoolAttrs, grad: Array, x: Array, shares: Callable[[Array,
 
 def _max_reference(attrs: PoolAttrs, grad: Array, x: Array) -> Any:
     def shares(upstream: Array, plain: Array, where: Array) -> Array:
-        found = pool_windows(attrs, plain, lowest(plain.dtype))
-        flat = found.reshape(*found.shape[: -len(attrs.pool_size)], -1)
+        elements = pool_windows(attrs, plain, lowest(plain.dtype))
+        flat = elements.reshape(*elements.shape[: -len(attrs.pool_size)], -1)
         first = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]
-        return np.where(first.reshape(found.shape), upstream, 0)
+        return np.where(first.reshape(elements.shape), upstream, 0)
 
     return _scattered(attrs, grad, x, shares)
 

@@ -17,11 +17,11 @@ NO_GRADIENT = {"gradient": "integers have none"}
 
 def check_parameter(t: Type, what: str, data: TensorType, axis: int) -> None:
     """Compare the type of a scale or zero point with the data: a scalar, or a vector along the axis."""
-    found = tensor(t, what)
-    if len(found.dims) > 1:
-        raise RelationError(f"{what} must be a scalar or a vector, got {found}")
-    if found.dims and found.dims[0] != 1:
-        check_same_extent(found.dims[0], data.dims[axis], f"{what} and the data along axis {axis}")
+    parameter = tensor(t, what)
+    if len(parameter.dims) > 1:
+        raise RelationError(f"{what} must be a scalar or a vector, got {parameter}")
+    if parameter.dims and parameter.dims[0] != 1:
+        check_same_extent(parameter.dims[0], data.dims[axis], f"{what} and the data along axis {axis}")
 
 
 def spread_parameter(value: Array, axis: int, rank: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import If, Tuple, TupleGetItem
 from compiler.relay.frontend.onnx.converters.shape import reshape, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
@@ -30,7 +31,7 @@ def _if(node: Node) -> Any:
     return _chosen(condition, yes, no)
 
 
-def _chosen(condition: Any, yes: list[Any], no: list[Any]) -> list[Any]:
+def _chosen(condition: RelayExpr, yes: list[Any], no: list[Any]) -> list[Any]:
     condition = reshape(condition, []) if rank_of(condition) else condition
     for i, (a, b) in enumerate(zip(yes, no, strict=True)):
         if type_of(a) != type_of(b):
@@ -60,9 +61,9 @@ def _loop(node: Node) -> Any:
         if turn >= MAX_TURNS:
             raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled")
         going = constant(True) if condition is None else condition
-        condition, *found = node.run(body, [constant(turn, "int64"), going, *carried])
-        carried = found[: len(carried)]
-        for so_far, item in zip(collected, found[len(carried) :], strict=True):
+        condition, *outputs = node.run(body, [constant(turn, "int64"), going, *carried])
+        carried = outputs[: len(carried)]
+        for so_far, item in zip(collected, outputs[len(carried) :], strict=True):
             so_far.append(item)
         turn += 1
     if turn == 0 and results:
@@ -70,7 +71,7 @@ def _loop(node: Node) -> Any:
     return [*carried, *(_stacked(items) for items in collected)]
 
 
-def _goes_on(condition: Any) -> bool:
+def _goes_on(condition: RelayExpr) -> bool:
     if condition is None:
         return True
     value = known(condition)
@@ -102,21 +103,21 @@ def _scan(node: Node) -> Any:
             ops.take(x, constant(length - 1 - turn if b else turn, "int64"), axis=axis)
             for x, axis, b in zip(scanned, axes, back, strict=True)
         ]
-        found = node.run(body, [*states, *now])
-        for so_far, item in zip(collected, found[len(states) :], strict=True):
+        outputs = node.run(body, [*states, *now])
+        for so_far, item in zip(collected, outputs[len(states) :], strict=True):
             so_far.append(item)
-        states = found[: len(states)]
+        states = outputs[: len(states)]
     return [*states, *_scanned_outputs(node, collected)]
 
 
 def _scanned_outputs(node: Node, collected: list[list[Any]]) -> list[Any]:
     axes = node.attr("scan_output_axes", [0] * len(collected))
     back = node.attr("scan_output_directions", [0] * len(collected))
-    found = []
+    stacked = []
     for items, axis, backwards in zip(collected, axes, back, strict=True):
         rank = rank_of(items[0]) + 1
-        found.append(_stacked(items[::-1] if backwards else items, axis % rank))
-    return found
+        stacked.append(_stacked(items[::-1] if backwards else items, axis % rank))
+    return stacked
 
 
 @converter("Scan", since=8)

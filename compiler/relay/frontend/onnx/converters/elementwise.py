@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
@@ -52,7 +53,7 @@ def _round(node: Node) -> Any:
     return half_to_even(node.inputs[0])
 
 
-def half_to_even(x: Any) -> Any:
+def half_to_even(x: RelayExpr) -> Any:
     """Round to the nearest integer, halves to the even one."""
     down = ops.floor(x)
     rest = ops.subtract(x, down)
@@ -99,7 +100,7 @@ def _clip(node: Node) -> Any:
     return x if high is None else ops.minimum(x, high)
 
 
-def _bound(node: Node, index: int, name: str, x: Any) -> Any:
+def _bound(node: Node, index: int, name: str, x: RelayExpr) -> Any:
     if name in node.attributes:
         return scalar(node.attributes[name], x)
     return node.input(index)
@@ -115,7 +116,7 @@ def _cast_like(node: Node) -> Any:
     return cast(node.inputs[0], dtype_of(node.inputs[1]))
 
 
-def cast(x: Any, dtype: str) -> Any:
+def cast(x: RelayExpr, dtype: str) -> Any:
     """Convert to another data type; what has it already stays as it is."""
     own = dtype_of(x)
     if own == dtype:
@@ -136,8 +137,9 @@ def _bit_cast(node: Node) -> Any:
 def _is_inf(node: Node) -> Any:
     x = node.inputs[0]
     signs = [s for s, name in ((math.inf, "detect_positive"), (-math.inf, "detect_negative")) if node.attr(name, 1)]
-    found = [ops.equal(x, s) for s in signs]
-    return functools.reduce(ops.logical_or, found) if found else ops.logical_and(ops.equal(x, 0), ops.not_equal(x, 0))
+    matches = [ops.equal(x, s) for s in signs]
+    never = ops.logical_and(ops.equal(x, 0), ops.not_equal(x, 0))
+    return functools.reduce(ops.logical_or, matches) if matches else never
 
 
 @converter("Gelu")
@@ -177,7 +179,7 @@ def _selu(node: Node) -> Any:
     return _exponential(node.inputs[0], alpha * gamma, gamma)
 
 
-def _exponential(x: Any, negative: float, positive: float, width: float = 1.0) -> Any:
+def _exponential(x: RelayExpr, negative: float, positive: float, width: float = 1.0) -> Any:
     """``positive * x`` above zero, ``negative * (exp(x / width) - 1)`` below it, where exp never overflows."""
     below = ops.minimum(x, 0.0)
     curve = ops.subtract(ops.exp(below if width == 1.0 else ops.divide(below, width)), 1.0)
@@ -190,7 +192,7 @@ def _hard_sigmoid(node: Node) -> Any:
     return hard_sigmoid(node.inputs[0], node.attr("alpha", 0.2), node.attr("beta", 0.5))
 
 
-def hard_sigmoid(x: Any, alpha: float, beta: float) -> Any:
+def hard_sigmoid(x: RelayExpr, alpha: float, beta: float) -> Any:
     """A line through the middle, cut off at 0 and 1."""
     line = ops.add(ops.multiply(x, alpha), beta)
     return ops.clip(line, 0.0, 1.0)
@@ -212,7 +214,7 @@ def _softplus(node: Node) -> Any:
     return softplus(node.inputs[0])
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: RelayExpr) -> Any:
     """``log(1 + exp(x))`` without overflow."""
     small = ops.exp(ops.negative(ops.abs(x)))
     return ops.add(ops.nn.relu(x), ops.log(ops.add(small, 1.0)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.elementwise import cast, half_to_even
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.shape import expand, reshape, slice_axis
@@ -19,7 +20,7 @@ from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.registry import converter
 
 
-def pick(x: Any, places: Sequence[Any], outside: str = "zeros") -> Any:
+def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
     """Return elements of images at whole places.
 
     Parameters
@@ -47,17 +48,17 @@ def pick(x: Any, places: Sequence[Any], outside: str = "zeros") -> Any:
         flat = near if flat is None else ops.add(ops.multiply(flat, extent), near)
     count = static_dims(flat, "the places")[1]
     spread = expand(reshape(flat, [n, 1, count]), [n, c, count])
-    found = ops.gather(ops.reshape(x, (n, c, math.prod(extents))), 2, spread)
-    return found if inside is None else ops.where(reshape(inside, [n, 1, count]), found, scalar(0, x))
+    elements = ops.gather(ops.reshape(x, (n, c, math.prod(extents))), 2, spread)
+    return elements if inside is None else ops.where(reshape(inside, [n, 1, count]), elements, scalar(0, x))
 
 
-def blend(x: Any, places: Sequence[Any], outside: str = "zeros") -> Any:
+def blend(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
     """Return elements at places between others, linear in each axis; see :func:`pick`."""
     return _weighted(x, places, outside, (0, 1), lambda rest: [ops.subtract(1.0, rest), rest])
 
 
 def _weighted(
-    x: Any, places: Sequence[Any], outside: str, around: Sequence[int], weigh: Callable[[Any], list[Any]]
+    x: RelayExpr, places: Sequence[Any], outside: str, around: Sequence[int], weigh: Callable[[Any], list[Any]]
 ) -> Any:
     n, count = static_dims(places[0], "the places")
     floors = [ops.floor(p) for p in places]
@@ -73,14 +74,14 @@ def _weighted(
     return total
 
 
-def _mapped(x: Any, at: list[Any], outside: str) -> Any:
+def _mapped(x: RelayExpr, at: list[Any], outside: str) -> Any:
     if outside.startswith("reflection"):
         extents = static_dims(x, "the input")[2:]
         at = [half_to_even(_reflected(p, e, outside.endswith("corners"))) for p, e in zip(at, extents, strict=True)]
     return pick(x, at, "zeros" if outside == "zeros" else "border")
 
 
-def _reflected(place: Any, extent: int, corners: bool) -> Any:
+def _reflected(place: RelayExpr, extent: int, corners: bool) -> Any:
     """Mirror places at the image's edges until they are inside."""
     low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
     span = high - low
@@ -91,14 +92,14 @@ def _reflected(place: Any, extent: int, corners: bool) -> Any:
 
 
 def _cubic(a: float) -> Callable[[Any], list[Any]]:
-    def near(d: Any) -> Any:
+    def near(d: RelayExpr) -> Any:
         return ops.add(ops.multiply(ops.multiply(ops.subtract(ops.multiply(d, a + 2), a + 3), d), d), 1.0)
 
-    def far(d: Any) -> Any:
+    def far(d: RelayExpr) -> Any:
         inner = ops.add(ops.multiply(ops.subtract(ops.multiply(d, a), 5 * a), d), 8 * a)
         return ops.subtract(ops.multiply(inner, d), 4 * a)
 
-    def weigh(rest: Any) -> list[Any]:
+    def weigh(rest: RelayExpr) -> list[Any]:
         other = ops.subtract(1.0, rest)
         return [far(ops.add(rest, 1.0)), near(rest), near(other), far(ops.add(other, 1.0))]
 
@@ -130,7 +131,7 @@ def _grid_sample(node: Node) -> Any:
     return ops.reshape(_sampled(x, places, mode, outside), (n, c, *out))
 
 
-def _sampled(x: Any, places: list[Any], mode: str, outside: str) -> Any:
+def _sampled(x: RelayExpr, places: list[Any], mode: str, outside: str) -> Any:
     if mode == "nearest":
         return _mapped(x, [half_to_even(p) for p in places], outside)
     if mode == "linear":
@@ -216,5 +217,5 @@ def _deform_conv(node: Node) -> Any:
         sampled = ops.multiply(sampled, ops.reshape(mask, (n, parts, 1, taps, pixels)))
     rows = ops.reshape(sampled, (n, groups, per_group * taps, pixels))
     weights = ops.reshape(weight, (1, groups, outputs // groups, per_group * taps))
-    found = ops.reshape(matmul(weights, rows), (n, outputs, *out))
-    return found if bias is None else ops.nn.bias_add(found, bias, axis=1)
+    result = ops.reshape(matmul(weights, rows), (n, outputs, *out))
+    return result if bias is None else ops.nn.bias_add(result, bias, axis=1)

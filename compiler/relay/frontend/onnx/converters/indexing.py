@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.shape import expand, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
@@ -15,7 +16,7 @@ from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
 
 
-def take(x: Any, indices: Any, axis: int) -> Any:
+def take(x: RelayExpr, indices: RelayExpr, axis: int) -> Any:
     """Return slices at places that are counted from the end where they are negative."""
     value, extent = known(indices), dims_of(x)[axis]
     if value is None or not isinstance(extent, int):
@@ -45,7 +46,7 @@ def _gather_elements(node: Node) -> Any:
     return ops.gather(x, axis, indices)
 
 
-def _tuples_first(indices: Any) -> Any:
+def _tuples_first(indices: RelayExpr) -> Any:
     rank = rank_of(indices)
     return ops.transpose(indices, axes=[rank - 1, *range(rank - 1)]) if rank > 1 else indices
 
@@ -167,5 +168,5 @@ def _unique_while_running(node: Node) -> list[Any]:
     values, first, back, count, counts = ops.unique(flat, bool(node.attr("sorted", 1)), return_counts=True)
     zero = constant(np.zeros(1, np.int64))
     end = ops.cast(ops.reshape(count, (1,)), "int64")
-    found = [ops.strided_slice(v, zero, end, constant(np.ones(1, np.int64))) for v in (values, first, counts)]
-    return [found[0], *(ops.cast(v, "int64") for v in (found[1], back, found[2]))]
+    parts = [ops.strided_slice(v, zero, end, constant(np.ones(1, np.int64))) for v in (values, first, counts)]
+    return [parts[0], *(ops.cast(v, "int64") for v in (parts[1], back, parts[2]))]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.shape import expand, reshape, transpose, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.op.type_relations import broadcast_dims
+from compiler.relay.ty import Dim
 
 
 @converter("MatMul")
@@ -18,7 +21,7 @@ def _matmul(node: Node) -> Any:
     return matmul(*node.inputs)
 
 
-def matmul(a: Any, b: Any, out_dtype: str = "") -> Any:
+def matmul(a: RelayExpr, b: RelayExpr, out_dtype: str = "") -> Any:
     """Multiply as NumPy does: vectors are rows or columns, leading axes are batches that broadcast."""
     if rank_of(a) == 1:
         return _without(matmul(unsqueeze(a, [0]), b, out_dtype), -2)
@@ -29,22 +32,22 @@ def matmul(a: Any, b: Any, out_dtype: str = "") -> Any:
     return _batched(a, b, out_dtype)
 
 
-def _without(x: Any, axis: int) -> Any:
+def _without(x: RelayExpr, axis: int) -> Any:
     return ops.squeeze(x, axis=[rank_of(x) + axis])
 
 
-def _rows_times_matrix(a: Any, b: Any, out_dtype: str) -> Any:
+def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     dims = dims_of(a)
     rows = a if len(dims) == 2 else reshape(a, [_known_product(dims[:-1]), dims[-1]])
-    found = ops.nn.dense(rows, transpose(b, [1, 0]), out_dtype=out_dtype or dtype_of(a))
-    return found if len(dims) == 2 else reshape(found, [*dims[:-1], dims_of(b)[1]])
+    product = ops.nn.dense(rows, transpose(b, [1, 0]), out_dtype=out_dtype or dtype_of(a))
+    return product if len(dims) == 2 else reshape(product, [*dims[:-1], dims_of(b)[1]])
 
 
-def _known_product(dims: Any) -> Any:
+def _known_product(dims: Sequence[Dim]) -> Any:
     return math.prod(dims) if all(isinstance(d, int) for d in dims) else None
 
 
-def _batched(a: Any, b: Any, out_dtype: str) -> Any:
+def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     batch = broadcast_dims(dims_of(a)[:-2], dims_of(b)[:-2])
     (m, k), n = dims_of(a)[-2:], dims_of(b)[-1]
     if len(batch) == 1 and rank_of(a) == rank_of(b) == 3:
@@ -52,8 +55,8 @@ def _batched(a: Any, b: Any, out_dtype: str) -> Any:
     count = _known_product(batch)
     left = reshape(expand(a, [*batch, m, k]), [count, m, k])
     right = reshape(expand(b, [*batch, k, n]), [count, k, n])
-    found = ops.nn.batch_matmul(left, right, out_dtype=out_dtype or dtype_of(a), transpose_a=False, transpose_b=False)
-    return reshape(found, [*batch, m, n])
+    product = ops.nn.batch_matmul(left, right, out_dtype=out_dtype or dtype_of(a), transpose_a=False, transpose_b=False)
+    return reshape(product, [*batch, m, n])
 
 
 @converter("Gemm")
@@ -64,12 +67,12 @@ def _gemm(node: Node) -> Any:
         a = transpose(a, [1, 0])
     if not node.attr("transB", 0):
         b = transpose(b, [1, 0])
-    found = ops.nn.dense(a, b)
+    product = ops.nn.dense(a, b)
     if alpha != 1.0:
-        found = ops.multiply(found, alpha)
+        product = ops.multiply(product, alpha)
     if c is None or beta == 0.0:
-        return found
-    return ops.add(found, c if beta == 1.0 else ops.multiply(c, beta))
+        return product
+    return ops.add(product, c if beta == 1.0 else ops.multiply(c, beta))
 
 
 @converter("Einsum")

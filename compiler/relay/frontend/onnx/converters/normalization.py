@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, rank_of
@@ -23,11 +24,11 @@ def _batch_normalization(node: Node) -> Any:
     away = ops.subtract(x, ops.mean(x, axis=axes, keepdims=True))
     own_variance = ops.mean(ops.multiply(away, away), axis=axes)
     kept = node.attr("momentum", 0.9)
-    found = ops.nn.batch_norm(x, scale, bias, own_mean, own_variance, axis=1, epsilon=epsilon)[0]
-    return [found, _mixed(mean, own_mean, kept), _mixed(variance, own_variance, kept)]
+    normalized = ops.nn.batch_norm(x, scale, bias, own_mean, own_variance, axis=1, epsilon=epsilon)[0]
+    return [normalized, _mixed(mean, own_mean, kept), _mixed(variance, own_variance, kept)]
 
 
-def _mixed(old: Any, new: Any, kept: float) -> Any:
+def _mixed(old: RelayExpr, new: RelayExpr, kept: float) -> Any:
     return ops.add(ops.multiply(old, kept), ops.multiply(new, 1 - kept))
 
 
@@ -57,8 +58,8 @@ def _layer_normalization(node: Node) -> Any:
     away = ops.subtract(wide, mean)
     variance = ops.mean(ops.multiply(away, away), axis=axes, keepdims=True)
     inverse = ops.divide(1.0, ops.sqrt(ops.add(variance, epsilon)))
-    found = ops.multiply(cast(ops.multiply(away, inverse), dtype), scale)
-    return [found if bias is None else ops.add(found, bias), mean, inverse]
+    normalized = ops.multiply(cast(ops.multiply(away, inverse), dtype), scale)
+    return [normalized if bias is None else ops.add(normalized, bias), mean, inverse]
 
 
 @converter("RMSNormalization")
@@ -105,7 +106,7 @@ def _det(node: Node) -> Any:
     return _determinant(x, tuple(range(n)), 0, {})
 
 
-def _determinant(x: Any, columns: tuple[int, ...], row: int, known: dict[tuple[int, ...], Any]) -> Any:
+def _determinant(x: RelayExpr, columns: tuple[int, ...], row: int, known: dict[tuple[int, ...], Any]) -> Any:
     if columns in known:
         return known[columns]
     total = None

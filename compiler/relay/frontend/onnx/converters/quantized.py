@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.elementwise import cast, half_to_even
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.shape import reshape
@@ -17,7 +18,7 @@ from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
 
 
-def _along(value: Any, x: Any, axis: int, block: int = 0) -> Any:
+def _along(value: Any, x: RelayExpr, axis: int, block: int = 0) -> Any:
     """Return a scale or zero point so that it broadcasts against ``x``: one, one for each slice, or one for a block."""
     if rank_of(value) == 0:
         return value
@@ -34,13 +35,13 @@ def _along(value: Any, x: Any, axis: int, block: int = 0) -> Any:
     return value
 
 
-def quantize(x: Any, scale: Any, zero: Any, dtype: str) -> Any:
+def quantize(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, dtype: str) -> Any:
     """Divide, round halves to even, shift, and cut off what the type cannot hold."""
     limits = np.iinfo(dtype)
-    found = half_to_even(ops.divide(x, cast(scale, dtype_of(x))))
+    rounded = half_to_even(ops.divide(x, cast(scale, dtype_of(x))))
     if zero is not None:
-        found = ops.add(found, cast(zero, dtype_of(x)))
-    return ops.cast(ops.minimum(ops.maximum(found, float(limits.min)), float(limits.max)), dtype)
+        rounded = ops.add(rounded, cast(zero, dtype_of(x)))
+    return ops.cast(ops.minimum(ops.maximum(rounded, float(limits.min)), float(limits.max)), dtype)
 
 
 @converter("QuantizeLinear")
@@ -79,7 +80,7 @@ def _dynamic_quantize_linear(node: Node) -> Any:
     return [quantize(x, scale, zero, "uint8"), scale, zero]
 
 
-def _centred(x: Any, zero: Any, axis: int) -> Any:
+def _centred(x: RelayExpr, zero: RelayExpr, axis: int) -> Any:
     wide = cast(x, "int32")
     return wide if zero is None else ops.subtract(wide, _along(cast(zero, "int32"), x, axis))
 
@@ -96,25 +97,25 @@ def _conv_integer(node: Node) -> Any:
     return conv(node, _centred(x, x_zero, 1), _centred(w, w_zero, 0))
 
 
-def _requantized(found: Any, scale: Any, out_scale: Any, out_zero: Any, axis: int) -> Any:
+def _requantized(accumulator: Any, scale: RelayExpr, out_scale: RelayExpr, out_zero: RelayExpr, axis: int) -> Any:
     """Return an integer result in the units of another scale."""
-    real = ops.multiply(cast(found, "float32"), _along(cast(scale, "float32"), found, axis))
-    out_scale = _along(cast(out_scale, "float32"), found, axis)
-    return quantize(real, out_scale, _along(out_zero, found, axis), dtype_of(out_zero))
+    real = ops.multiply(cast(accumulator, "float32"), _along(cast(scale, "float32"), accumulator, axis))
+    out_scale = _along(cast(out_scale, "float32"), accumulator, axis)
+    return quantize(real, out_scale, _along(out_zero, accumulator, axis), dtype_of(out_zero))
 
 
 @converter("QLinearMatMul")
 def _q_linear_matmul(node: Node) -> Any:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.inputs
-    found = matmul(_centred(a, a_zero, -2), _centred(b, b_zero, -1))
+    accumulator = matmul(_centred(a, a_zero, -2), _centred(b, b_zero, -1))
     scale = ops.multiply(cast(a_scale, "float32"), cast(b_scale, "float32"))
-    return _requantized(found, scale, y_scale, y_zero, -1)
+    return _requantized(accumulator, scale, y_scale, y_zero, -1)
 
 
 @converter("QLinearConv")
 def _q_linear_conv(node: Node) -> Any:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias = node.take(9)
-    found = conv(node, _centred(x, x_zero, 1), _centred(w, w_zero, 0))
+    accumulator = conv(node, _centred(x, x_zero, 1), _centred(w, w_zero, 0))
     if bias is not None:
-        found = ops.nn.bias_add(found, bias, axis=1)
-    return _requantized(found, ops.multiply(x_scale, w_scale), y_scale, y_zero, 1)
+        accumulator = ops.nn.bias_add(accumulator, bias, axis=1)
+    return _requantized(accumulator, ops.multiply(x_scale, w_scale), y_scale, y_zero, 1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.control_flow import MAX_TURNS
 from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid, softplus
 from compiler.relay.frontend.onnx.converters.shape import reshape, split, unsqueeze
@@ -48,13 +49,13 @@ def _activations(node: Node, usual: Sequence[str], directions: int) -> list[list
     if len(names) != len(usual) * directions:
         raise ConversionError(f"activations must be {len(usual) * directions}, got {len(names)}")
     alphas, betas = list(node.attr("activation_alpha", [])), list(node.attr("activation_beta", []))
-    found = []
+    functions = []
     for given in names:
         name = given.lower()
         a = alphas.pop(0) if alphas and name in _ALPHA else _ALPHA.get(name, 0.0)
         b = betas.pop(0) if betas and name in _BETA else _BETA.get(name, 0.0)
-        found.append(_limited(_activation(given), a, b, node.attr("clip")))
-    return [found[i * len(usual) : (i + 1) * len(usual)] for i in range(directions)]
+        functions.append(_limited(_activation(given), a, b, node.attr("clip")))
+    return [functions[i * len(usual) : (i + 1) * len(usual)] for i in range(directions)]
 
 
 def _limited(function: Callable[..., Any], a: float, b: float, limit: float | None) -> Activation:
@@ -89,15 +90,15 @@ class _Direction:
             given = ops.transpose(given, axes=[1, 0, 2])
         return _slice(given, self.index)
 
-    def projected(self, x: Any, weight: Any, bias: Any) -> list[Any]:
+    def projected(self, x: RelayExpr, weight: RelayExpr, bias: RelayExpr) -> list[Any]:
         """Return what each gate gets from an input or a state."""
-        found = ops.nn.dense(x, weight)
+        product = ops.nn.dense(x, weight)
         if bias is not None:
-            found = ops.nn.bias_add(found, bias, axis=1)
-        return split(found, [self.hidden] * self.gates, 1)
+            product = ops.nn.bias_add(product, bias, axis=1)
+        return split(product, [self.hidden] * self.gates, 1)
 
 
-def _slice(x: Any, index: int) -> Any:
+def _slice(x: RelayExpr, index: int) -> Any:
     return ops.take(x, constant(index, "int64"), axis=0)
 
 
@@ -105,7 +106,7 @@ class _Rnn(_Direction):
     def states(self) -> list[Any]:
         return [self.initial(5)]
 
-    def step(self, x: Any, states: list[Any]) -> list[Any]:
+    def step(self, x: RelayExpr, states: list[Any]) -> list[Any]:
         (a,), (b,) = self.projected(x, self.w, self.bias_w), self.projected(states[0], self.r, self.bias_r)
         return [self.activations[0](ops.add(a, b))]
 
@@ -114,7 +115,7 @@ class _Gru(_Direction):
     def states(self) -> list[Any]:
         return [self.initial(5)]
 
-    def step(self, x: Any, states: list[Any]) -> list[Any]:
+    def step(self, x: RelayExpr, states: list[Any]) -> list[Any]:
         f, g = self.activations
         (h,) = states
         own = self.projected(x, self.w, self.bias_w)
@@ -129,16 +130,16 @@ class _Gru(_Direction):
             new = g(ops.add(own[2], self._one(ops.multiply(r, h), weights[2], biases[2])))
         return [ops.add(ops.multiply(ops.subtract(1.0, z), new), ops.multiply(z, h))]
 
-    def _one(self, x: Any, weight: Any, bias: Any) -> Any:
-        found = ops.nn.dense(x, weight)
-        return found if bias is None else ops.nn.bias_add(found, bias, axis=1)
+    def _one(self, x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
+        product = ops.nn.dense(x, weight)
+        return product if bias is None else ops.nn.bias_add(product, bias, axis=1)
 
 
 class _Lstm(_Direction):
     def states(self) -> list[Any]:
         return [self.initial(5), self.initial(6)]
 
-    def step(self, x: Any, states: list[Any]) -> list[Any]:
+    def step(self, x: RelayExpr, states: list[Any]) -> list[Any]:
         f, g, last = self.activations
         h, c = states
         gates = [
@@ -154,7 +155,7 @@ class _Lstm(_Direction):
         return [ops.multiply(out, last(c)), c]
 
 
-def _peeking(gate: Any, weight: Any, cell: Any) -> Any:
+def _peeking(gate: RelayExpr, weight: RelayExpr | None, cell: RelayExpr) -> Any:
     return gate if weight is None else ops.add(gate, ops.multiply(weight, cell))
 
 
@@ -201,7 +202,7 @@ def _lengths(node: Node) -> Any:
     return None if value is not None and (value == time).all() else given
 
 
-def _run(direction: Any, steps: list[Any], lengths: Any, backwards: bool) -> tuple[list[Any], list[Any]]:
+def _run(direction: Any, steps: list[Any], lengths: RelayExpr, backwards: bool) -> tuple[list[Any], list[Any]]:
     """Return the outputs in the order of time, and the last state; past its end a sequence's state stands still."""
     states = direction.states()
     outputs: list[Any] = [None] * len(steps)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
@@ -16,7 +17,7 @@ _EMPTY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "mean": math.n
 """What each reduction gives for no elements at all."""
 
 
-def reduce(name: str, x: Any, axes: Any, keepdims: bool) -> Any:
+def reduce(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
     """Reduce axes; an axis without elements gives the reduction's neutral element."""
     dims = dims_of(x)
     if any(isinstance(dims[a], int) and dims[a] == 0 for a in axes):
@@ -26,7 +27,7 @@ def reduce(name: str, x: Any, axes: Any, keepdims: bool) -> Any:
     return getattr(ops, name)(x, axis=axes, keepdims=keepdims)
 
 
-def _of_nothing(name: str, x: Any, axes: Any, keepdims: bool) -> Any:
+def _of_nothing(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
     dtype, fill = dtype_of(x), _EMPTY[name]
     if isinstance(fill, float) and dtype == "bool":
         fill = fill > 0
@@ -37,11 +38,11 @@ def _of_nothing(name: str, x: Any, axes: Any, keepdims: bool) -> Any:
     return constant(np.full(kept, fill, dtype))
 
 
-def _sum(x: Any, axes: Any, keepdims: bool) -> Any:
+def _sum(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
     return reduce("sum", x, axes, keepdims)
 
 
-def _log_sum_exp(x: Any, axes: Any, keepdims: bool) -> Any:
+def _log_sum_exp(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
     """Take the largest out first, so that exp does not overflow."""
     if any(dims_of(x)[a] == 0 for a in axes):
         return ops.log(_sum(x, axes, keepdims))
@@ -51,7 +52,7 @@ def _log_sum_exp(x: Any, axes: Any, keepdims: bool) -> Any:
     return total if keepdims else ops.squeeze(total, axis=axes)
 
 
-def _mean(x: Any, axes: Any, keepdims: bool) -> Any:
+def _mean(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
     if dtype_of(x).startswith("float"):
         return reduce("mean", x, axes, keepdims)
     return ops.divide(_sum(x, axes, keepdims), math.prod(static_dims(x, "the input")[a] for a in axes))
@@ -60,18 +61,18 @@ def _mean(x: Any, axes: Any, keepdims: bool) -> Any:
 def _composed(before: Any, after: Any = None) -> Any:
     """A sum of something of each element, and something of the sum."""
 
-    def apply(x: Any, axes: Any, keepdims: bool) -> Any:
+    def apply(x: RelayExpr, axes: Any, keepdims: bool) -> Any:
         total = _sum(before(x), axes, keepdims)
         return total if after is None else after(total)
 
     return apply
 
 
-def _square(x: Any) -> Any:
+def _square(x: RelayExpr) -> Any:
     return ops.multiply(x, x)
 
 
-def _root(x: Any) -> Any:
+def _root(x: RelayExpr) -> Any:
     dtype = dtype_of(x)
     return ops.sqrt(x) if dtype.startswith("float") else ops.cast(ops.sqrt(ops.cast(x, "float64")), dtype)
 
@@ -113,7 +114,7 @@ _OF_ONE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _without_axes(operator: str, x: Any) -> Any:
+def _without_axes(operator: str, x: RelayExpr) -> Any:
     """Every element is reduced alone."""
     alone = _OF_ONE.get(operator)
     return x if alone is None else alone(x)
@@ -151,8 +152,8 @@ def _cumulative(node: Node) -> Any:
     backwards = node.attr("reverse", 0)
     if backwards:
         x = ops.reverse(x, axis)
-    found = run(x, axis=axis, exclusive=bool(node.attr("exclusive", 0)))
-    return ops.reverse(found, axis) if backwards else found
+    sums = run(x, axis=axis, exclusive=bool(node.attr("exclusive", 0)))
+    return ops.reverse(sums, axis) if backwards else sums
 
 
 @converter("Hardmax")
@@ -165,7 +166,7 @@ def _hardmax(node: Node) -> Any:
     return _hardest(x, axis)
 
 
-def _hardest(x: Any, axis: int) -> Any:
+def _hardest(x: RelayExpr, axis: int) -> Any:
     rank, extent = rank_of(x), static_dims(x, "the input")[axis]
     where = ops.cast(ops.argmax(x, axis, keepdims=True), "int64")
     bounded(extent)
@@ -173,7 +174,7 @@ def _hardest(x: Any, axis: int) -> Any:
     return ops.cast(ops.equal(where, places), dtype_of(x))
 
 
-def rows_and_columns(x: Any, axis: int) -> list[int]:
+def rows_and_columns(x: RelayExpr, axis: int) -> list[int]:
     """Return the shape of a matrix: axes before ``axis`` are its rows, the others its columns."""
     dims = static_dims(x, "the input")
     axis += len(dims) if axis < 0 else 0

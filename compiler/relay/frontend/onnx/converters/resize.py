@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.shape import reshape, transpose
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import dims_of, dtype_of, ops, rank_of
@@ -98,7 +99,7 @@ def _extents(node: Node, axes: list[int]) -> tuple[list[int], list[float]]:
     return [math.floor(scale * d + 0.5) for d in old], [scale] * len(old)
 
 
-def _resized(x: Any, plan: _Plan) -> Any:
+def _resized(x: RelayExpr, plan: _Plan) -> Any:
     """Resize up to three axes in one call, more in several: each axis is its own matter."""
     dims = static_dims(x, "the input")
     places = [i for i, a in enumerate(plan.axes) if plan.sizes[i] != dims[a] or plan.scales[i] != 1 or plan.roi]
@@ -110,7 +111,7 @@ def _resized(x: Any, plan: _Plan) -> Any:
     return x
 
 
-def _some_axes(x: Any, plan: _Plan, places: list[int]) -> Any:
+def _some_axes(x: RelayExpr, plan: _Plan, places: list[int]) -> Any:
     axes = sorted(plan.axes[i] for i in places)
     places = sorted(places, key=lambda i: plan.axes[i])
     rank, dims = rank_of(x), dims_of(x)
@@ -121,7 +122,7 @@ def _some_axes(x: Any, plan: _Plan, places: list[int]) -> Any:
     images = moved if len(others) == 2 else reshape(moved, [1, channels, *(dims[a] for a in axes)])
     count = len(plan.axes)
     roi = None if plan.roi is None else [plan.roi[i] for i in places] + [plan.roi[i + count] for i in places]
-    found = getattr(ops.image, f"resize{len(axes)}d")(
+    resized = getattr(ops.image, f"resize{len(axes)}d")(
         images,
         [plan.sizes[i] for i in places],
         roi,
@@ -132,5 +133,5 @@ def _some_axes(x: Any, plan: _Plan, places: list[int]) -> Any:
         out_dtype=dtype_of(x),
         **plan.more,
     )
-    back = reshape(found, [*(dims[a] for a in others), *(plan.sizes[i] for i in places)])
+    back = reshape(resized, [*(dims[a] for a in others), *(plan.sizes[i] for i in places)])
     return transpose(back, [order.index(a) for a in range(rank)])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.ty import Dim
 
 
 @converter("Shape")
@@ -48,20 +51,20 @@ def _reshape(node: Node) -> Any:
     return reshape(x, wanted)
 
 
-def _is_determined(dims: Any, wanted: Any) -> bool:
+def _is_determined(dims: Sequence[Dim], wanted: Any) -> bool:
     """Return whether all but one of the extents are known, or copied from the same place."""
     return sum(not _is_plain(w) and not _is_copied(dims, wanted, i) for i, w in enumerate(wanted)) <= 1
 
 
-def _is_plain(extent: Any) -> bool:
+def _is_plain(extent: Dim) -> bool:
     return isinstance(extent, (int, np.integer)) and bool(extent >= 0)
 
 
-def _is_copied(dims: Any, wanted: Any, i: int) -> bool:
+def _is_copied(dims: Sequence[Dim], wanted: Any, i: int) -> bool:
     return i < len(dims) and wanted[i] is dims[i]
 
 
-def reshape(x: Any, wanted: Any) -> Any:
+def reshape(x: RelayExpr, wanted: Any) -> Any:
     """Reshape to extents of which at most one is unknown; it follows from the others."""
     dims = dims_of(x)
     target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
@@ -93,8 +96,9 @@ def _flatten(node: Node) -> Any:
     return reshape(x, [_product(left), _product(right)])
 
 
-def _product(dims: Any) -> int:
-    return math.prod(dims) if all(isinstance(d, int) for d in dims) else -1
+def _product(dims: Sequence[Dim]) -> int:
+    extents = [d for d in dims if isinstance(d, int)]
+    return math.prod(extents) if len(extents) == len(dims) else -1
 
 
 @converter("Transpose")
@@ -103,7 +107,7 @@ def _transpose(node: Node) -> Any:
     return transpose(x, node.attr("perm", list(range(rank_of(x)))[::-1]))
 
 
-def transpose(x: Any, axes: Any) -> Any:
+def transpose(x: RelayExpr, axes: Any) -> Any:
     """Permute axes; what keeps its order stays as it is."""
     return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
 
@@ -122,11 +126,11 @@ def _unsqueeze(node: Node) -> Any:
     return remember(unsqueeze(node.inputs[0], axes), _kept(node.inputs[0]))
 
 
-def _kept(x: Any) -> Any:
+def _kept(x: RelayExpr) -> Any:
     return partial_of(x) if rank_of(x) <= 1 else None
 
 
-def unsqueeze(x: Any, axes: Any) -> Any:
+def unsqueeze(x: RelayExpr, axes: Any) -> Any:
     """Insert axes of extent 1 at places counted in the result."""
     rank = rank_of(x) + len(axes)
     for axis in sorted(a + rank if a < 0 else a for a in axes):
@@ -159,7 +163,7 @@ def _equal_parts(extent: int, count: int) -> list[int]:
     return [min(each, max(extent - i * each, 0)) for i in range(count)]
 
 
-def split(x: Any, sizes: Any, axis: int) -> list[Any]:
+def split(x: RelayExpr, sizes: Any, axis: int) -> list[Any]:
     """Cut an axis into parts of the given sizes."""
     if len(sizes) == 1:
         return [x]
@@ -169,7 +173,7 @@ def split(x: Any, sizes: Any, axis: int) -> list[Any]:
     return [slice_axis(x, axis, int(a), int(b)) for a, b in itertools.pairwise(starts)]
 
 
-def slice_axis(x: Any, axis: int, begin: int, end: int, step: int = 1) -> Any:
+def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> Any:
     """Cut a piece out of one axis."""
     dims = list(dims_of(x))
     axis %= len(dims)
@@ -210,7 +214,7 @@ def _dynamic_slice(node: Node) -> Any:
     return ops.strided_slice(x, begin, end, strides, axes=axes)
 
 
-def _cut(x: Any, axis: int, start: int, end: int, step: int) -> Any:
+def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> Any:
     extent, values = dims_of(x)[axis], partial_of(x) if rank_of(x) == 1 else None
     if not isinstance(extent, int):
         if step != 1:
@@ -234,7 +238,7 @@ def _expand(node: Node) -> Any:
     return ops.broadcast_to(x, _joint_shape(x, shape))
 
 
-def _joint_shape(x: Any, shape: Any) -> Any:
+def _joint_shape(x: RelayExpr, shape: Any) -> Any:
     """Return the shape that a tensor and a shape broadcast to, as a value."""
     own, missing = ops.shape_of(x, dtype="int64"), static_dims(shape, "the shape")[0] - rank_of(x)
     ones = constant(np.ones(abs(missing), np.int64))
@@ -245,7 +249,7 @@ def _joint_shape(x: Any, shape: Any) -> Any:
     return ops.maximum(own, shape)
 
 
-def expand(x: Any, wanted: Any) -> Any:
+def expand(x: RelayExpr, wanted: Any) -> Any:
     """Broadcast against a shape."""
     dims = dims_of(x)
     rank = max(len(dims), len(wanted))
@@ -282,7 +286,7 @@ def _pad(node: Node) -> Any:
 _MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
 
-def pad(x: Any, around: Any, mode: str = "constant", fill: Any = None) -> Any:
+def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:
     """Pad each axis before and after; negative numbers cut off."""
     if mode not in _MODES:
         raise ConversionError(f"mode {mode!r} is unknown; there are {', '.join(_MODES)}")
@@ -301,7 +305,7 @@ def pad(x: Any, around: Any, mode: str = "constant", fill: Any = None) -> Any:
     return ops.nn.pad(x, around, fill)
 
 
-def _pad_by_index(x: Any, around: Any, mode: str) -> Any:
+def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
     for axis, (before, after) in enumerate(around):
         if (before, after) == (0, 0):
             continue

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis, transpose
@@ -23,7 +24,7 @@ def _fourier(size: int, bins: int, inverse: bool) -> tuple[np.ndarray[Any, Any],
     return np.cos(angle) * scale, np.sin(angle) * (scale if inverse else -scale)
 
 
-def dft(x: Any, axis: int, length: int | None, onesided: bool, inverse: bool) -> Any:
+def dft(x: RelayExpr, axis: int, length: int | None, onesided: bool, inverse: bool) -> Any:
     """Transform an axis of numbers whose last axis is (real,) or (real, imaginary)."""
     rank = rank_of(x)
     axis %= rank
@@ -39,22 +40,22 @@ def dft(x: Any, axis: int, length: int | None, onesided: bool, inverse: bool) ->
     if onesided and inverse:
         length = 2 * (extent - 1) if length is None else length
         ends = _real_from_half(length, size)
-        found = [ops.subtract(matmul(real, _as(ends[0], x)), matmul(_part(moved, 1), _as(ends[1], x)))]
-        return transpose(ops.stack(found, axis=0), back)
+        components = [ops.subtract(matmul(real, _as(ends[0], x)), matmul(_part(moved, 1), _as(ends[1], x)))]
+        return transpose(ops.stack(components, axis=0), back)
     matrices = _fourier(size, size // 2 + 1 if onesided else size, inverse)
     cosine, sine = _as(matrices[0], x), _as(matrices[1], x)
     if parts == 1:
-        found = [matmul(real, cosine), matmul(real, sine)]
+        components = [matmul(real, cosine), matmul(real, sine)]
     else:
         imaginary = _part(moved, 1)
-        found = [
+        components = [
             ops.subtract(matmul(real, cosine), matmul(imaginary, sine)),
             ops.add(matmul(real, sine), matmul(imaginary, cosine)),
         ]
-    return transpose(ops.stack(found, axis=0), back)
+    return transpose(ops.stack(components, axis=0), back)
 
 
-def _as(matrix: np.ndarray[Any, Any], x: Any) -> Any:
+def _as(matrix: np.ndarray[Any, Any], x: RelayExpr) -> Any:
     return constant(matrix.astype(dtype_of(x)))
 
 
@@ -67,7 +68,7 @@ def _real_from_half(length: int, bins: int) -> tuple[np.ndarray[Any, Any], np.nd
     return np.cos(angle) * weight[:, None], np.sin(angle) * weight[:, None]
 
 
-def _part(x: Any, index: int) -> Any:
+def _part(x: RelayExpr, index: int) -> Any:
     return ops.squeeze(slice_axis(x, 0, index, index + 1), axis=[0])
 
 
@@ -140,13 +141,13 @@ def _mel_weight_matrix(node: Node) -> Any:
     edges = mels[0] + np.arange(bins + 2) * (mels[1] - mels[0]) / (bins + 2)
     hertz = 700 * (10 ** (edges / 2595) - 1)
     places = ((length + 1) * hertz // rate).astype(np.int64)
-    found = np.zeros((length // 2 + 1, bins))
+    matrix = np.zeros((length // 2 + 1, bins))
     for i in range(bins):
         first, peak, last = places[i : i + 3]
         if peak == first:
-            found[peak, i] = 1
+            matrix[peak, i] = 1
         else:
-            found[first : peak + 1, i] = (np.arange(first, peak + 1) - first) / (peak - first)
+            matrix[first : peak + 1, i] = (np.arange(first, peak + 1) - first) / (peak - first)
         if last > peak:
-            found[peak:last, i] = (last - np.arange(peak, last)) / (last - peak)
-    return constant(found.astype(dtype_name(node.attr("output_datatype", 1), "attribute 'output_datatype'")))
+            matrix[peak:last, i] = (last - np.arange(peak, last)) / (last - peak)
+    return constant(matrix.astype(dtype_name(node.attr("output_datatype", 1), "attribute 'output_datatype'")))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.elementwise import cast
 from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis
 from compiler.relay.frontend.onnx.errors import ConversionError
@@ -40,7 +41,7 @@ class Windows:
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
 
-def windows_of(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
+def windows_of(node: Node, x: RelayExpr, kernel: Sequence[int]) -> Windows:
     """Read a node's attributes about windows, automatic padding included."""
     count = len(kernel)
     if rank_of(x) != count + 2:
@@ -48,30 +49,30 @@ def windows_of(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
     strides = tuple(node.attr("strides", [1] * count))
     dilations = tuple(node.attr("dilations", [1] * count))
     pads = node.attr("pads", [0] * (2 * count))
-    found = Windows(tuple(kernel), strides, dilations, tuple(pads[:count]), tuple(pads[count:]))
-    if any(len(part) != count for part in (strides, dilations, found.before, found.after)):
+    windows = Windows(tuple(kernel), strides, dilations, tuple(pads[:count]), tuple(pads[count:]))
+    if any(len(part) != count for part in (strides, dilations, windows.before, windows.after)):
         raise ConversionError(f"strides, dilations and pads must fit a kernel of {count} dimensions")
     auto = node.attr("auto_pad", "NOTSET")
     if auto == "VALID":
-        return Windows(found.kernel, strides, dilations, (0,) * count, (0,) * count)
+        return Windows(windows.kernel, strides, dilations, (0,) * count, (0,) * count)
     if auto not in ("SAME_UPPER", "SAME_LOWER"):
-        return found
+        return windows
     extents = static_dims(x, "the input")[2:]
-    total = [max((-(-e // s) - 1) * s + r - e, 0) for e, s, r in zip(extents, strides, found.reach, strict=True)]
+    total = [max((-(-e // s) - 1) * s + r - e, 0) for e, s, r in zip(extents, strides, windows.reach, strict=True)]
     small, large = tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
     before, after = (small, large) if auto == "SAME_UPPER" else (large, small)
-    return Windows(found.kernel, strides, dilations, before, after)
+    return Windows(windows.kernel, strides, dilations, before, after)
 
 
-def _kernel(node: Node, weight: Any) -> tuple[int, ...]:
-    found = static_dims(weight, "the weight")[2:]
+def _kernel(node: Node, weight: RelayExpr) -> tuple[int, ...]:
+    extents = static_dims(weight, "the weight")[2:]
     declared = node.attributes.get("kernel_shape")
-    if declared is not None and tuple(declared) != found:
-        raise ConversionError(f"kernel_shape is {tuple(declared)}, but the weight has {found}")
-    return found
+    if declared is not None and tuple(declared) != extents:
+        raise ConversionError(f"kernel_shape is {tuple(declared)}, but the weight has {extents}")
+    return extents
 
 
-def conv(node: Node, x: Any, weight: Any, out_dtype: str = "") -> Any:
+def conv(node: Node, x: RelayExpr, weight: RelayExpr, out_dtype: str = "") -> Any:
     """The convolution that a node's attributes describe."""
     kernel = _kernel(node, weight)
     if len(kernel) not in _LAYOUTS:
@@ -93,8 +94,8 @@ def conv(node: Node, x: Any, weight: Any, out_dtype: str = "") -> Any:
 @converter("Conv")
 def _conv(node: Node) -> Any:
     x, weight, bias = node.take(3)
-    found = conv(node, x, weight)
-    return found if bias is None else ops.nn.bias_add(found, bias, axis=1)
+    result = conv(node, x, weight)
+    return result if bias is None else ops.nn.bias_add(result, bias, axis=1)
 
 
 @converter("ConvTranspose")
@@ -108,7 +109,7 @@ def _conv_transpose(node: Node) -> Any:
     whole = [(e - 1) * s + r + o for e, s, r, o in zip(extents, w.strides, w.reach, more, strict=True)]
     before, after = _transposed_padding(node, w, whole)
     shrinks = min(*before, *after) >= 0
-    found = getattr(ops.nn, f"conv{count}d_transpose")(
+    result = getattr(ops.nn, f"conv{count}d_transpose")(
         x,
         weight,
         strides=w.strides,
@@ -120,8 +121,8 @@ def _conv_transpose(node: Node) -> Any:
         kernel_size=kernel,
     )
     if not shrinks:
-        found = pad(found, [(0, 0)] * 2 + [(-b, o - a) for b, a, o in zip(before, after, more, strict=True)])
-    return found if bias is None else ops.nn.bias_add(found, bias, axis=1)
+        result = pad(result, [(0, 0)] * 2 + [(-b, o - a) for b, a, o in zip(before, after, more, strict=True)])
+    return result if bias is None else ops.nn.bias_add(result, bias, axis=1)
 
 
 def _without_auto_pad(node: Node) -> Node:
@@ -154,20 +155,20 @@ def _max_pool(node: Node) -> Any:
     return cast(pool(node, "max", cast(x, "int32") if dtype in ("int8", "uint8") else x, w), dtype)
 
 
-def pool(node: Node, kind: str, x: Any, w: Windows, **more: Any) -> Any:
+def pool(node: Node, kind: str, x: RelayExpr, w: Windows, **more: Any) -> Any:
     """Pool; a last window that would begin behind the image, in the padding, is left out."""
     apply = getattr(ops.nn, f"{kind}_pool{len(w.kernel)}d", None)
     if apply is None:
         raise ConversionError(f"pooling over {len(w.kernel)} dimensions is not supported, only over 1, 2 or 3")
     ceil = _ceil(node)
-    found = apply(x, w.kernel, strides=w.strides, dilation=w.dilations, padding=w.padding, ceil_mode=ceil, **more)
+    pooled = apply(x, w.kernel, strides=w.strides, dilation=w.dilations, padding=w.padding, ceil_mode=ceil, **more)
     if not ceil:
-        return found
+        return pooled
     for axis, extent in enumerate(static_dims(x, "the input")[2:]):
-        count = static_dims(found, "the result")[axis + 2]
+        count = static_dims(pooled, "the result")[axis + 2]
         if (count - 1) * w.strides[axis] >= extent + w.before[axis]:
-            found = slice_axis(found, axis + 2, 0, count - 1)
-    return found
+            pooled = slice_axis(pooled, axis + 2, 0, count - 1)
+    return pooled
 
 
 def _ceil(node: Node) -> bool:
@@ -198,7 +199,7 @@ def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[t
     return tuple(len(a) for a in axes), np.where(inside, flat, -1)
 
 
-def unfold(x: Any, places: np.ndarray[Any, Any], fill: float) -> Any:
+def unfold(x: RelayExpr, places: np.ndarray[Any, Any], fill: float) -> Any:
     """Return the elements of all windows, (N, C, windows, elements of one); ``fill`` stands outside of the image."""
     n, c, *extents = static_dims(x, "the input")
     flat = ops.reshape(x, (n, c, math.prod(extents)))
@@ -206,7 +207,7 @@ def unfold(x: Any, places: np.ndarray[Any, Any], fill: float) -> Any:
     return taken if (places >= 0).all() else ops.where(constant(places >= 0), taken, fill)
 
 
-def _max_pool_with_places(node: Node, x: Any, w: Windows, ceil: bool) -> list[Any]:
+def _max_pool_with_places(node: Node, x: RelayExpr, w: Windows, ceil: bool) -> list[Any]:
     n, c, *extents = static_dims(x, "the input")
     dtype = dtype_of(x)
     counts, places = positions(extents, w, ceil)
@@ -236,11 +237,11 @@ def _max_unpool(node: Node) -> Any:
     bounded(n, c, *wanted)
     empty = constant(np.zeros((n * c * math.prod(wanted),), dtype_of(x)))
     flat_places, flat = ops.reshape(places, (-1,)), ops.reshape(x, (-1,))
-    found = ops.scatter_elements(empty, flat_places, flat, axis=0, reduction="update")
-    found = ops.reshape(found, (n, c, *wanted))
+    unpooled = ops.scatter_elements(empty, flat_places, flat, axis=0, reduction="update")
+    unpooled = ops.reshape(unpooled, (n, c, *wanted))
     if given is None:
-        return found
-    return pad(found, [(0, g - h) for g, h in zip(given, (n, c, *wanted), strict=True)])
+        return unpooled
+    return pad(unpooled, [(0, g - h) for g, h in zip(given, (n, c, *wanted), strict=True)])
 
 
 @converter("AveragePool")
@@ -294,6 +295,6 @@ def _col2im(node: Node) -> Any:
     target = constant(np.zeros((n, channels, extent + 1), dtype_of(x)))
     spread = constant(np.broadcast_to(at, (n, channels, at.size)).copy())
     values = ops.reshape(x, (n, channels, at.size))
-    found = ops.scatter_elements(target, spread, values, axis=2, reduction="add")
-    kept = ops.strided_slice(found, [0], [extent], strides=[1], axes=[2])
+    collected = ops.scatter_elements(target, spread, values, axis=2, reduction="add")
+    kept = ops.strided_slice(collected, [0], [extent], strides=[1], axes=[2])
     return ops.reshape(kept, (n, channels, *image))
