@@ -21,6 +21,7 @@ from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from, mint_use
 from compiler.ir.text_format import format_of, text_of
 from compiler.ir.types import Type, TypeVar
+from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
@@ -54,7 +55,8 @@ ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
 """What is taken where an expression is expected: numbers become constants, and sequences of expressions tuples."""
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_WORDS = tuple(_VOCABULARY + name for name in ("expr.py", "operator.py", "op_registry.py", "adt.py", "op" + os.sep))
+_FILES = ("expr.py", "expr_arithmetic.py", "operator.py", "op_registry.py", "adt.py", "op" + os.sep)
+_WORDS = tuple(_VOCABULARY + name for name in _FILES)
 """The files whose functions users call to build graphs; passes and importers call them too."""
 
 
@@ -64,7 +66,7 @@ def mint_here(label: str) -> Span:
 
 
 @node
-class Expr(RelayExpr):
+class Expr(ExprArithmetic, RelayExpr):
     """Base of the expressions of a graph.
 
     Operators of Python (``+ - * / < <= > >=`` and unary ``-``) make calls of the operators of graphs; the other
@@ -85,46 +87,7 @@ class Expr(RelayExpr):
         -------
         Expr
         """
-        return _apply("cast", self, dtype=dtype)
-
-    def __neg__(self) -> Expr:
-        return _apply("negative", self)
-
-    def __add__(self, other: ExprLike) -> Expr:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: ExprLike) -> Expr:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: ExprLike) -> Expr:
-        return _binary("subtract", self, other)
-
-    def __rsub__(self, other: ExprLike) -> Expr:
-        return _binary("subtract", other, self)
-
-    def __mul__(self, other: ExprLike) -> Expr:
-        return _binary("multiply", self, other)
-
-    def __rmul__(self, other: ExprLike) -> Expr:
-        return _binary("multiply", other, self)
-
-    def __truediv__(self, other: ExprLike) -> Expr:
-        return _binary("divide", self, other)
-
-    def __rtruediv__(self, other: ExprLike) -> Expr:
-        return _binary("divide", other, self)
-
-    def __lt__(self, other: ExprLike) -> Expr:
-        return _binary("less", self, other)
-
-    def __le__(self, other: ExprLike) -> Expr:
-        return _binary("less_equal", self, other)
-
-    def __gt__(self, other: ExprLike) -> Expr:
-        return _binary("greater", self, other)
-
-    def __ge__(self, other: ExprLike) -> Expr:
-        return _binary("greater_equal", self, other)
+        return apply("cast", self, dtype=dtype)
 
     def __call__(self, *args: ExprLike) -> Call:
         """Apply a function value to arguments.
@@ -158,26 +121,6 @@ class Expr(RelayExpr):
             A text that :func:`tvm.relay.parse_expr` reads; without the metadata only if no constant is that large.
         """
         return format_of(self).astext(self, show_meta_data)
-
-
-def _apply(name: str, *args: ExprLike, **attrs: object) -> Expr:
-    """Apply an operator by name: operators stand on a higher floor."""
-    operator: Any = Op.get(name)
-    call: Expr = operator(*args, **attrs)
-    return call
-
-
-def _binary(name: str, a: ExprLike, b: ExprLike) -> Expr:
-    return _apply(name, _operand(name, a), _operand(name, b))
-
-
-def _operand(name: str, value: ExprLike) -> RelayExpr:
-    value = as_expr(value)
-    if isinstance(value, RelayExpr):
-        return value
-    if isinstance(value, (bool, int, float, np.ndarray, np.generic, NDArray)):
-        return const(value)
-    raise ArgumentError(f"{name}: operands must be expressions or numbers, got {show(value)}")
 
 
 def as_expr(value: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.attrs import NO_ATTRS, REQUIRED, AttrField, Attrs, attr_fields
@@ -243,7 +244,7 @@ class RelayOp(Op):
             If it is neither.
         """
         value = as_expr(value)
-        if isinstance(value, (bool, int, float)):
+        if isinstance(value, (bool, int, float, np.ndarray, np.generic)):
             return const(value, self.inputs[name].dtype)
         if isinstance(value, RelayExpr):
             return value

@@ -52,7 +52,17 @@ class DFPattern(ABC):
 
     @abstractmethod
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        """Return whether an expression matches; the matcher compares parts, and hears of what was taken apart."""
+        """Return whether an expression matches; the matcher compares its parts, and hears of what was taken apart.
+
+        Parameters
+        ----------
+        matcher : Matcher
+        expr : Expr
+
+        Returns
+        -------
+        bool
+        """
 
     def __call__(self, *args: Any) -> CallPattern:
         """Return the pattern of this applied to arguments; ``p(None)`` takes any.

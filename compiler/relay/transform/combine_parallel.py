@@ -109,7 +109,18 @@ class CombineParallel(FunctionPass, abstract=True):
 
     @abstractmethod
     def rule(self, call: Call) -> _Branch | None:
-        """Return how a call can be combined with others; None if it cannot."""
+        """Return how a call can be combined with others.
+
+        Parameters
+        ----------
+        call : Call
+            Of the operator that the pass combines.
+
+        Returns
+        -------
+        object or None
+            The axes of weights and results, and what other calls must agree in; None if it cannot be combined.
+        """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         groups = [g for g in _groups(func, self.operator, self.rule) if len(g) >= self.min_num_branches]

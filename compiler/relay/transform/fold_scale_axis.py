@@ -34,6 +34,18 @@ class FoldScaleAxis(Pass):
     """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run the passes in their order.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+            The context that the pass runs in.
+
+        Returns
+        -------
+        IRModule
+        """
         for each in (BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()):
             mod = each(mod)
         return mod

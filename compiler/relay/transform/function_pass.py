@@ -28,7 +28,7 @@ class FunctionPass(Pass, abstract=True):
 
     @abstractmethod
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        """Return the transformed function, or ``func`` itself where nothing changed.
+        """Transform one function.
 
         Parameters
         ----------
