@@ -216,6 +216,11 @@ class Recorder(Instrument):
         record = PassRecord(info.name, mod, elapsed, mod is not running.module, current_line())
         self._keep(running.subject, running.subject.steps_of(record, running.members))
 
+    def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
+        running = self._running.pop()
+        if running.subject is not None:
+            self._keep(running.subject, running.members)
+
     def _subject_of_pass(self, module: IRModule) -> Subject | None:
         """Return what a pass belongs to that begins now: what the outermost running pass belongs to, if one runs."""
         if self._running:

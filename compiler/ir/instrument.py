@@ -129,6 +129,19 @@ class PassInstrument:
             Name, level and requirements of the pass.
         """
 
+    def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
+        """Hear that a pass did not return.
+
+        Parameters
+        ----------
+        mod : IRModule
+            What the pass ran on.
+        info : PassInfo
+            Name, level and requirements of the pass.
+        error : BaseException
+            What it raised.
+        """
+
 
 class Instrument(PassInstrument):
     """Hears of everything that the compiler does, passes included; override the methods that matter.
@@ -547,6 +560,9 @@ class PassTimingInstrument(PassInstrument):
         seconds = time.perf_counter() - self._started.pop()
         self.timings.append((len(self._started), info.name, seconds))
 
+    def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
+        self._started.pop()
+
     def render(self) -> str:
         """Return the timings as text.
 
@@ -598,7 +614,7 @@ def _print_module(when: str, mod: IRModule, info: PassInfo) -> None:
     print(f"Print IR {when}: {info.name}\n{mod}\n")
 
 
-_POINTS = ("enter_pass_ctx", "exit_pass_ctx", "should_run", "pass_skipped", "run_before_pass", "run_after_pass")
+_POINTS = tuple(name for name in vars(PassInstrument) if not name.startswith("_"))
 
 
 def pass_instrument(pi_cls: type | None = None) -> Callable[..., Any]:

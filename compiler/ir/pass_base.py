@@ -197,7 +197,12 @@ class Pass:
             mod = required_pass(name)(mod)
         for instrument in instruments:
             instrument.run_before_pass(mod, self.info)
-        result = self.apply(mod, ctx)
+        try:
+            result = self.apply(mod, ctx)
+        except BaseException as error:
+            for instrument in instruments:
+                instrument.pass_failed(mod, self.info, error)
+            raise
         for instrument in instruments:
             instrument.run_after_pass(result, self.info)
         return result

@@ -114,7 +114,7 @@ def test_kernels_tell_what_they_cost_and_where_they_come_from(answer: Answer) ->
     assert conv.seconds is None  # nothing was run
 
 
-def test_the_dearest_kernel_is_shown_unless_another_is_asked_for(sandbox: Sandbox, answer: Answer) -> None:
+def test_the_hottest_kernel_is_shown_unless_another_is_asked_for(sandbox: Sandbox, answer: Answer) -> None:
     [shown] = [unit for unit in answer.units if unit.kind == "function"]
     assert "conv2d" in shown.name
     assert {"schedule", "lowering", "llvm", "assembly"} <= {step.group for step in shown.steps}

@@ -112,6 +112,27 @@ def test_instruments_hear_why_a_pass_is_skipped() -> None:
     ]
 
 
+def test_instruments_hear_of_a_pass_that_fails() -> None:
+    failed: list[tuple[str, str]] = []
+
+    @instrument.pass_instrument
+    class Failed:
+        def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
+            failed.append((info.name, str(error)))
+
+    @module_pass(opt_level=0)
+    def broken(mod: IRModule, ctx: PassContext) -> IRModule:
+        raise ArgumentError("no")
+
+    timing = instrument.PassTimingInstrument()
+    with PassContext(instruments=[Failed(), timing]):
+        with pytest.raises(ArgumentError, match="no"):
+            Sequential([note("one"), broken], name="all")(IRModule())
+        note("two")(IRModule())
+    assert failed == [("broken", "no"), ("all", "no")]
+    assert timing.render().splitlines()[-1].startswith("two")
+
+
 def test_timing_is_rendered_by_nesting() -> None:
     timing = instrument.PassTimingInstrument()
     with PassContext(instruments=[timing]):
