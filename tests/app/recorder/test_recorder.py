@@ -15,7 +15,6 @@ from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, Sequential, module_pass
 
-
 TYPED_AND_FUSED = ["InferType", "InferType", "FuseOps"]
 """Fusion requires types: the pass runs once more, and changes nothing."""
 
