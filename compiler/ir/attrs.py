@@ -235,10 +235,12 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def __len__(self) -> int:
         return len(type(self).__attr_fields__)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise unknown_name(f"these attributes ({type(self).__name__})", name, type(self).__attr_fields__)
+    if not TYPE_CHECKING:  # a type checker knows the attributes of each class, and refuses others
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise unknown_name(f"these attributes ({type(self).__name__})", name, type(self).__attr_fields__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise TypeError(f"attributes are immutable: use with_values({name}=...)")

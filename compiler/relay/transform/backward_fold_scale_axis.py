@@ -10,6 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.op.nn.bias import BiasAddAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
@@ -111,7 +112,7 @@ class _Plan:
         parts = [self._operand(a) if type_of(a) == type_of(call) else None for a in call.args]
         if op_name(call) == "nn.bias_add":
             dims = dims_of(call)
-            own = parts[0] is not None and dims is not None and call.attrs.axis % len(dims) == parts[0].axis
+            own = parts[0] is not None and dims is not None and BiasAddAttrs.of(call).axis % len(dims) == parts[0].axis
             return parts[0] if own else None
         a, b = parts
         if a is not None and b is not None:

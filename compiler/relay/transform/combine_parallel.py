@@ -16,6 +16,8 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.op.nn.conv_attrs import ConvAttrs
+from compiler.relay.op.nn.dense import BatchMatmulAttrs, DenseAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, tensor_type
@@ -55,9 +57,9 @@ def _extents(expr: GraphExpr) -> tuple[int, ...] | None:
 
 
 def _conv_branch(call: Call) -> _Branch | None:
-    attrs, weight = call.attrs, _extents(call.args[1])
+    attrs, weight = ConvAttrs.of(call), _extents(call.args[1])
     plain = layout(attrs.kernel_layout)
-    data = layout(attrs.out_layout or attrs.data_layout)
+    data = layout(attrs.result_layout)
     split = any(a.factor for a in (*plain.axes, *data.axes))
     if weight is None or attrs.groups != 1 or split:
         return None
@@ -85,7 +87,7 @@ def _batch_branch(call: Call) -> _Branch | None:
     right = _extents(call.args[1])
     if right is None or _extents(call) is None:
         return None
-    axis = 1 if call.attrs.transpose_b else 2
+    axis = 1 if BatchMatmulAttrs.of(call).transpose_b else 2
     return _Branch((call.attrs, right[0], right[3 - axis]), axis, 2)
 
 
@@ -299,7 +301,7 @@ class _Combiner(GraphMutator):
         weights = call_op("stack", Tuple(tuple(self.visit(c.args[1]) for c in group)), axis=0)
         data = call_op("expand_dims", self.visit(group[0].args[0]), axis=0)
         repeated = call_op("broadcast_to", data, shape=(count, *(_extents(group[0].args[0]) or ())))
-        product = call_op("nn.batch_matmul", repeated, weights, out_dtype=group[0].attrs.out_dtype)
+        product = call_op("nn.batch_matmul", repeated, weights, out_dtype=DenseAttrs.of(group[0]).out_dtype)
         parts = call_op("split", product, indices_or_sections=count, axis=0)
         return [call_op("squeeze", TupleGetItem(parts, at), axis=(0,)) for at in range(count)]
 

@@ -10,6 +10,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Function
+from compiler.relay.op.nn.conv_attrs import ConvolutionAttrs
 from compiler.relay.operator import operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter
@@ -85,7 +86,7 @@ def _check(name: str, layouts: object) -> None:
 
 def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call | None:
     data = names[0]
-    if "data_layout" not in call.attrs:
+    if not isinstance(call.attrs, ConvolutionAttrs):
         changes = {} if data == _DEFAULT else {"layout": data}
     else:
         data = call.attrs.data_layout if data == _DEFAULT else data
@@ -97,7 +98,8 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call 
 
 def _weight_layout(call: Call, data: str, weight: Type) -> str:
     """Return the layout of weights that usually goes with one of data."""
-    given: str = call.attrs.kernel_layout
+    attrs = ConvolutionAttrs.of(call)
+    given = attrs.kernel_layout
     plain = layout(given)
     if plain.ndim != len(plain.letters) or layout(data).ndim != len(layout(data).letters):
         return given
@@ -105,6 +107,6 @@ def _weight_layout(call: Call, data: str, weight: Type) -> str:
     inner, outer = ("I", "O") if "transpose" not in operator_of(call).name else ("O", "I")
     if data.endswith("C") and isinstance(weight, TensorType):
         extents = plain.extents(weight.dims)
-        depthwise = call.attrs.groups > 1 and extents["I"] == 1
+        depthwise = attrs.groups > 1 and extents["I"] == 1
         return spatial + (outer + inner if depthwise else inner + outer)
     return outer + inner + spatial

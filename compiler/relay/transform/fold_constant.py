@@ -10,6 +10,7 @@ import numpy as np
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, const
+from compiler.relay.op.creation import NdarraySizeAttrs, ShapeOfAttrs
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType, TupleType, Type
@@ -159,13 +160,15 @@ def _bytes_of_value(value: Any) -> int:
 
 
 def _shape_of(call: Call, t: Type) -> Any:
-    return const(np.asarray(t.concrete_shape), call.attrs.dtype) if isinstance(t, TensorType) and t.is_static else None
+    if not isinstance(t, TensorType) or not t.is_static:
+        return None
+    return const(np.asarray(t.concrete_shape), ShapeOfAttrs.of(call).dtype)
 
 
 def _size_of(call: Call, t: Type) -> Any:
     if not isinstance(t, TensorType) or not t.is_static:
         return None
-    return const(np.asarray(np.prod(t.concrete_shape, dtype=np.int64)), call.attrs.dtype)
+    return const(np.asarray(np.prod(t.concrete_shape, dtype=np.int64)), NdarraySizeAttrs.of(call).dtype)
 
 
 _FROM_TYPES: dict[str, Callable[[Call, Type], Any]] = {"shape_of": _shape_of, "ndarray_size": _size_of}

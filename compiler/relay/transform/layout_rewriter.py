@@ -17,6 +17,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from, traversing
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple
+from compiler.relay.op.concat_split import ConcatenateAttrs
 from compiler.relay.operator import OpPattern, call_op, operator_of
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, relay_op, type_of
 from compiler.relay.ty import TensorType
@@ -179,7 +180,7 @@ def _concatenated(call: Call, types: Sequence[Any], relaid: Sequence[RelaidValue
     first = next((p for p in relaid if p is not None), None)
     if op_name(call) != "concatenate" or first is None or any(p and p.old != first.old for p in relaid):
         return None
-    letter = layout(first.old).letters[call.attrs.axis % len(types[0].dims)]
+    letter = layout(first.old).letters[ConcatenateAttrs.of(call).axis % len(types[0].dims)]
     if layout(first.old).ndim != len(layout(first.old).letters):
         return None
     axis = next(at for at, a in enumerate(layout(first.new).axes) if a.letter == letter and not a.factor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, register_config_option
 from compiler.relay.expr import Call
+from compiler.relay.op.cast import CastAttrs
 from compiler.relay.transform.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.canonicalize_cast import CanonicalizeCast
 from compiler.relay.transform.canonicalize_ops import CanonicalizeOps
@@ -114,4 +115,4 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
 
 def _is_narrow_cast(call: Call) -> bool:
     """Return whether a call is a cast to 32-bit integers: shared by several kernels it would be stored wide."""
-    return op_name(call) == "cast" and call.attrs.dtype == "int32"
+    return op_name(call) == "cast" and CastAttrs.of(call).dtype == "int32"

@@ -12,6 +12,8 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, GraphExpr, Var
+from compiler.relay.op.nn.conv_attrs import ConvAttrs, ConvTransposeAttrs
+from compiler.relay.op.nn.dense import MatmulAttrs
 from compiler.relay.operator import OpPattern, call_op
 from compiler.relay.transform.rewriter import along_axis, call_of, dims_of, op_name, relay_op, tensor_type, type_of
 from compiler.relay.ty import Dim, TensorType
@@ -130,9 +132,9 @@ def _plain_axis(name: str, letter: str) -> int | None:
 
 
 def _conv(call: Call, of_result: bool) -> Weights | None:
-    attrs = call.attrs
+    attrs = ConvAttrs.of(call)
     weight = dims_of(call.args[1])
-    data_layout = (attrs.out_layout or attrs.data_layout) if of_result else attrs.data_layout
+    data_layout = attrs.result_layout if of_result else attrs.data_layout
     axis, o, i = (
         _plain_axis(data_layout, "C"),
         _plain_axis(attrs.kernel_layout, "O"),
@@ -147,7 +149,7 @@ def _conv(call: Call, of_result: bool) -> Weights | None:
 
 
 def _conv_transpose(call: Call, of_result: bool) -> Weights | None:
-    attrs = call.attrs
+    attrs = ConvTransposeAttrs.of(call)
     if attrs.groups != 1:
         return None
     axis = _plain_axis(attrs.data_layout, "C")
@@ -161,10 +163,10 @@ def _dense(call: Call, of_result: bool) -> Weights | None:
 
 
 def _matmul(call: Call, of_result: bool) -> Weights | None:
-    dims, weight = dims_of(call), dims_of(call.args[1])
-    if dims is None or weight is None or len(weight) != 2 or call.attrs.transpose_a:
+    dims, weight, attrs = dims_of(call), dims_of(call.args[1]), MatmulAttrs.of(call)
+    if dims is None or weight is None or len(weight) != 2 or attrs.transpose_a:
         return None
-    return Weights(len(dims) - 1, 0 if of_result == bool(call.attrs.transpose_b) else 1, 2)
+    return Weights(len(dims) - 1, 0 if of_result == attrs.transpose_b else 1, 2)
 
 
 _LINEAR: dict[str, Callable[[Call, bool], Weights | None]] = {

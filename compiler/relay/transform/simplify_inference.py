@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Tuple
+from compiler.relay.op.nn.norm import BatchNormAttrs, GroupNormAttrs, L2NormalizeAttrs, NormAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import (
     GraphMutator,
@@ -65,7 +66,7 @@ class _Simplifier(GraphMutator):
 
 def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
     data, gamma, beta, mean, variance = call.args
-    attrs, t = call.attrs, tensor_type(data_before)
+    attrs, t = BatchNormAttrs.of(call), tensor_type(data_before)
     assert t is not None
     scale = _inverse_deviation(variance, attrs.epsilon, t.dtype)
     if attrs.scale:
@@ -79,42 +80,44 @@ def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
 
 
 def _layer_norm(call: Call, data_before: RelayExpr) -> Any:
-    return _by_own_statistics(call, call.args[0], data_before, (call.attrs.axis,))
+    return _by_own_statistics(call, call.args[0], data_before, (NormAttrs.of(call).axis,))
 
 
 def _instance_norm(call: Call, data_before: RelayExpr) -> Any:
     dims = dims_of(data_before)
     assert dims is not None
-    axis = call.attrs.axis % len(dims)
+    axis = NormAttrs.of(call).axis % len(dims)
     return _by_own_statistics(call, call.args[0], data_before, tuple(d for d in range(1, len(dims)) if d != axis))
 
 
 def _by_own_statistics(call: Call, data: RelayExpr, data_before: RelayExpr, axes: Sequence[int]) -> Any:
     t = tensor_type(data_before)
     assert t is not None
-    return _affine(call, _normalized(data, axes, call.attrs.epsilon, t.dtype), len(t.dims))
+    attrs = NormAttrs.of(call)
+    return _affine(call, attrs, _normalized(data, axes, attrs.epsilon, t.dtype), len(t.dims))
 
 
 def _group_norm(call: Call, data_before: RelayExpr) -> Any:
     """Split the channels into (groups, channels of one), normalise, and join them again."""
     t = tensor_type(data_before)
     assert t is not None
-    dims, groups = t.dims, call.attrs.num_groups
-    axis = call.attrs.axis % len(dims)
+    attrs = GroupNormAttrs.of(call)
+    dims, groups = t.dims, attrs.num_groups
+    axis = attrs.axis % len(dims)
     if not all(isinstance(d, int) for d in dims):
         return call
     split = (*dims[:axis], groups, dims[axis] // groups, *dims[axis + 1 :])
     over = tuple(d for d in range(1, len(split)) if d != axis)
     parts = call_op("reshape", call.args[0], newshape=split)
-    joined = call_op("reshape", _normalized(parts, over, call.attrs.epsilon, t.dtype), newshape=dims)
-    return _affine(call, joined, len(dims))
+    joined = call_op("reshape", _normalized(parts, over, attrs.epsilon, t.dtype), newshape=dims)
+    return _affine(call, attrs, joined, len(dims))
 
 
 def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
-    data, t = call.args[0], tensor_type(data_before)
+    data, t, attrs = call.args[0], tensor_type(data_before), L2NormalizeAttrs.of(call)
     assert t is not None
-    squares = call_op("sum", call_op("multiply", data, data), axis=call.attrs.axis, keepdims=True)
-    norm = call_op("sqrt", call_op("maximum", squares, const_like(call.attrs.eps, t.dtype)))
+    squares = call_op("sum", call_op("multiply", data, data), axis=attrs.axis, keepdims=True)
+    norm = call_op("sqrt", call_op("maximum", squares, const_like(attrs.eps, t.dtype)))
     return call_op("divide", data, norm)
 
 
@@ -146,12 +149,12 @@ def _inverse_deviation(variance: RelayExpr, epsilon: float, dtype: str) -> Any:
     return call_op("divide", const_like(1.0, dtype), deviation)
 
 
-def _affine(call: Call, value: RelayExpr, rank: int) -> Any:
+def _affine(call: Call, attrs: NormAttrs | GroupNormAttrs, value: RelayExpr, rank: int) -> Any:
     """Return a value times gamma plus beta, as far as the call wants them."""
     _, gamma, beta = call.args
-    axis = call.attrs.axis % rank
-    if call.attrs.scale:
+    axis = attrs.axis % rank
+    if attrs.scale:
         value = call_op("multiply", value, along_axis(gamma, axis, rank))
-    if call.attrs.center:
+    if attrs.center:
         value = call_op("add", value, along_axis(beta, axis, rank))
     return value

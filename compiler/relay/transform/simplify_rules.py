@@ -15,6 +15,9 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, GraphExpr, const
+from compiler.relay.op.cast import CastAttrs
+from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
+from compiler.relay.op.unary import ClipAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
@@ -85,7 +88,7 @@ def _no_reshape(call: Call) -> Any:
 
 
 def _axes(call: Call, rank: int) -> tuple[int, ...]:
-    axes = call.attrs.axes
+    axes = TransposeAttrs.of(call).axes
     return tuple(reversed(range(rank))) if axes is None else tuple(a % rank for a in axes)
 
 
@@ -116,11 +119,12 @@ def _transpose_of_ones(call: Call) -> Any:
 
 def _layout_of_layout(call: Call) -> Any:
     inner = _inner(call, "layout_transform")
-    if inner is None or inner.attrs.dst_layout != call.attrs.src_layout:
+    if inner is None or _padded(inner):
         return None
-    if _padded(inner):
+    first, second = LayoutTransformAttrs.of(inner), LayoutTransformAttrs.of(call)
+    if first.dst_layout != second.src_layout:
         return None
-    source, target = inner.attrs.src_layout, call.attrs.dst_layout
+    source, target = first.src_layout, second.dst_layout
     if source == target:
         return _same_type(call, inner.args[0])
     return call_op("layout_transform", inner.args[0], src_layout=source, dst_layout=target)
@@ -137,7 +141,8 @@ def _layout_of_ones(call: Call) -> Any:
     source, t = _static(call.args[0]), _static(call)
     if source is None or t is None or _padded(call):
         return None
-    before, after = layout(call.attrs.src_layout), layout(call.attrs.dst_layout)
+    attrs = LayoutTransformAttrs.of(call)
+    before, after = layout(attrs.src_layout), layout(attrs.dst_layout)
     if any(a.factor for a in (*before.axes, *after.axes)):
         return None
     extents = before.extents(source.dims)
@@ -160,7 +165,7 @@ def _cast_of_cast(call: Call) -> Any:
     source, between = tensor_type(inner.args[0]), tensor_type(inner)
     if source is None or between is None or not _holds(source.dtype, between.dtype):
         return None
-    return call_op("cast", inner.args[0], dtype=call.attrs.dtype)
+    return call_op("cast", inner.args[0], dtype=CastAttrs.of(call).dtype)
 
 
 def _holds(narrow: str, wide: str) -> bool:
@@ -235,7 +240,8 @@ def _clip_of_clip(call: Call) -> Any:
     inner = _inner(call, "clip")
     if inner is None:
         return None
-    low, high = max(call.attrs.a_min, inner.attrs.a_min), min(call.attrs.a_max, inner.attrs.a_max)
+    outer, limits = ClipAttrs.of(call), ClipAttrs.of(inner)
+    low, high = max(outer.a_min, limits.a_min), min(outer.a_max, limits.a_max)
     return call_op("clip", inner.args[0], a_min=low, a_max=high) if low <= high else None
 
 
