@@ -1,4 +1,4 @@
-"""The targets whose assembly can be looked at side by side."""
+"""The targets whose assembly the explorer shows side by side."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ from dataclasses import dataclass
 
 from compiler.target.target import Target
 
+__all__ = ["HOST", "AssemblyTarget", "assembly_targets"]
+
 
 @dataclass(frozen=True, slots=True)
 class AssemblyTarget:
-    """A machine by a short key: how a selector shows it, and how a target string names it."""
+    """A machine that a selector offers.
+
+    Attributes
+    ----------
+    key : str
+        Names it in links.
+    name : str
+        What the selector shows.
+    triple, cpu, attrs : str
+        The options ``-mtriple``, ``-mcpu`` and ``-mattr`` of its target; empty ones are left out.
+    """
 
     key: str
     name: str
@@ -49,5 +61,11 @@ _TABLE = (
 
 
 def assembly_targets() -> dict[str, AssemblyTarget]:
-    """Return all targets of the selector by key, this machine first."""
+    """Return all targets of the selector by key.
+
+    Returns
+    -------
+    dict of str to AssemblyTarget
+        This machine first.
+    """
     return {row.key: row for row in _TABLE}

@@ -8,17 +8,26 @@ from compiler.ir.error import BuildError
 from compiler.runtime.native_code import host_cpu, host_features
 from compiler.target.target import Target
 
+__all__ = ["require_host_can_run"]
+
 _NEEDS = (
     (r"%zmm\d|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b", ("avx512f",)),
     (r"\tvfn?m(?:add|sub)\w+\t", ("fma", "avx512f")),
     (r"\tvp\w+\t[^\n]*%ymm", ("avx2",)),
     (r"\tv\w+\t[^\n]*%[xy]mm", ("avx",)),
 )
-"""What shows that an instruction is used, and features one of which has it."""
+"""Instructions as patterns of assembly text, with the features one of which they need."""
 
 
 def require_host_can_run(target: Target, assembly: str) -> None:
     """Check that this CPU has what x86 code uses; other CPUs differ less.
+
+    Parameters
+    ----------
+    target : Target
+        What the code was made for.
+    assembly : str
+        The code.
 
     Raises
     ------

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+__all__ = ["KINDS", "architecture_of", "instruction_kind"]
+
 KINDS = (
     "fma", "arithmetic", "load", "store", "move", "compare", "branch", "call", "convert", "shuffle", "logic",
     "address", "other",
@@ -124,7 +126,7 @@ _BY_ARCHITECTURE = {
 
 @cache
 def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
-    """Return what kind of work a mnemonic does, one of :data:`KINDS`; None for an unknown one.
+    """Return what kind of work a mnemonic does.
 
     Parameters
     ----------
@@ -132,13 +134,29 @@ def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
         E.g. ``vfmadd231ps``.
     architecture : str
         First part of a target triple.
+
+    Returns
+    -------
+    str or None
+        One of :data:`KINDS`; None for an unknown mnemonic.
     """
     rows = _BY_ARCHITECTURE.get(architecture, ())
     return next((kind for pattern, kind in rows if re.fullmatch(pattern, mnemonic)), None)
 
 
 def architecture_of(text: str) -> str:
-    """Return the architecture that an assembly text is for, by its registers."""
+    """Return the architecture that an assembly text is for, by its registers and mnemonics.
+
+    Parameters
+    ----------
+    text : str
+        Assembly.
+
+    Returns
+    -------
+    str
+        First part of a target triple.
+    """
     if re.search(r"%[re]?[abcds][xip]\b|%[xyz]mm\d", text):
         return "x86_64"
     if re.search(r"\blocal\.get\b|\bend_function\b", text):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 from llvmlite import ir
 
@@ -16,6 +17,8 @@ from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, register_type
 from compiler.target.target import Target
 
+Run: TypeAlias = Callable[[int, int], None]
+"""Takes the address of memory to write to, and a number of rounds."""
 _BITS = {"float32": 32, "float64": 64}
 _CHAINS = 12
 """Independent sums: more than latency times the number of FMA units of any CPU, fewer than its registers."""
@@ -24,7 +27,7 @@ _REPEATS = 5
 
 
 @cache
-def _kernel(dtype: str) -> tuple[ObjectCode, Any, int]:
+def _kernel(dtype: str) -> tuple[ObjectCode, Run, int]:
     """Return code that runs ``n`` rounds of independent fused multiply-adds, and its operations a round."""
     target = Target("llvm")
     lanes = max(target.vector_bits, 128) // _BITS[dtype]
@@ -68,6 +71,12 @@ def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
     dtype : str
         ``float32`` or ``float64``.
     threads : int
+        How many threads compute at once.
+
+    Returns
+    -------
+    float
+        GFLOP/s; a fused multiply-add counts as two operations.
 
     Raises
     ------
@@ -86,7 +95,7 @@ def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
     return operations * rounds * threads / best / 1e9
 
 
-def _timed(run: Any, rounds: int, threads: int) -> float:
+def _timed(run: Run, rounds: int, threads: int) -> float:
     """Return the seconds that all threads take, each running all rounds."""
     gate = threading.Barrier(threads + 1)
 

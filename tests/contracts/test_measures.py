@@ -24,7 +24,6 @@ MAX_ANY_PERCENT = {
     "compiler/ir": 20.2,
     "compiler/relay": 26.2,
     "compiler/runtime": 19.5,
-    "compiler/target": 2.2,
     "compiler/te": 0.5,
     "compiler/tir": 7.6,
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
+
+__all__ = ["Builder"]
 
 
 class _InsertElement(ir.instructions.InsertElement):  # type: ignore[misc]
@@ -17,7 +17,7 @@ class _ExtractElement(ir.instructions.ExtractElement):  # type: ignore[misc]
         _located(self, buf)
 
 
-def _located(instruction: Any, buf: list[str]) -> None:
+def _located(instruction: ir.Instruction, buf: list[str]) -> None:
     operands = ", ".join(f"{op.type} {op.get_reference()}" for op in instruction.operands)
     buf.append(f"{instruction.opname} {operands}{instruction._stringify_metadata(leading_comma=True)}\n")
 

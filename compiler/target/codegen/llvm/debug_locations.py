@@ -6,14 +6,14 @@ Line tables only, no types and no variables; ``.loc`` directives and ``!dbg`` at
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 from llvmlite import ir
 
 from compiler.ir.node import Node
 from compiler.target.codegen.llvm.types import I32
 
-Place = tuple[int, int]
+Place: TypeAlias = tuple[int, int]
 """Line and column in the printed loop IR, both 1-based."""
 
 NOWHERE: Place = (0, 0)
@@ -35,7 +35,7 @@ class DebugLocations:
     def __init__(self, module: ir.Module, positions: Mapping[Node, Place]) -> None:
         self._module = module
         self._positions = positions
-        self._known: dict[tuple[int, int, int], Any] = {}
+        self._locations: dict[tuple[int, int, int], ir.DIValue] = {}
         self._file = module.add_debug_info("DIFile", {"filename": "main.tir", "directory": ""})
         self._unit = module.add_debug_info(
             "DICompileUnit",
@@ -54,7 +54,7 @@ class DebugLocations:
         for name, value in (("Dwarf Version", 4), ("Debug Info Version", 3)):
             module.add_named_metadata("llvm.module.flags", [flag, name, ir.Constant(I32, value)])
 
-    def subprogram(self, function: ir.Function) -> Any:
+    def subprogram(self, function: ir.Function) -> ir.DIValue:
         """Give a function the scope that its locations lie in, and return it."""
         kind = self._module.add_debug_info("DISubroutineType", {"types": self._module.add_metadata([])})
         scope = self._module.add_debug_info(
@@ -78,16 +78,16 @@ class DebugLocations:
         """Return where a node was printed, or :data:`NOWHERE`."""
         return self._positions.get(n, NOWHERE)
 
-    def location(self, scope: Any, place: Place) -> Any:
+    def location(self, scope: ir.DIValue, place: Place) -> ir.DIValue:
         """Return the debug location for a place within a function."""
         line, column = place
         column = column if column <= MAX_COLUMN else 0
         key = (id(scope), line, column)
-        known = self._known.get(key)
-        if known is None:
+        location = self._locations.get(key)
+        if location is None:
             fields = {"line": line, "column": column, "scope": scope}
-            known = self._known[key] = self._module.add_debug_info("DILocation", fields)
-        return known
+            location = self._locations[key] = self._module.add_debug_info("DILocation", fields)
+        return location
 
 
 class Locator:
@@ -117,7 +117,7 @@ class Locator:
             self._line = place[0]
             self._set(self._debug, place)
 
-    def enter(self, n: Node) -> Any:
+    def enter(self, n: Node) -> ir.DIValue | None:
         """Let the next instructions come from an expression; return what :meth:`leave` takes.
 
         A node that several lines share was printed first elsewhere; then its statement's place is nearer the truth.
@@ -129,6 +129,6 @@ class Locator:
                 self._set(self._debug, place)
         return before
 
-    def leave(self, before: Any) -> None:
+    def leave(self, before: ir.DIValue | None) -> None:
         """Let the next instructions come from where they came from before."""
         self._builder.debug_metadata = before

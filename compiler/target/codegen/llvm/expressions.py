@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from llvmlite import ir
 
@@ -68,7 +67,7 @@ class Expressions(Functor):
         self.index = Indices(state, self.locator, self.visit).visit
         self.memory = Memory(state, self.index)
 
-    def visit(self, n: PrimExpr, *args: Any) -> ir.Value:
+    def visit(self, n: PrimExpr, *args: object) -> ir.Value:
         """Return the value of an expression."""
         before = self.locator.enter(n)
         value: ir.Value = Functor.visit(self, n)
@@ -108,7 +107,7 @@ class Expressions(Functor):
     def visit_Mul(self, n: Mul) -> ir.Value:
         return self._arithmetic(n, self.state.builder.mul, self.state.builder.fmul)
 
-    def _arithmetic(self, n: BinaryOp, integer: Callable[..., Any], floating: Callable[..., Any]) -> ir.Value:
+    def _arithmetic(self, n: BinaryOp, integer: Callable[..., ir.Value], floating: Callable[..., ir.Value]) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         if dt.is_float(n.dtype):
             return floating(a, b, flags=CONTRACT)

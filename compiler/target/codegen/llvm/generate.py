@@ -19,7 +19,7 @@ from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import write_function
-from compiler.target.codegen.llvm.kept_locations import restore_locations
+from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.target import KINDS, Target
 from compiler.tir.function import PrimFunc
@@ -28,7 +28,17 @@ T = TypeVar("T")
 
 
 class Generated:
-    """What code generation made of a module; texts and machine code are made when they are first asked for.
+    """The LLVM module of a lowered module; its texts and machine code are made when they are first asked for.
+
+    Parameters
+    ----------
+    target : Target
+    signatures : list of Signature
+        One for each function.
+    emitted : str
+        LLVM IR as code generation wrote it.
+    with_locations : bool
+        Whether it has debug locations; those that LLVM's optimiser drops are then restored.
 
     Attributes
     ----------
@@ -74,14 +84,34 @@ class Generated:
         return self._object
 
     def described_object_code(self) -> bytes:
-        """Return machine code that carries its own description, for a file."""
+        """Return machine code that carries its own description, for a file.
+
+        Returns
+        -------
+        bytes
+            An object file.
+        """
         content = bytearray(describe(described(self.target, self.signatures)))
         module = pipeline.parse(self.optimised + _constant("strata_description", content))
         return pipeline.object_code(module, self.target)
 
 
 def described(target: Target, signatures: Sequence[Signature], graph: str = "", model: str = "") -> Description:
-    """Return the description of a file of machine code; of a model, its graph and name besides."""
+    """Return the description of a file of machine code.
+
+    Parameters
+    ----------
+    target : Target
+        What the code was made for.
+    signatures : sequence of Signature
+        Its functions.
+    graph, model : str
+        Of a model, its graph as JSON and its name.
+
+    Returns
+    -------
+    Description
+    """
     features = [f[1:] for f in target.features.split(",") if f.startswith("+")]
     return Description(
         triple=target.triple,
@@ -99,7 +129,14 @@ def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], descri
     Parameters
     ----------
     parts : sequence of (Generated, dict of str to str)
-        Each with the names that its functions get.
+        Each with the new name of each of its functions.
+    description : Description
+        Of the file.
+
+    Returns
+    -------
+    bytes
+        An object file.
     """
     content = bytearray(describe(description))
     module = pipeline.parse(_constant("strata_description", content))
@@ -123,6 +160,17 @@ def codegen(module: IRModule, target: Target) -> Generated:
 
     Instruments hear of each text as it is made; only with instruments does the code carry debug locations, which name
     lines and columns of the printed module.
+
+    Parameters
+    ----------
+    module : IRModule
+        Lowered functions of loop IR.
+    target : Target
+        Of kind ``llvm``.
+
+    Returns
+    -------
+    Generated
 
     Raises
     ------
@@ -154,7 +202,24 @@ def codegen(module: IRModule, target: Target) -> Generated:
 def emit(
     functions: list[tuple[str, PrimFunc]], module: IRModule, target: Target, with_locations: bool
 ) -> tuple[list[Signature], str]:
-    """Return the signatures of functions and the LLVM IR that is written for them."""
+    """Return the signatures of functions and their LLVM IR.
+
+    Parameters
+    ----------
+    functions : list of (str, PrimFunc)
+        Each with its name in the module.
+    module : IRModule
+        What is printed where the code has debug locations.
+    target : Target
+    with_locations : bool
+        Whether the code has debug locations, which name lines and columns of the printed module.
+
+    Returns
+    -------
+    signatures : list of Signature
+    text : str
+        LLVM IR.
+    """
     llvm = ir.Module("strata")
     llvm.triple = target.triple
     llvm.data_layout = pipeline.data_layout(target)
@@ -174,7 +239,22 @@ _SPACES = re.compile(r"(?<=\S) +(?=, !dbg)|(?<=phi) (?= )|(?<=select) (?= )| +$"
 
 
 def tidy(text: str) -> str:
-    """Return LLVM IR as LLVM itself spells it: names without needless quotes, single spaces."""
+    """Return LLVM IR as LLVM itself spells it: names without needless quotes, single spaces.
+
+    llvmlite quotes every name, and its values and instructions print themselves; the text is the one place where all
+    of them come through.  ::
+
+        %".12" = phi  i64 [0, %"entry"]       →       %.12 = phi i64 [0, %entry]
+
+    Parameters
+    ----------
+    text : str
+        LLVM IR as llvmlite prints it.
+
+    Returns
+    -------
+    str
+    """
     return _SPACES.sub("", _QUOTED.sub(r"\1\2", text))
 
 

@@ -16,7 +16,7 @@ from compiler.target.codegen.llvm.types import I1, I32, I64, lane_mask, lanes_of
 from compiler.tir.buffer import Buffer
 
 Emit = Callable[[PrimExpr], ir.Value]
-_MOST_ALIGNED = 1 << 16
+_MAX_ALIGNMENT = 1 << 16
 
 
 class Memory:
@@ -97,9 +97,9 @@ class Memory:
 
     def _alignment(self, buffer: Buffer, index: PrimExpr) -> int:
         """Return the largest power of two that surely divides the element's address."""
-        known = self._state.alignments.get(buffer.data, dt.storage_bytes(dt.element(buffer.dtype)))
+        alignment = self._state.alignments.get(buffer.data, dt.storage_bytes(dt.element(buffer.dtype)))
         step = divisor(index, self._state.divisors) * dt.storage_bytes(buffer.dtype)
-        return min(math.gcd(known, step & -step), ALIGNMENT)
+        return min(math.gcd(alignment, step & -step), ALIGNMENT)
 
     def _lane_addresses(self, buffer: Buffer, index: PrimExpr) -> list[ir.Value]:
         pointer, builder = self._pointer(buffer), self._state.builder
@@ -144,7 +144,18 @@ class Memory:
 
 
 def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
-    """Return the offset of an element from the buffer's first one, in elements."""
+    """Return the offset of an element from the buffer's first one, in elements.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    indices : tuple of PrimExpr
+        One for each dimension.
+
+    Returns
+    -------
+    PrimExpr
+    """
     if len(indices) == 1 and not buffer.strides and is_const_int(buffer.elem_offset, 0):
         return indices[0]
     strides = buffer.strides or compact_strides(buffer.shape)
@@ -164,16 +175,29 @@ def compact_strides(shape: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
     return tuple(reversed(strides))
 
 
-def divisor(e: PrimExpr, known: Mapping[Var, int]) -> int:
-    """Return a number that surely divides ``e``, given divisors of variables; a large power of two for 0."""
+def divisor(e: PrimExpr, divisors: Mapping[Var, int]) -> int:
+    """Return a number that surely divides an expression.
+
+    Parameters
+    ----------
+    e : PrimExpr
+        Of an integer type.
+    divisors : mapping of Var to int
+        Numbers that divide variables.
+
+    Returns
+    -------
+    int
+        A large power of two for the constant 0.
+    """
     if isinstance(e, IntImm):
-        return abs(e.value) or _MOST_ALIGNED
+        return abs(e.value) or _MAX_ALIGNMENT
     if isinstance(e, Mul):
-        return min(divisor(e.a, known) * divisor(e.b, known), 1 << 40)
+        return min(divisor(e.a, divisors) * divisor(e.b, divisors), 1 << 40)
     if isinstance(e, (Add, Sub)):
-        return math.gcd(divisor(e.a, known), divisor(e.b, known))
+        return math.gcd(divisor(e.a, divisors), divisor(e.b, divisors))
     if isinstance(e, Cast) and dt.is_integral(e.value.dtype):
-        return divisor(e.value, known)
+        return divisor(e.value, divisors)
     if isinstance(e, Var):
-        return known.get(e, 1)
+        return divisors.get(e, 1)
     return 1

@@ -7,8 +7,6 @@ calls: it unpacks the captures and takes the thread's share, in equal contiguous
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 
 from compiler.ir.functor import Visitor
@@ -30,10 +28,10 @@ class Outlined:
         self._state = state
         self._loop = loop
         self._captured = captured_variables(loop, state)
-        self._fails = _MayFail.found_in(loop.body)
-        self.first: ir.Value = None
-        self.last: ir.Value = None
-        self._body: Any = None
+        self._fails = _may_fail(loop.body)
+        self.first: ir.Argument = None
+        self.last: ir.Argument = None
+        self._body: ir.Function = None
 
     def begin(self) -> FunctionState:
         """Start the function of the iterations and return where they are to be written."""
@@ -51,17 +49,16 @@ class Outlined:
         for var, value in zip(self._captured, values, strict=True):
             value.name = var.name
             (inner.wide if var in state.wide else inner.values)[var] = value
-            for facts, known in ((inner.alignments, state.alignments), (inner.divisors, state.divisors)):
-                if var in known:
-                    facts[var] = known[var]
+            for new, old in ((inner.alignments, state.alignments), (inner.divisors, state.divisors)):
+                if var in old:
+                    new[var] = old[var]
             if var in state.distinct:
                 inner.distinct.add(var)
                 value.add_attribute("noalias")
         return inner
 
-    def finish(self, writer: Any) -> None:
-        """End the function of the iterations."""
-        builder = writer.state.builder
+    def finish(self, builder: ir.IRBuilder) -> None:
+        """End the function of the iterations, at whose end the builder stands."""
         if self._fails:
             builder.ret(ir.Constant(I32, 0))
         else:
@@ -141,7 +138,7 @@ class _Variables(Visitor):
 
     def __init__(self) -> None:
         self.used: dict[Var, None] = {}
-        self.defined: set[Any] = set()
+        self.defined: set[object] = set()
 
     def visit_Var(self, n: Var) -> None:
         self.used[n] = None
@@ -177,22 +174,24 @@ def captured_variables(loop: For, state: FunctionState) -> list[Var]:
     ]
 
 
-class _MayFail(Visitor):
+def _may_fail(n: Node) -> bool:
+    """Return whether a statement can end the function early."""
+    failures = _Failures()
+    failures.visit(n)
+    return failures.may_fail
+
+
+class _Failures(Visitor):
+    """Looks for what can end a function early: assertions, and memory of the heap."""
+
     def __init__(self) -> None:
-        self.found = False
+        self.may_fail = False
         self._stack = 0
 
-    @classmethod
-    def found_in(cls, n: Node) -> bool:
-        """Return whether a statement can end the function early."""
-        search = cls()
-        search.visit(n)
-        return search.found
-
     def visit_AssertStmt(self, n: AssertStmt) -> None:
-        self.found = True
+        self.may_fail = True
 
     def visit_Allocate(self, n: Allocate) -> None:
         self._stack += stack_bytes(n)
-        self.found |= stack_elements(n) is None or self._stack > STACK_BUDGET
+        self.may_fail |= stack_elements(n) is None or self._stack > STACK_BUDGET
         self.visit_Node(n)

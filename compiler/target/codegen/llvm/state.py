@@ -1,10 +1,10 @@
-"""What is known while one LLVM function is being written."""
+"""The state of code generation: of one LLVM module, and of the function that is being written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from llvmlite import ir
 
@@ -34,9 +34,9 @@ class ModuleState:
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
         """Return the external function of that name, declared at its first use."""
-        known = self.module.globals.get(name)
-        if known is not None:
-            return known
+        declared = self.module.globals.get(name)
+        if declared is not None:
+            return declared
         function = ir.Function(self.module, ir.FunctionType(result, args), name)
         function.attributes.add("nounwind")
         return function
@@ -136,7 +136,7 @@ class FunctionState:
         self.function.blocks.append(block)
         self.builder.position_at_end(block)
 
-    def lanewise(self, function: Any, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+    def lanewise(self, function: ir.Function, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Call a scalar function for each lane of its arguments."""
         count = lanes_of(args[0].type)
         if count == 1:
@@ -154,7 +154,7 @@ class Emitter(Protocol):
 
     state: FunctionState
 
-    def visit(self, n: PrimExpr, *args: Any) -> ir.Value:
+    def visit(self, n: PrimExpr, *args: object) -> ir.Value:
         """Return the value of an expression."""
 
     def convert(self, value: ir.Value, source: str, target: str) -> ir.Value:

@@ -176,7 +176,7 @@ class Statements(Functor):
         writer = Statements(inner)
         writer.expressions.locator.statement(n)
         writer.loop(n, outlined.first, outlined.last, may_be_empty=True)
-        outlined.finish(writer)
+        outlined.finish(inner.builder)
         begin = self.expressions.index(n.min)
         extent = self.expressions.index(n.extent)
         status = outlined.call(begin, extent)

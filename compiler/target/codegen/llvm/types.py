@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import struct
 from functools import cache
-from typing import Any
 
 from llvmlite import ir
 
@@ -133,6 +132,6 @@ def poison(typ: ir.Type) -> ir.Value:
     return Literal(typ, "poison")
 
 
-def null() -> Any:
+def null() -> ir.Constant:
     """Return the null pointer."""
     return ir.Constant(POINTER, None)

@@ -8,7 +8,6 @@ of the true value; the tests measure it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from llvmlite import ir
 
@@ -60,7 +59,9 @@ class Lanes:
         """Evaluate a polynomial whose highest coefficient, 1, is left out."""
         return self.polynomial(x, (1.0, *coefficients))
 
-    def where(self, predicate: str, a: ir.Value, b: ir.Value | float, then: Any, other: Any) -> ir.Value:
+    def where(
+        self, predicate: str, a: ir.Value, b: ir.Value | float, then: ir.Value | float, other: ir.Value | float
+    ) -> ir.Value:
         """Return ``then`` in lanes where the comparison holds, which it never does for a NaN, else ``other``."""
         bound = self.number(b) if isinstance(b, (int, float)) else b
         values = [self.number(v) if isinstance(v, (int, float)) else v for v in (then, other)]
@@ -102,17 +103,17 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
     magic = v.number(1.5 * 2.0**v.mantissa)
     shifted = v.add(v.mul(x, v.number(1.4426950408889634)), magic)
     count = builder.sub(v.bits(shifted), v.bits(magic))
-    whole = builder.fsub(shifted, magic)
+    rounded = builder.fsub(shifted, magic)
     if v.double:
-        rest = v.sub(x, v.mul(whole, v.number(6.93145751953125e-1)))
-        rest = v.sub(rest, v.mul(whole, v.number(1.42860682030941723212e-6)))
+        rest = v.sub(x, v.mul(rounded, v.number(6.93145751953125e-1)))
+        rest = v.sub(rest, v.mul(rounded, v.number(1.42860682030941723212e-6)))
         square = v.mul(rest, rest)
         top = v.mul(rest, v.polynomial(square, _EXP_P))
         quotient = v.div(top, v.sub(v.polynomial(square, _EXP_Q), top))
         result = v.add(v.add(quotient, quotient), v.number(1.0))
     else:
-        rest = v.sub(x, v.mul(whole, v.number(0.693359375)))
-        rest = v.sub(rest, v.mul(whole, v.number(-2.12194440e-4)))
+        rest = v.sub(x, v.mul(rounded, v.number(0.693359375)))
+        rest = v.sub(rest, v.mul(rounded, v.number(-2.12194440e-4)))
         result = v.add(v.add(v.mul(v.polynomial(rest, _EXP_SINGLE), v.mul(rest, rest)), rest), v.number(1.0))
     # Two factors, because 2 ** n itself leaves the range before the result does.
     half = builder.ashr(count, v.integer_number(1))

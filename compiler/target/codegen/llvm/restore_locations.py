@@ -1,4 +1,4 @@
-"""Gives instructions back the locations that LLVM's optimiser dropped.
+"""Restores the debug locations of instructions that LLVM's optimiser dropped.
 
 LLVM drops the location of what it hoists out of a loop or merges, so that a debugger does not jump about.  For a reader
 who asks where an instruction comes from, that place is still the right one.  The names of values survive: ``%.45.i`` is
@@ -11,8 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-Place = tuple[int, int]
+__all__ = ["restore_locations"]
+
+Place: TypeAlias = tuple[int, int]
+"""Line and column of the printed loop IR."""
+Locations: TypeAlias = dict[str, tuple[Place, str]]
+"""The place and the scope of each debug location by its number."""
 
 _DEFINE = re.compile(r"^define .*?@([\w.$]+)\(")
 _LABEL = re.compile(r"^([\w.$]+):")
@@ -34,17 +40,22 @@ class _Emitted:
 
 
 def restore_locations(emitted: str, optimised: str) -> str:
-    """Return ``optimised`` with locations at the instructions whose origin is known.
+    """Return ``optimised`` with locations at the instructions whose origin their names or uses tell.
 
     Parameters
     ----------
     emitted, optimised : str
         LLVM IR of one module before and after LLVM's optimiser, with debug locations.
+
+    Returns
+    -------
+    str
+        LLVM IR.
     """
     functions = _emitted_places(emitted)
-    known = _locations(optimised)
-    lines = [_without_line_zero(line, known) for line in optimised.splitlines()]
-    scopes = _scopes(lines, known)
+    locations = _locations(optimised)
+    lines = [_without_line_zero(line, locations) for line in optimised.splitlines()]
+    scopes = _scopes(lines, locations)
     next_node = max((int(m[1]) for m in _NODE.finditer(optimised)), default=0) + 1
     added: dict[str, int] = {}
     for number, function, block in _instructions(lines):
@@ -61,13 +72,13 @@ def restore_locations(emitted: str, optimised: str) -> str:
     return "\n".join([*lines, *(f"!{number} = {node}" for node, number in added.items())]) + "\n"
 
 
-def _without_line_zero(line: str, known: dict[str, tuple[Place, str]]) -> str:
+def _without_line_zero(line: str, locations: Locations) -> str:
     """Return an instruction without a location that says that LLVM merged several; calls must keep theirs."""
     attached = _ATTACHED.search(line)
     if attached is None or not _VALUE.match(line) or " call " in line:
         return line
-    place = known.get(attached[1])
-    return line if place is None or place[0][0] else line.replace(attached[0], "", 1)
+    location = locations.get(attached[1])
+    return line if location is None or location[0][0] else line.replace(attached[0], "", 1)
 
 
 def _instructions(lines: list[str]) -> Iterator[tuple[int, str, str]]:
@@ -120,9 +131,9 @@ def _origin(
     return place if place and place[0] else None
 
 
-def _locations(text: str) -> dict[str, tuple[Place, str]]:
+def _locations(text: str) -> Locations:
     """Return the place and the scope of each debug location by its number."""
-    found: dict[str, tuple[Place, str]] = {}
+    locations: Locations = {}
     for line in text.splitlines():
         match = _LOCATION.match(line)
         if match:
@@ -130,12 +141,12 @@ def _locations(text: str) -> dict[str, tuple[Place, str]]:
             scope = f"scope: !{fields['scope']}"
             if "inlinedAt" in fields:
                 scope += f", inlinedAt: !{fields['inlinedAt']}"
-            found[match[1]] = ((int(fields.get("line", 0)), int(fields.get("column", 0))), scope)
-    return found
+            locations[match[1]] = ((int(fields.get("line", 0)), int(fields.get("column", 0))), scope)
+    return locations
 
 
 def _emitted_places(text: str) -> dict[str, _Emitted]:
-    known = _locations(text)
+    locations = _locations(text)
     functions: dict[str, _Emitted] = {}
     current, block = _Emitted(), ""
     for line in text.splitlines():
@@ -145,24 +156,24 @@ def _emitted_places(text: str) -> dict[str, _Emitted]:
         elif label:
             block = label[1]
         value, attached = _VALUE.match(line), _ATTACHED.search(line)
-        if value and attached and attached[1] in known:
-            place = known[attached[1]][0]
+        if value and attached and attached[1] in locations:
+            place = locations[attached[1]][0]
             current.values[value[1]] = place
             if " = phi " in line:
                 current.blocks[block] = place
     return functions
 
 
-def _scopes(lines: list[str], known: dict[str, tuple[Place, str]]) -> dict[tuple[str, bool], str]:
+def _scopes(lines: list[str], locations: Locations) -> dict[tuple[str, bool], str]:
     """Return a scope for each function's own instructions and one for those inlined into it."""
-    found: dict[tuple[str, bool], str] = {}
+    scopes: dict[tuple[str, bool], str] = {}
     function = ""
     for line in lines:
         define = _DEFINE.match(line)
         if define:
             function = define[1]
         attached = _ATTACHED.search(line) if line.startswith("  ") else None
-        if attached and attached[1] in known:
-            scope = known[attached[1]][1]
-            found.setdefault((function, "inlinedAt" in scope), scope)
-    return found
+        if attached and attached[1] in locations:
+            scope = locations[attached[1]][1]
+            scopes.setdefault((function, "inlinedAt" in scope), scope)
+    return scopes
