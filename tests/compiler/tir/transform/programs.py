@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.primexpr import PrimExpr, Range, Var, const
+from compiler.ir.structural import assert_structural_equal
 from compiler.ir.substitute import post_order_visit
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
+from compiler.tir.script import from_source
 from compiler.tir.stmt import (
     Allocate,
     BufferRealize,
@@ -62,6 +65,47 @@ def apply(func: PrimFunc, *passes: Pass, config: dict[str, Any] | None = None) -
         for each in passes:
             mod = each(mod)
     return mod["main"]  # type: ignore[no-any-return]
+
+
+def program(
+    body: str, params: str = "A: T.Buffer((64,), 'int32'), C: T.Buffer((64,), 'int32'), n: T.int32"
+) -> PrimFunc:
+    """Return the function ``main`` with the statements of a text."""
+    lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+    return from_source(f"@T.prim_func\ndef main({params}):\n{lines}")  # type: ignore[no-any-return]
+
+
+def assert_pass(
+    each: Pass,
+    before: str | PrimFunc,
+    expected: str | PrimFunc | None = None,
+    *,
+    config: dict[str, Any] | None = None,
+    values: Sequence[int] = (0, 3, 9),
+    **signature: str,
+) -> None:
+    """Check what a pass makes of a program, and that it computes the same for some values of ``n``.
+
+    Parameters
+    ----------
+    each : Pass
+    before, expected : str or PrimFunc
+        Functions, or the statements of one.  Without ``expected`` the pass returns the function that it was given.
+    config : dict, optional
+        Of the context.
+    values : sequence of int
+        None for a program that cannot be run.
+    **signature
+        ``params`` of :func:`program`.
+    """
+    func = program(before, **signature) if isinstance(before, str) else before
+    after = apply(func, each, config=config)
+    if expected is None:
+        assert after is func, f"changed to\n{after}"
+    else:
+        assert_structural_equal(after, program(expected, **signature) if isinstance(expected, str) else expected)
+        for value in values:
+            assert_same(func, after, scalars={"n": value})
 
 
 def arguments(func: PrimFunc, seed: int = 0, scalars: dict[str, int] | None = None) -> list[Any]:

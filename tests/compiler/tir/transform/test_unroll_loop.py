@@ -7,100 +7,128 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import ArgumentError, LoweringError
-from compiler.ir.primexpr import Var, const
-from compiler.tir.buffer import decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, Stmt
 from compiler.tir.transform import UnrollLoop
-from tests.compiler.tir.transform.programs import apply, assert_same, function, loop, nodes
+from tests.compiler.tir.transform.programs import apply, assert_pass, program
 
-C = decl_buffer((64,), "int32", name="C")
-i, j = Var("i"), Var("j")
-
-
-def nest(outer: ForKind = ForKind.SERIAL, inner: ForKind = ForKind.SERIAL) -> Stmt:
-    return loop(i, 8, loop(j, 8, BufferStore(C, i + j, (i * 8 + j,)), inner), outer)
-
-
-def unrolled(body: Stmt, **options: Any) -> PrimFunc:
-    func = function(body, C)
-    after = apply(func, UnrollLoop(), config={"tir.UnrollLoop": options})
-    assert_same(func, after)
-    return after
-
-
-def kinds(func: PrimFunc) -> list[ForKind]:
-    """Return the kinds of the loops, outermost first."""
-    return [n.kind for n in reversed(nodes(func, For))]
+NEST = """
+for i, j in T.grid(2, 3):
+    C[j] = A[i]
+"""
+INNER_WRITTEN_OUT = """
+for i in range(2):
+    C[0] = A[i]
+    C[1] = A[i]
+    C[2] = A[i]
+"""
+WRITTEN_OUT = """
+C[0] = A[0]
+C[1] = A[0]
+C[2] = A[0]
+C[0] = A[1]
+C[1] = A[1]
+C[2] = A[1]
+"""
+MARKED = """
+for i in T.unroll(2):
+    for j in T.unroll(3):
+        C[j] = A[i]
+"""
+INNER_MARKED = """
+for i in range(2):
+    for j in T.unroll(3):
+        C[j] = A[i]
+"""
 
 
 def test_marked_loops_are_written_out() -> None:
-    after = unrolled(nest(inner=ForKind.UNROLLED))
-    assert kinds(after) == [ForKind.SERIAL]
-    assert len(nodes(after, BufferStore)) == 8
-    assert not kinds(unrolled(nest(ForKind.UNROLLED, ForKind.UNROLLED)))
+    assert_pass(UnrollLoop(), INNER_MARKED, INNER_WRITTEN_OUT)
+    assert_pass(UnrollLoop(), MARKED, WRITTEN_OUT)
 
 
 def test_nothing_to_unroll_returns_the_function_as_it_is() -> None:
-    func = function(nest(), C)
-    assert apply(func, UnrollLoop()) is func
+    assert_pass(UnrollLoop(), NEST)
 
 
-@pytest.mark.parametrize(("limit", "left"), [(7, 2), (8, 1), (63, 1), (64, 0)])
-def test_serial_loops_are_written_out_up_to_a_number_of_steps(limit: int, left: int) -> None:
-    assert len(kinds(unrolled(nest(), auto_max_step=limit))) == left
-    pragma = AttrStmt(None, "pragma_auto_unroll_max_step", const(limit), nest())
-    assert len(kinds(unrolled(pragma))) == left
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(2, NEST), (3, INNER_WRITTEN_OUT), (5, INNER_WRITTEN_OUT), (6, WRITTEN_OUT)]
+)
+def test_serial_loops_are_written_out_up_to_a_number_of_steps(limit: int, expected: str) -> None:
+    assert_pass(UnrollLoop(auto_max_step=limit), NEST, expected)
+    assert_pass(UnrollLoop(), NEST, expected, config={"tir.UnrollLoop": {"auto_max_step": limit}})
+    assert_pass(UnrollLoop(), f'T.attr("", "pragma_auto_unroll_max_step", {limit}){NEST}', expected)
 
 
-def test_serial_loops_are_written_out_up_to_an_extent() -> None:
-    assert len(kinds(unrolled(nest(), auto_max_extent=8))) == 0
-    assert len(kinds(unrolled(nest(), auto_max_extent=7))) == 2
-
-
-def test_a_depth_limits_what_happens_by_itself() -> None:
-    assert len(kinds(unrolled(nest(), auto_max_step=64, auto_max_depth=1))) == 1
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"auto_max_extent": 3}, WRITTEN_OUT),
+        ({"auto_max_extent": 2}, NEST),
+        ({"auto_max_step": 64, "auto_max_depth": 1}, INNER_WRITTEN_OUT),
+        ({"auto_max_step": 64, "explicit_unroll": False}, MARKED),
+    ],
+)
+def test_options_limit_what_happens_by_itself(options: dict[str, Any], expected: str) -> None:
+    assert_pass(UnrollLoop(**options), NEST, expected)
 
 
 def test_without_explicit_unrolling_loops_are_only_marked() -> None:
-    assert kinds(unrolled(nest(), auto_max_step=64, explicit_unroll=False)) == [ForKind.UNROLLED] * 2
-    assert kinds(unrolled(nest(inner=ForKind.UNROLLED), explicit_unroll=False)) == [ForKind.SERIAL, ForKind.UNROLLED]
-    inner = AttrStmt(None, "pragma_unroll_explicit", const(0), nest())
-    both = AttrStmt(None, "pragma_auto_unroll_max_step", const(64), inner)
-    assert kinds(unrolled(both)) == [ForKind.UNROLLED] * 2
+    assert_pass(UnrollLoop(explicit_unroll=False), INNER_MARKED, INNER_MARKED)
+    pragmas = 'T.attr("", "pragma_auto_unroll_max_step", 64)\nT.attr("", "pragma_unroll_explicit", 0)'
+    assert_pass(UnrollLoop(), pragmas + NEST, MARKED)
 
 
 def test_a_loop_that_does_not_begin_at_zero() -> None:
-    body = For(i, 3, 4, ForKind.UNROLLED, BufferStore(C, i, (i,)))
-    assert not kinds(unrolled(body))
-    shifted = loop(j, 4, For(i, j, 4, ForKind.UNROLLED, BufferStore(C, i, (i,))))
-    assert kinds(unrolled(shifted)) == [ForKind.SERIAL]
+    assert_pass(
+        UnrollLoop(),
+        """
+        for i in T.unroll(3, 5):
+            C[i] = i
+        for j in range(4):
+            for i in T.unroll(j, j + 2):
+                C[i] = i
+        """,
+        """
+        C[3] = 3
+        C[4] = 4
+        for j in range(4):
+            C[j + 0] = j + 0
+            C[j + 1] = j + 1
+        """,
+    )
 
 
 def test_loops_of_no_iteration_disappear() -> None:
-    assert not nodes(unrolled(loop(i, 0, BufferStore(C, i, (i,)), ForKind.UNROLLED)), BufferStore)
+    assert_pass(UnrollLoop(), "for i in T.unroll(0):\n    C[i] = i", "T.evaluate(0)")
 
 
 def test_parallel_and_vectorized_loops_are_never_written_out_by_themselves() -> None:
-    assert kinds(unrolled(nest(ForKind.PARALLEL, ForKind.PARALLEL), auto_max_step=64)) == [ForKind.PARALLEL] * 2
+    for kind in ("parallel", "vectorized"):
+        loops = f"for i in T.{kind}(2):\n    C[i] = i"
+        assert_pass(UnrollLoop(auto_max_step=64), loops, loops)
 
 
-def test_an_extent_that_is_not_constant_is_an_error() -> None:
-    n = Var("n")
-    func = function(loop(i, n, BufferStore(C, i, (i,)), ForKind.UNROLLED), C, scalars=(n,))
-    with pytest.raises(LoweringError, match=r"extent of an unrolled loop must be constant, got n \(loop 'i'\)"):
-        apply(func, UnrollLoop())
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("for i in T.unroll(n):\n    C[i] = i", r"extent of an unrolled loop must be constant, got n \(loop 'i'\)"),
+        (
+            'T.attr("", "pragma_auto_unroll_max_step", n)' + NEST,
+            "pragma: auto_unroll_max_step must be a constant int, got n",
+        ),
+    ],
+)
+def test_what_must_be_constant(text: str, message: str) -> None:
+    with pytest.raises(LoweringError, match=message):
+        apply(program(text), UnrollLoop())
 
 
-def test_a_pragma_needs_a_constant() -> None:
-    n = Var("n")
-    func = function(AttrStmt(None, "pragma_auto_unroll_max_step", n, nest()), C, scalars=(n,))
-    with pytest.raises(LoweringError, match="pragma: auto_unroll_max_step must be a constant int, got n"):
-        apply(func, UnrollLoop())
-
-
-def test_an_unknown_option_is_an_error_that_proposes_the_nearest() -> None:
-    with pytest.raises(ArgumentError, match="no option 'auto_max_steps'; did you mean 'auto_max_step'"):
-        unrolled(nest(), auto_max_steps=3)
-    with pytest.raises(ArgumentError, match="UnrollLoop: auto_max_step must be of type int, got 'many'"):
-        unrolled(nest(), auto_max_step="many")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"auto_max_steps": 3}, "no option 'auto_max_steps'; did you mean 'auto_max_step'"),
+        ({"auto_max_step": "many"}, "UnrollLoop: auto_max_step must be of type int, got 'many'"),
+    ],
+)
+def test_a_context_with_a_wrong_option(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        apply(program(NEST), UnrollLoop(), config={"tir.UnrollLoop": options})
