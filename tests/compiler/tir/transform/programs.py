@@ -81,10 +81,10 @@ def assert_pass(
     expected: str | PrimFunc | None = None,
     *,
     config: dict[str, Any] | None = None,
-    values: Sequence[int] = (0, 3, 9),
+    values: Sequence[int | dict[str, int]] = (0, 3, 9),
     **signature: str,
 ) -> None:
-    """Check what a pass makes of a program, and that it computes the same for some values of ``n``.
+    """Check what a pass makes of a program, and that it computes the same for some values of its scalars.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def assert_pass(
         Functions, or the statements of one.  Without ``expected`` the pass returns the function that it was given.
     config : dict, optional
         Of the context.
-    values : sequence of int
-        None for a program that cannot be run.
+    values : sequence of int or dict
+        Of ``n``, or of all scalar parameters; empty for a program that cannot be run.
     **signature
         ``params`` of :func:`program`.
     """
@@ -105,7 +105,7 @@ def assert_pass(
     else:
         assert_structural_equal(after, program(expected, **signature) if isinstance(expected, str) else expected)
         for value in values:
-            assert_same(func, after, scalars={"n": value})
+            assert_same(func, after, scalars=value if isinstance(value, dict) else {"n": value})
 
 
 def arguments(func: PrimFunc, seed: int = 0, scalars: dict[str, int] | None = None) -> list[Any]:

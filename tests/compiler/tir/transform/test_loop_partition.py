@@ -7,124 +7,192 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import And, Call, Var, const
-from compiler.tir import op as tir
-from compiler.tir.buffer import Buffer, decl_buffer
-from compiler.tir.builtin import LIKELY
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt
-from compiler.tir.transform import LoopPartition, Simplify
-from tests.compiler.tir.transform.programs import apply, assert_same, function, loop, nodes
+from compiler.tir.stmt import IfThenElse
+from compiler.tir.transform import LoopPartition
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 
-CONSTANT = {"tir.LoopPartition": {"partition_const_loop": True}}
+HANDLES = "a: T.handle, c: T.handle, n: T.int32"
 
 
-def symbolic(size: Var, kind: ForKind = ForKind.SERIAL) -> tuple[PrimFunc, Buffer]:
-    """Return a function that splits ``size`` iterations by 8, guarded."""
-    io, ii = Var("io"), Var("ii")
-    a, c = decl_buffer((size,), "int32", name="A"), decl_buffer((size,), "int32", name="C")
-    index = io * 8 + ii
-    guarded = IfThenElse(tir.likely(index < size), BufferStore(c, a[index] + 1, (index,)))
-    return function(loop(io, (size + 7) // 8, loop(ii, 8, guarded), kind), a, c, scalars=(size,)), c
-
-
-def constant(extent: int, outer: int, inner: int) -> PrimFunc:
-    io, ii = Var("io"), Var("ii")
-    a, c = decl_buffer((extent,), "int32", name="A"), decl_buffer((extent,), "int32", name="C")
-    index = io * inner + ii
-    guarded = IfThenElse(tir.likely(index < extent), BufferStore(c, a[index] + 1, (index,)))
-    return function(loop(io, outer, loop(ii, inner, guarded)), a, c)
-
-
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 31])
-@pytest.mark.parametrize("kind", [ForKind.SERIAL, ForKind.PARALLEL])
-def test_a_symbolic_loop_gets_a_middle_without_guard(n: int, kind: ForKind) -> None:
-    func, _ = symbolic(Var("n"), kind)
-    after = apply(func, LoopPartition())
-    middle, rest = after.body.seq  # type: ignore[attr-defined]
-    assert middle.kind == rest.kind == kind
-    assert not nodes(middle, IfThenElse)
-    assert len(nodes(rest, IfThenElse)) == 1
-    assert str(middle.extent) == "n // 8"
-    assert_same(func, after, scalars={"n": n})
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_a_symbolic_loop_gets_a_middle_without_guard(kind: str) -> None:
+    buffers = """
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (n,), "int32")"""
+    assert_pass(
+        LoopPartition(),
+        f"""{buffers}
+    for io in T.{kind}((n + 7) // 8):
+        for ii in range(8):
+            if T.likely(io * 8 + ii < n):
+                C[io * 8 + ii] = A[io * 8 + ii]
+        """,
+        f"""{buffers}
+    for io in T.{kind}(n // 8):
+        for ii in range(8):
+            C[io * 8 + ii] = A[io * 8 + ii]
+    for io in T.{kind}((n % 8 + 7) // 8):
+        for ii in range(8):
+            if (io + (n // 8 - 1 + 1)) * 8 + ii < n:
+                C[(io + (n // 8 - 1 + 1)) * 8 + ii] = A[(io + (n // 8 - 1 + 1)) * 8 + ii]
+        """,
+        params=HANDLES,
+        values=(1, 7, 8, 9, 16, 31),
+    )
 
 
 def test_constant_loops_are_left_whole_unless_asked() -> None:
-    func = constant(100, 4, 32)
-    assert len(nodes(apply(func, LoopPartition()), For)) == 2
-    after = apply(func, LoopPartition(), config=CONSTANT)
-    assert not nodes(after, IfThenElse)
-    assert sorted(n.extent.value for n in nodes(after, For)) == [3, 4, 32]
-    assert_same(func, after)
+    assert_pass(
+        LoopPartition(),
+        """
+        for io in range(4):
+            for ii in range(16):
+                if T.likely(io * 16 + ii < 50):
+                    C[io * 16 + ii] = A[io * 16 + ii] + 1
+        """,
+        """
+        for io, ii in T.grid(4, 16):
+            if io * 16 + ii < 50:
+                C[io * 16 + ii] = A[io * 16 + ii] + 1
+        """,
+    )
+
+
+def test_a_constant_loop_is_cut_on_request() -> None:
+    assert_pass(
+        LoopPartition(partition_const_loop=True),
+        """
+        for io in range(4):
+            for ii in range(16):
+                if T.likely(io * 16 + ii < 50):
+                    C[io * 16 + ii] = A[io * 16 + ii] + 1
+        """,
+        """
+        for io, ii in T.grid(3, 16):
+            C[io * 16 + ii] = A[io * 16 + ii] + 1
+        for ii in range(2):
+            C[T.Mul(3, 16) + ii] = A[T.Mul(3, 16) + ii] + 1
+        """,
+    )
 
 
 def test_a_loop_with_the_hint_is_cut() -> None:
-    func = constant(100, 4, 32)
-    hinted = func.with_body(AttrStmt(None, "pragma_loop_partition_hint", const(1), func.body))
-    after = apply(hinted, LoopPartition())
-    assert len(nodes(after, For)) == 3
-    assert_same(func, after)
+    assert_pass(
+        LoopPartition(),
+        """
+        T.attr("", "pragma_loop_partition_hint", 1)
+        for io in range(4):
+            for ii in range(16):
+                if T.likely(io * 16 + ii < 50):
+                    C[io * 16 + ii] = A[io * 16 + ii] + 1
+        """,
+        """
+        for io, ii in T.grid(3, 16):
+            C[io * 16 + ii] = A[io * 16 + ii] + 1
+        for ii in range(16):
+            if T.Mul(3, 16) + ii < 50:
+                C[T.Mul(3, 16) + ii] = A[T.Mul(3, 16) + ii] + 1
+        """,
+    )
+
+
+def test_a_guard_from_below_and_one_from_above() -> None:
+    assert_pass(
+        LoopPartition(partition_const_loop=True),
+        """
+        for i in range(50):
+            C[i] = T.if_then_else(T.likely(i >= 5) and T.likely(i < 45), A[i - 5], 0)
+        """,
+        """
+        for i in range(5):
+            C[i] = 0
+        for i in range(40):
+            C[i + 5] = A[i + 5 - 5]
+        for i in range(5):
+            C[i + 45] = 0
+        """,
+    )
+
+
+def test_guards_of_two_loops() -> None:
+    assert_pass(
+        LoopPartition(partition_const_loop=True),
+        """
+        for yo, xo, yi, xi in T.grid(3, 2, 4, 4):
+            if T.likely(yo * 4 + yi < 10):
+                if T.likely(xo * 4 + xi < 6):
+                    C[(yo * 4 + yi) * 6 + (xo * 4 + xi)] = A[yo * 4 + yi]
+        """,
+        """
+        for yo in range(2):
+            for yi, xi in T.grid(4, 4):
+                C[(yo * 4 + yi) * 6 + (T.Mul(0, 4) + xi)] = A[yo * 4 + yi]
+            for yi, xi in T.grid(4, 2):
+                C[(yo * 4 + yi) * 6 + (T.Mul(1, 4) + xi)] = A[yo * 4 + yi]
+        for yi, xi in T.grid(2, 4):
+            C[(T.Mul(2, 4) + yi) * 6 + (T.Mul(0, 4) + xi)] = A[T.Mul(2, 4) + yi]
+        for yi, xi in T.grid(2, 2):
+            C[(T.Mul(2, 4) + yi) * 6 + (T.Mul(1, 4) + xi)] = A[T.Mul(2, 4) + yi]
+        """,
+    )
+
+
+def test_a_guard_that_reads_memory_stays() -> None:
+    assert_pass(
+        LoopPartition(),
+        """
+        for i in range(n):
+            if T.likely(i < A[i]):
+                C[i] = 1
+        """,
+        """
+        for i in range(n):
+            if i < A[i]:
+                C[i] = 1
+        """,
+    )
+
+
+def test_a_loop_that_is_written_out_keeps_its_constant_extent() -> None:
+    assert_pass(
+        LoopPartition(partition_const_loop=True),
+        """
+        for i in T.unroll(8):
+            if T.likely(i < n):
+                C[i] = 1
+        for i in T.vectorized(8):
+            if T.likely(i < n):
+                C[i + 8] = 1
+        """,
+        """
+        for i in T.unroll(8):
+            if i < n:
+                C[i] = 1
+        for i in T.vectorized(8):
+            if i < n:
+                C[i + 8] = 1
+        """,
+    )
 
 
 @settings(max_examples=40, deadline=None)
 @given(extent=st.integers(1, 40), inner=st.integers(1, 12), surplus=st.integers(0, 3))
 def test_every_element_is_computed_once(extent: int, inner: int, surplus: int) -> None:
-    func = constant(extent, (extent + inner - 1) // inner + surplus, inner)
-    after = apply(func, LoopPartition(), config=CONSTANT)
+    func = program(
+        f"""
+        for io, ii in T.grid({(extent + inner - 1) // inner + surplus}, {inner}):
+            if T.likely(io * {inner} + ii < {extent}):
+                C[io * {inner} + ii] = A[io * {inner} + ii] + 1
+        """
+    )
+    after = apply(func, LoopPartition(partition_const_loop=True))
     assert not nodes(after, IfThenElse)
-    assert_same(func, after)
+    assert_same(func, after, scalars={"n": 0})
 
 
-def test_a_guard_from_below_and_one_from_above() -> None:
-    i = Var("i")
-    a, c = decl_buffer((40,), "int32", name="A"), decl_buffer((50,), "int32", name="C")
-    inside = And(tir.likely(i >= 5), tir.likely(i < 45))
-    func = function(loop(i, 50, BufferStore(c, tir.if_then_else(inside, a[i - 5], 0), (i,))), a, c)
-    after = apply(func, LoopPartition(), Simplify(), config=CONSTANT)
-    assert [n.extent.value for n in nodes(after, For)] == [5, 40, 5]
-    assert not nodes(after, Call)
-    assert_same(func, after)
-
-
-def test_guards_of_two_loops() -> None:
-    names = [Var(n) for n in ("yo", "xo", "yi", "xi")]
-    yo, xo, yi, xi = names
-    a, c = decl_buffer((10, 7), "int32", name="A"), decl_buffer((10, 7), "int32", name="C")
-    y, x = yo * 4 + yi, xo * 4 + xi
-    body: Stmt = IfThenElse(tir.likely(y < 10), IfThenElse(tir.likely(x < 7), BufferStore(c, a[y, x], (y, x))))
-    for var, extent in reversed(list(zip(names, (3, 2, 4, 4), strict=True))):
-        body = loop(var, extent, body)
-    func = function(body, a, c)
-    after = apply(func, LoopPartition(), config=CONSTANT)
-    assert not nodes(after, IfThenElse)
-    assert_same(func, after)
-
-
-def test_a_guard_that_reads_memory_is_kept() -> None:
-    i, n = Var("i"), Var("n")
-    a, c = decl_buffer((n,), "int32", name="A"), decl_buffer((n,), "int32", name="C")
-    body = IfThenElse(tir.likely(i < a[i]), BufferStore(c, const(1), (i,)))
-    func = function(loop(i, n, body), a, c, scalars=(n,))
-    after = apply(func, LoopPartition())
-    assert len(nodes(after, For)) == 1
-    assert_same(func, after, scalars={"n": 9})
-
-
-def test_the_marks_are_gone_afterwards() -> None:
-    func = constant(100, 4, 32)
-    assert not [n for n in nodes(apply(func, LoopPartition()), Call) if n.op is LIKELY]
-
-
-def test_an_unknown_option_is_an_error() -> None:
+def test_a_context_gives_the_options() -> None:
+    cut = "for i in range(8):\n    if T.likely(i < 8):\n        C[i] = 1"
+    config = {"tir.LoopPartition": {"partition_const_loop": True}}
+    assert_pass(LoopPartition(), cut, "for i in range(8):\n    C[i] = 1", config=config)
     with pytest.raises(ArgumentError, match=r"tir.LoopPartition: there is no option 'partition_const'"):
-        apply(constant(10, 3, 4), LoopPartition(), config={"tir.LoopPartition": {"partition_const": True}})
-
-
-def test_a_loop_that_is_written_out_keeps_its_constant_extent() -> None:
-    i, n, c = Var("i"), Var("n"), decl_buffer((8,), "int32", name="C")
-    body = IfThenElse(tir.likely(i < n), BufferStore(c, const(1), (i,)))
-    for kind in (ForKind.UNROLLED, ForKind.VECTORIZED):
-        func = function(loop(i, 8, body, kind), c, scalars=(n,))
-        after = apply(func, LoopPartition(), config=CONSTANT)
-        assert [int(x.extent) for x in nodes(after, For)] == [8]
-        assert_same(func, after, scalars={"n": 3})
+        apply(program(cut), LoopPartition(), config={"tir.LoopPartition": {"partition_const": True}})

@@ -10,225 +10,369 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Broadcast, Let, PrimExpr, Ramp, Select, Var, cast, const, convert
+from compiler.ir.primexpr import PrimExpr, Select, Var, const
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
-from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    seq,
-)
+from compiler.tir.stmt import BufferStore, ForKind, IfThenElse, LetStmt, Stmt, seq
 from compiler.tir.transform import VectorizeLoop
-from tests.compiler.tir.transform.programs import allocate, apply, assert_same, function, loop, nodes
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, loop, program
 
 LANES = 8
-
-
-def vector_function(body: Callable[[Var, Buffer, Buffer], Stmt], dtype: str = "int32") -> PrimFunc:
-    """Return a function with a vectorized loop of 8 over a body that reads A and writes C."""
-    j, a, c = Var("j"), decl_buffer((64,), dtype, name="A"), decl_buffer((64,), dtype, name="C")
-    return function(loop(j, LANES, body(j, a, c), ForKind.VECTORIZED), a, c)
-
-
-def vectorized(body: Callable[[Var, Buffer, Buffer], Stmt], dtype: str = "int32") -> PrimFunc:
-    """Vectorize such a function and check that it still computes the same."""
-    func = vector_function(body, dtype)
-    after = apply(func, VectorizeLoop())
-    assert_same(func, after)
-    return after
+FLOATS = "A: T.Buffer((64,), 'float32'), C: T.Buffer((64,), 'float32')"
 
 
 def test_contiguous_accesses_become_ramps() -> None:
-    after = vectorized(lambda j, a, c: BufferStore(c, a[j + 16] + a[3], (j + 8,)))
-    (store,) = nodes(after, BufferStore)
-    assert not nodes(after, For)
-    assert isinstance(store.indices[0], Ramp)
-    assert store.value.dtype == "int32x8"
-    assert isinstance(store.value.b, Broadcast)
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j + 8] = A[j + 16] + A[3]
+        """,
+        """
+        C[8:16] = A[16:24] + T.Broadcast(A[3], 8)
+        """,
+    )
 
 
-@pytest.mark.parametrize(
-    "index",
-    [
-        lambda j: j * 3 + 1,
-        lambda j: 40 - j,
-        lambda j: (j + 5) * 2 - j,
-        lambda j: j // 2 + 4,
-        lambda j: j % 3 * 5,
-        lambda j: tir.max(j, 4) + tir.min(j * 2, 9),
-    ],
-)
-def test_strided_and_gathered_accesses(index: Callable[[Var], PrimExpr]) -> None:
-    after = vectorized(lambda j, a, c: BufferStore(c, a[index(j)], (j,)))
-    assert not nodes(after, For)
+def test_strided_and_gathered_accesses() -> None:
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = A[j * 3 + 1]
+            C[j] = A[40 - j]
+            C[j] = A[(j + 5) * 2 - j]
+            C[j] = A[j // 2 + 4]
+            C[j] = A[T.max(j, 4) + T.min(j * 2, 9)]
+        """,
+        """
+        C[0:8] = A[1:25:3]
+        C[0:8] = A[40:32:-1]
+        C[0:8] = A[T.Ramp(10, 2, 8) - T.Ramp(0, 1, 8)]
+        C[0:8] = A[T.Ramp(0, 1, 8) // T.Broadcast(2, 8) + T.Broadcast(4, 8)]
+        C[0:8] = A[T.max(T.Ramp(0, 1, 8), T.Broadcast(4, 8)) + T.min(T.Ramp(0, 2, 8), T.Broadcast(9, 8))]
+        """,
+    )
 
 
 def test_a_value_that_is_the_same_in_all_lanes_is_broadcast() -> None:
-    after = vectorized(lambda j, a, c: BufferStore(c, a[5] * 2, (j,)))
-    (store,) = nodes(after, BufferStore)
-    assert isinstance(store.value, Broadcast)
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = A[5] * 2
+        """,
+        """
+        C[0:8] = T.Broadcast(A[5] * 2, 8)
+        """,
+    )
 
 
 def test_a_branch_that_differs_between_lanes_stays_a_loop() -> None:
-    after = vectorized(
-        lambda j, a, c: IfThenElse(j * 3 < 11, BufferStore(c, a[j], (j,)), BufferStore(c, const(1), (j,)))
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            if j * 3 < 11:
+                C[j] = A[j]
+            else:
+                C[j] = 1
+        """,
+        """
+        for j_s in range(8):
+            if j_s * 3 < 11:
+                C[j_s] = A[j_s]
+            else:
+                C[j_s] = 1
+        """,
     )
-    (lanes,) = nodes(after, For)
-    assert lanes.kind == ForKind.SERIAL
-    assert lanes.loop_var.name == "j.s"
-    assert isinstance(lanes.body, IfThenElse)
 
 
-def test_a_branch_that_is_the_same_in_all_lanes_is_kept_around_vectors() -> None:
-    after = vectorized(lambda j, a, c: IfThenElse(a[0] < 50, BufferStore(c, a[j], (j,))))
-    assert isinstance(after.body, IfThenElse)
-    assert not nodes(after, For)
+def test_a_branch_that_is_the_same_in_all_lanes_stays_around_vectors() -> None:
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            if A[0] < 50:
+                C[j] = A[j]
+        """,
+        """
+        if A[0] < 50:
+            C[0:8] = A[0:8]
+        """,
+    )
 
 
 def test_only_the_statement_without_a_vector_form_is_scalar() -> None:
-    def body(j: Var, a: Buffer, c: Buffer) -> Stmt:
-        return seq([BufferStore(c, a[j], (j,)), IfThenElse(j < 3, BufferStore(c, a[j] + 1, (j + 8,)))])
-
-    after = vectorized(body)
-    assert len(nodes(after, For)) == 1
-    assert len([s for s in nodes(after, BufferStore) if isinstance(s.indices[0], Ramp)]) == 1
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = A[j]
+            if j < 3:
+                C[j + 8] = A[j] + 1
+        """,
+        """
+        C[0:8] = A[0:8]
+        for j_s in range(8):
+            if j_s < 3:
+                C[j_s + 8] = A[j_s] + 1
+        """,
+    )
 
 
 def test_if_then_else_reads_only_what_it_chooses() -> None:
-    """Lane by lane: the other side would be outside of the buffer."""
-    after = vectorized(lambda j, a, c: BufferStore(c, tir.if_then_else(j < 4, a[60 + j], 7), (j,)))
-    assert len(nodes(after, For)) == 1
-    same = vectorized(lambda j, a, c: BufferStore(c, tir.if_then_else(a[0] < 200, a[j], 7), (j,)))
-    assert not nodes(same, For)
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = T.if_then_else(j < 4, A[60 + j], 7)
+            C[j + 8] = T.if_then_else(A[0] < 200, A[j], 7)
+        """,
+        """
+        for j_s in range(8):
+            C[j_s] = T.if_then_else(j_s < 4, A[60 + j_s], 7)
+        C[8:16] = T.if_then_else(A[0] < 200, A[0:8], T.Broadcast(7, 8))
+        """,
+    )
 
 
 def test_select_takes_vector_conditions() -> None:
-    after = vectorized(lambda j, a, c: BufferStore(c, Select(j < 4, a[j], const(7)), (j,)))
-    (select,) = nodes(after, Select)
-    assert select.condition.dtype == "boolx8"
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = T.Select(j < 4, A[j], 7)
+        """,
+        """
+        C[0:8] = T.Select(T.Ramp(0, 1, 8) < T.Broadcast(4, 8), A[0:8], T.Broadcast(7, 8))
+        """,
+    )
 
 
 def test_a_sum_into_one_element_keeps_its_order() -> None:
-    after = vectorized(lambda j, a, c: BufferStore(c, c[0] + a[j], (const(0),)))
-    assert len(nodes(after, For)) == 1
-    after = vectorized(lambda j, a, c: BufferStore(c, c[0] + 1, (const(0),)))
-    assert len(nodes(after, For)) == 1
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[0] = C[0] + A[j]
+            C[1] = C[1] + 1
+        """,
+        """
+        for j_s in range(8):
+            C[0] = C[0] + A[j_s]
+        for j_s in range(8):
+            C[1] = C[1] + 1
+        """,
+    )
 
 
 def test_lets_become_vectors() -> None:
-    def body(j: Var, a: Buffer, c: Buffer) -> Stmt:
-        t, u = Var("t"), Var("u")
-        inner = seq(
-            [
-                BufferStore(c, t + u, (j,)),
-                IfThenElse(t < 9, BufferStore(c, u, (t + 8,))),
-            ]
-        )
-        return LetStmt(t, j * 2 + 1, LetStmt(u, a[t], inner))
-
-    after = vectorized(body)
-    assert [n.var.dtype for n in nodes(after, LetStmt)].count("int32x8") == 2
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            t = j * 2 + 1
+            u = A[t]
+            C[j] = t + u
+            if t < 9:
+                C[t + 8] = u
+        """,
+        """
+        t: T.int32x8 = T.Ramp(1, 2, 8)
+        u: T.int32x8 = A[t]
+        C[0:8] = t + u
+        for j_s in range(8):
+            t_1: T.int32 = j_s * 2 + 1
+            u_1: T.int32 = A[t_1]
+            if t_1 < 9:
+                C[t_1 + 8] = u_1
+        """,
+    )
 
 
 def test_let_expressions_become_vectors() -> None:
-    t = Var("t")
-    after = vectorized(lambda j, a, c: BufferStore(c, Let(t, a[j], t * t), (j,)))
-    (let,) = nodes(after, Let)
-    assert let.dtype == "int32x8"
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = T.Let(t * t, where={t: A[j]})
+        """,
+        """
+        C[0:8] = T.Let(t * t, where={t: A[0:8]})
+        """,
+    )
 
 
 def test_each_lane_has_its_own_memory() -> None:
-    def body(j: Var, a: Buffer, c: Buffer) -> Stmt:
-        local, k, m = decl_buffer((4,), "int32", name="L"), Var("k"), Var("m")
-        fill = loop(k, 4, BufferStore(local, a[j * 4 + k], (k,)))
-        use = loop(m, 4, BufferStore(c, local[m] + local[0], (j * 4 + m,)))
-        return allocate(local, seq([fill, use]))
-
-    after = vectorized(body)
-    (memory,) = nodes(after, Allocate)
-    assert memory.extents[0].value == 4 * LANES
-    assert all(isinstance(s.indices[0], Ramp) for s in nodes(after, BufferStore))
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            L = T.allocate([4], "int32")
+            L_1 = T.Buffer((4,), "int32", data=L)
+            for k in range(4):
+                L_1[k] = A[j * 4 + k]
+            for m in range(4):
+                C[j * 4 + m] = L_1[m] + L_1[0]
+        """,
+        """
+        L = T.allocate([32], "int32", "global")
+        L_1 = T.Buffer((32,), "int32", data=L)
+        for k in range(4):
+            L_1[k * 8:k * 8 + 8] = A[k:k + 32:4]
+        for m in range(4):
+            C[m:m + 32:4] = L_1[m * 8:m * 8 + 8] + L_1[T.Mul(0, 8):T.Mul(0, 8) + 8]
+        """,
+    )
 
 
 def test_loops_within_stay_around_vectors() -> None:
-    k = Var("k")
-    after = vectorized(lambda j, a, c: loop(k, 4, BufferStore(c, a[k * 8 + j], (k * 8 + j,))))
-    assert [n.loop_var for n in nodes(after, For)] == [k]
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            for k in range(4):
+                C[k * 8 + j] = A[k * 8 + j]
+        """,
+        """
+        for k in range(4):
+            C[k * 8:k * 8 + 8] = A[k * 8:k * 8 + 8]
+        """,
+    )
 
 
 def test_a_loop_whose_extent_differs_between_lanes_stays_scalar() -> None:
-    k = Var("k")
-    after = vectorized(lambda j, a, c: For(k, 0, j + 1, ForKind.SERIAL, BufferStore(c, c[j] + a[k], (j,))))
-    assert len(nodes(after, For)) == 2
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            for k in range(j + 1):
+                C[j] = C[j] + A[k]
+        """,
+        """
+        for j_s in range(8):
+            for k in range(j_s + 1):
+                C[j_s] = C[j_s] + A[k]
+        """,
+    )
 
 
 def test_a_vectorized_loop_within_another_runs_serially() -> None:
-    k = Var("k")
-    after = vectorized(lambda j, a, c: loop(k, 4, BufferStore(c, a[k * 8 + j], (k * 8 + j,)), ForKind.VECTORIZED))
-    assert [n.kind for n in nodes(after, For)] == [ForKind.SERIAL]
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            for k in T.vectorized(4):
+                C[k * 8 + j] = A[k * 8 + j]
+        """,
+        """
+        for k in range(4):
+            C[k * 8:k * 8 + 8] = A[k * 8:k * 8 + 8]
+        """,
+    )
 
 
 def test_functions_and_casts_take_vectors() -> None:
-    def body(j: Var, a: Buffer, c: Buffer) -> Stmt:
-        return BufferStore(c, tir.sqrt(a[j]) + cast("float32", j) * tir.exp(const(0.0)), (j,))
-
-    (store,) = nodes(vectorized(body, "float32"), BufferStore)
-    assert store.value.dtype == "float32x8"
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            C[j] = T.sqrt(A[j]) + T.Cast("float32", j) * T.exp(T.float32(0.0))
+        """,
+        """
+        C[0:8] = T.sqrt(A[0:8]) + T.Cast("float32x8", T.Ramp(0, 1, 8)) * T.Broadcast(T.exp(T.float32(0.0)), 8)
+        """,
+        params=FLOATS,
+    )
 
 
 def test_calls_of_c_functions_stay_scalar() -> None:
-    func = vector_function(lambda j, a, c: Evaluate(tir.call_extern("int32", "f", a[j])))
-    (lanes,) = nodes(apply(func, VectorizeLoop()), For)
-    assert lanes.kind == ForKind.SERIAL
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            T.call_extern("int32", "f", A[j])
+        """,
+        """
+        for j_s in range(8):
+            T.call_extern("int32", "f", A[j_s])
+        """,
+        values=(),
+    )
 
 
 def test_an_assertion_that_differs_between_lanes_stays_scalar() -> None:
-    after = vectorized(lambda j, a, c: AssertStmt(j < 8, convert("no"), BufferStore(c, a[j], (j,))))
-    assert len(nodes(after, For)) == 1
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            assert j < 8, "no"
+            C[j] = A[j]
+        """,
+        """
+        for j_s in range(8):
+            assert j_s < 8, "no"
+            C[j_s] = A[j_s]
+        """,
+    )
 
 
 def test_attributes_stay_around_vectors() -> None:
-    after = vectorized(lambda j, a, c: AttrStmt(c.data, "fact", const(1), BufferStore(c, a[j], (j,))))
-    assert isinstance(after.body, AttrStmt)
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(8):
+            T.attr(C.data, "fact", 1)
+            C[j] = A[j]
+        """,
+        """
+        T.attr(C.data, "fact", 1)
+        C[0:8] = A[0:8]
+        """,
+    )
 
 
 def test_a_loop_that_does_not_begin_at_zero() -> None:
-    j, a, c = Var("j"), decl_buffer((64,), "int32", name="A"), decl_buffer((64,), "int32", name="C")
-    body = seq([BufferStore(c, a[j], (j,)), IfThenElse(j < 10, BufferStore(c, a[j] + 1, (j + 20,)))])
-    func = function(For(j, 7, 8, ForKind.VECTORIZED, body), a, c)
-    assert_same(func, apply(func, VectorizeLoop()))
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(7, 15):
+            C[j] = A[j]
+            if j < 10:
+                C[j + 20] = A[j] + 1
+        """,
+        """
+        C[7:15] = A[7:15]
+        for j_s in range(7, 15):
+            if j_s < 10:
+                C[j_s + 20] = A[j_s] + 1
+        """,
+    )
 
 
 def test_one_iteration_needs_no_vector() -> None:
-    j, a, c = Var("j"), decl_buffer((64,), "int32", name="A"), decl_buffer((64,), "int32", name="C")
-    after = apply(function(loop(j, 1, BufferStore(c, a[j], (j,)), ForKind.VECTORIZED), a, c), VectorizeLoop())
-    assert isinstance(after.body, BufferStore)
-    assert after.body.value.dtype == "int32"
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(1):
+            C[j] = A[j]
+        """,
+        """
+        C[0] = A[0]
+        """,
+    )
 
 
 def test_an_extent_that_is_not_constant_is_an_error() -> None:
-    j, n, c = Var("j"), Var("n"), decl_buffer((64,), "int32", name="C")
-    func = function(loop(j, n, BufferStore(c, const(1), (j,)), ForKind.VECTORIZED), c, scalars=(n,))
     with pytest.raises(LoweringError, match=r"positive constant, got n \(loop 'j'\)"):
-        apply(func, VectorizeLoop())
+        apply(program("for j in T.vectorized(n):\n    C[j] = 1"), VectorizeLoop())
 
 
 def test_switched_off_loops_are_serial() -> None:
-    func = vector_function(lambda j, a, c: BufferStore(c, a[j], (j,)))
-    for after in (
-        apply(func, VectorizeLoop(False)),
-        apply(func, VectorizeLoop(), config={"tir.disable_vectorize": True}),
-    ):
-        assert [n.kind for n in nodes(after, For)] == [ForKind.SERIAL]
+    before, after = "for j in T.vectorized(8):\n    C[j] = A[j]", "for j in range(8):\n    C[j] = A[j]"
+    assert_pass(VectorizeLoop(False), before, after)
+    assert_pass(VectorizeLoop(), before, after, config={"tir.disable_vectorize": True})
 
 
 @st.composite
@@ -282,4 +426,6 @@ def lane_bodies(draw: Any) -> Callable[[Var, Buffer, Buffer], Stmt]:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=lane_bodies())
 def test_random_bodies_compute_the_same(body: Callable[[Var, Buffer, Buffer], Stmt]) -> None:
-    vectorized(body)
+    j, a, c = Var("j"), decl_buffer((64,), "int32", name="A"), decl_buffer((64,), "int32", name="C")
+    func = function(loop(j, LANES, body(j, a, c), ForKind.VECTORIZED), a, c)
+    assert_same(func, apply(func, VectorizeLoop()))
