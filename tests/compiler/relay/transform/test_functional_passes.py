@@ -16,6 +16,7 @@ from compiler.relay.analysis import check_basic_block_normal_form, post_order, w
 from compiler.relay.expr import Call, Constant, Function, If, Let, Var
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import RelayOp
+from tests.compiler.relay.transform.before_after import check_pass, check_stays
 from tests.compiler.relay.transform.meaning import run
 from tests.compiler.relay.transform.programs import INT, PROGRAMS, REAL, VECTOR, assert_same, real
 
@@ -101,40 +102,67 @@ def test_normal_forms_of_ten_thousand_operators() -> None:
 
 
 def test_what_nothing_uses_is_not_computed() -> None:
-    x, a, b, c, r = relay.var("x", VECTOR), *(relay.var(n) for n in "abcr")
-    body = relay.Let(a, relay.exp(x), relay.Let(b, relay.tanh(a), relay.Let(c, relay.negative(x), c)))
-    mod = transform.DeadCodeElimination()(IRModule.from_expr(relay.Function([x], body)))
-    assert _operators(mod) == {"negative": 1}
-    write = relay.Let(r, relay.RefCreate(x), relay.Let(a, relay.RefWrite(r, relay.exp(x)), relay.RefRead(r)))
-    mod = IRModule.from_expr(relay.Function([x], write))
-    assert transform.DeadCodeElimination()(mod) is mod
-    assert _operators(transform.DeadCodeElimination(ignore_impurity=True)(mod)) == {}
+    check_pass(
+        "DeadCodeElimination()",
+        """
+        def @main(%x: Tensor[(3), float64]) {
+          let %a = exp(%x);
+          let %b = tanh(%a);
+          let %c = negative(%x);
+          %c
+        }
+        """,
+        "def @main(%x: Tensor[(3), float64]) { let %c = negative(%x); %c }",
+    )
+
+
+def test_what_has_an_effect_stays_unless_asked() -> None:
+    program = """
+        def @main(%x: Tensor[(3), float64]) {
+          let %r = ref(%x);
+          let %u = ref_write(%r, exp(%x));
+          ref_read(%r)
+        }
+        """
+    check_stays("DeadCodeElimination()", program)
+    check_pass(
+        "DeadCodeElimination(ignore_impurity=True)",
+        program,
+        "def @main(%x: Tensor[(3), float64]) { let %r = ref(%x); ref_read(%r) }",
+    )
 
 
 def test_a_value_is_not_moved_into_a_function() -> None:
-    x, a, f, y = relay.var("x", VECTOR), relay.var("a"), relay.var("f"), relay.var("y", VECTOR)
-    inner = relay.Function([y], relay.add(y, a))
-    body = relay.Let(a, relay.exp(x), relay.Let(f, inner, relay.add(f(x), f(f(x)))))
-    mod = transform.DeadCodeElimination(inline_once=True)(IRModule.from_expr(relay.Function([x], body)))
-    assert [let.var.name_hint for let in _parts(mod, Let)] == ["f", "a"]
+    check_stays(
+        "DeadCodeElimination(inline_once=True)",
+        """
+        def @main(%x: Tensor[(3), float64]) {
+          let %a = exp(%x);
+          let %f = fn (%y: Tensor[(3), float64]) { add(%y, %a) };
+          add(%f(%x), %f(%f(%x)))
+        }
+        """,
+    )
 
 
 def test_functions_that_ask_for_it_are_inlined() -> None:
-    x, y, t = relay.var("x", VECTOR), relay.var("y", VECTOR), relay.var("t")
-    twice, thrice, again = (relay.GlobalVar(n) for n in ("twice", "thrice", "again"))
-    mod = IRModule(
-        {
-            twice: relay.Function([y], relay.Let(t, relay.exp(y), relay.add(t, t)), attrs={"Inline": 1}),
-            thrice: relay.Function([y := relay.var("y", VECTOR)], relay.add(twice(y), y), attrs={"Inline": 1}),
-            again: relay.Function([y := relay.var("y", VECTOR)], again(y), VECTOR, attrs={"Inline": 1}),
-            "main": relay.Function([x], relay.Tuple([thrice(twice(x)), relay.Function([], again(x))])),
+    result = check_pass(
+        "Inline()",
+        """
+        def @twice(%y: float64, Inline=1) { let %t = exp(%y); add(%t, %t) }
+        def @thrice(%y: float64, Inline=1) { add(@twice(%y), %y) }
+        def @again(%y: float64, Inline=1) -> float64 { @again(%y) }
+        def @main(%x: float64) { (@thrice(@twice(%x)), fn () { @again(%x) }) }
+        """,
+        """
+        def @again(%y: float64, Inline=1) -> float64 { @again(%y) }
+        def @main(%x: float64) {
+          %0 = (let %a = exp(%x); add(%a, %a));
+          (add((let %b = exp(%0); add(%b, %b)), %0), fn () { @again(%x) })
         }
+        """,
     )
-    result = transform.Inline()(mod)
-    assert [v.name_hint for v in result] == ["again", "main"]
-    assert _operators(result) == {"exp": 2, "add": 3}
     assert well_formed(result)
-    infer_module(result)
 
 
 def test_inlining_a_generic_function() -> None:
@@ -164,9 +192,28 @@ def test_local_functions_become_functions_of_the_module() -> None:
         for func in mod.functions.values():
             inner = [p for p in post_order(func.body) if isinstance(p, Function)]
             assert inner == ([func.body] if func.attrs.get("Closure") else [])
-    lifted = transform.LambdaLift()(PROGRAMS["closures"][0]())
-    assert [v.name_hint for v in lifted] == ["main", "lifted_scale", "lifted_twice"]
-    assert [p.name_hint for p in lifted["lifted_scale"].params] == ["s"]
+
+
+def test_a_local_function_is_lifted_over_what_it_captures() -> None:
+    check_pass(
+        "LambdaLift()",
+        """
+        def @main(%s: float64, %t: float64) {
+          let %scale = fn (%a: float64) -> float64 { multiply(%a, %s) };
+          let %twice = fn (%f: fn (float64) -> float64, %b: float64) -> float64 { %f(%f(%b)) };
+          %twice(%scale, %t)
+        }
+        """,
+        """
+        def @main(%s: float64, %t: float64) {
+          let %scale = @lifted_scale(%s);
+          let %twice = @lifted_twice;
+          %twice(%scale, %t)
+        }
+        def @lifted_scale(%s: float64, Closure=1) { fn (%a: float64) -> float64 { multiply(%a, %s) } }
+        def @lifted_twice(%f: fn (float64) -> float64, %b: float64) -> float64 { %f(%f(%b)) }
+        """,
+    )
 
 
 def test_unused_functions_are_removed() -> None:
@@ -177,16 +224,19 @@ def test_unused_functions_are_removed() -> None:
 
 
 def test_constructors_that_are_values_are_functions() -> None:
-    mod = PROGRAMS["lists"][0]()
-    cons = mod.get_type("List")[1]
-    x = relay.var("x", REAL)
-    wrap = relay.GlobalVar("wrap")
-    mod[wrap] = relay.Function([x], relay.Tuple([cons, x]))
-    result = transform.RemoveUnusedFunctions(["wrap"])(transform.EtaExpand()(mod))
-    made = result["wrap"].body[0]
-    assert isinstance(made, Function)
-    assert made.body.op is cons
-    assert len(made.type_params) == 1
+    check_pass(
+        "EtaExpand()",
+        """
+        type List[A] { Cons(A, List[A]), Nil }
+        def @main(%x: float64) { (Cons, Cons(%x, Nil)) }
+        """,
+        """
+        type List[A] { Cons(A, List[A]), Nil }
+        def @main(%x: float64) {
+          (fn [A](%y: A, %ys: List[A]) -> List[A] { Cons(%y, %ys) }, Cons(%x, Nil))
+        }
+        """,
+    )
 
 
 def test_what_the_code_decides_is_evaluated() -> None:
@@ -196,8 +246,48 @@ def test_what_the_code_decides_is_evaluated() -> None:
     done = transform.PartialEvaluate()(infer_module(PROGRAMS["lists"][0]()))
     assert _operators(done) == {"multiply": 5, "exp": 2}
     assert not _parts(done, Match)
-    done = transform.PartialEvaluate()(infer_module(PROGRAMS["references"][0]()))
-    assert _operators(done) == {"add": 1}
+
+
+def test_a_closure_that_is_known_is_applied() -> None:
+    check_pass(
+        "PartialEvaluate(), DeadCodeElimination()",
+        """
+        def @main(%x: float64) {
+          let %scale = fn (%a: float64) { multiply(%a, %x) };
+          let %twice = fn (%f: fn (float64) -> float64, %b: float64) { %f(%f(%b)) };
+          %twice(%scale, %x)
+        }
+        """,
+        """
+        def @main(%x: float64) {
+          let %a = multiply(%x, %x);
+          let %b = multiply(%a, %x);
+          %b
+        }
+        """,
+    )
+
+
+def test_what_a_reference_holds_is_known() -> None:
+    check_pass(
+        "PartialEvaluate(), DeadCodeElimination(ignore_impurity=True)",
+        """
+        def @main(%x: float64) {
+          let %r = ref(%x);
+          let %bump = fn (%by: float64) { ref_write(%r, add(ref_read(%r), %by)) };
+          let %old = ref_read(%r);
+          let %done = %bump(%x);
+          (%old, ref_read(%r))
+        }
+        """,
+        """
+        def @main(%x: float64) {
+          let %a = add(%x, %x);
+          let %b = (%x, %a);
+          %b
+        }
+        """,
+    )
 
 
 def test_what_only_the_running_program_knows_stays() -> None:

@@ -10,6 +10,7 @@ import pytest
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import count_ops
+from tests.compiler.relay.transform.before_after import check_pass, check_stays
 from tests.compiler.relay.transform.reading import after, kernels, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, flat, random_inputs
 
@@ -37,24 +38,49 @@ def same_results(out: Any, one: Any) -> None:
 
 
 def test_equal_calls_are_one() -> None:
-    data = x()
-    body = after(relay.add(relay.exp(data), relay.exp(data)), transform.EliminateCommonSubexpr())
-    assert body.args[0] is body.args[1]
+    check_pass(
+        "EliminateCommonSubexpr()",
+        "def @main(%x: Tensor[(2, 8), float32]) { add(exp(%x), exp(%x)) }",
+        "def @main(%x: Tensor[(2, 8), float32]) { %0 = exp(%x); add(%0, %0) }",
+    )
 
 
 def test_equal_attributes_and_constants_count_as_equal() -> None:
-    data = x()
-    parts = [relay.nn.leaky_relu(relay.add(data, relay.const(2.0)), 0.5) for _ in range(2)]
-    assert counted(relay.add(*parts), transform.EliminateCommonSubexpr()) == {"add": 2, "nn.leaky_relu": 1}
-    other = [relay.nn.leaky_relu(data, alpha) for alpha in (0.5, 0.25)]
-    assert counted(relay.add(*other), transform.EliminateCommonSubexpr())["nn.leaky_relu"] == 2
+    check_pass(
+        "EliminateCommonSubexpr()",
+        """
+        def @main(%x: Tensor[(2, 8), float32]) {
+          add(nn.leaky_relu(add(%x, 2f), alpha=0.5f), nn.leaky_relu(add(%x, 2f), alpha=0.5f))
+        }
+        """,
+        "def @main(%x: Tensor[(2, 8), float32]) { %0 = nn.leaky_relu(add(%x, 2f), alpha=0.5f); add(%0, %0) }",
+    )
+    check_stays(
+        "EliminateCommonSubexpr()",
+        """
+        def @main(%x: Tensor[(2, 8), float32]) {
+          add(nn.leaky_relu(%x, alpha=0.5f), nn.leaky_relu(%x, alpha=0.25f))
+        }
+        """,
+    )
 
 
 def test_elements_of_equal_tuples_are_one() -> None:
-    data = x()
-    parts = [relay.split(data, 2, axis=1)[1] for _ in range(2)]
-    body = after(relay.add(*parts), transform.EliminateCommonSubexpr())
-    assert body.args[0] is body.args[1]
+    check_pass(
+        "EliminateCommonSubexpr()",
+        """
+        def @main(%x: Tensor[(2, 8), float32]) {
+          add(split(%x, indices_or_sections=2, axis=1).1, split(%x, indices_or_sections=2, axis=1).1)
+        }
+        """,
+        """
+        def @main(%x: Tensor[(2, 8), float32]) {
+          %0 = split(%x, indices_or_sections=2, axis=1);
+          %1 = %0.1;
+          add(%1, %1)
+        }
+        """,
+    )
 
 
 def test_some_calls_can_be_kept_apart() -> None:
@@ -68,10 +94,11 @@ def test_some_calls_can_be_kept_apart() -> None:
 
 
 def test_a_bias_is_an_addition() -> None:
-    out = relay.nn.bias_add(x(2, 8, 3), relay.var("b", shape=(8,)))
-    assert shown(after(out, transform.CanonicalizeOps())) == "add(x, expand_dims(b))"
-    last = relay.nn.bias_add(x(2, 8), relay.var("b", shape=(8,)), axis=-1)
-    assert shown(after(last, transform.CanonicalizeOps())) == "add(x, b)"
+    check_pass(
+        "CanonicalizeOps()",
+        "def @main(%x: Tensor[(2, 8), float32], %b: Tensor[(8), float32]) { nn.bias_add(%x, %b, axis=-1) }",
+        "def @main(%x: Tensor[(2, 8), float32], %b: Tensor[(8), float32]) { add(%x, %b) }",
+    )
 
 
 def test_a_widening_cast_is_computed_by_each_user() -> None:
@@ -83,10 +110,15 @@ def test_a_widening_cast_is_computed_by_each_user() -> None:
 
 
 def test_a_narrowing_cast_stays_shared() -> None:
-    narrow = relay.cast(x(dtype="int32"), "int8")
-    mod = module_of(relay.Tuple([relay.negative(narrow), relay.abs(narrow)]))
-    with PassContext(opt_level=3):
-        assert transform.CanonicalizeCast()(mod) is mod
+    check_stays(
+        "CanonicalizeCast()",
+        """
+        def @main(%x: Tensor[(2, 8), int32]) {
+          %0 = cast(%x, dtype="int8");
+          (negative(%0), abs(%0))
+        }
+        """,
+    )
 
 
 def test_quick_approximations() -> None:
@@ -114,18 +146,34 @@ def test_convolutions_of_the_same_data_are_one() -> None:
 
 
 def test_two_are_too_few_unless_asked_for() -> None:
-    mod = module_of(_convs(2))
-    with PassContext(opt_level=4):
-        assert transform.CombineParallelConv2D()(mod) is mod
-        assert transform.CombineParallelConv2D(2)(mod) is not mod
+    program = """
+        def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(4, 8), float32]) {
+          (nn.dense(%x, %a), nn.dense(%x, %b))
+        }
+        """
+    check_stays("CombineParallelDense(to_batch=False)", program)
+    check_pass(
+        "CombineParallelDense(min_num_branches=2, to_batch=False)",
+        program,
+        """
+        def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(4, 8), float32]) {
+          %0 = nn.dense(%x, concatenate((%a, %b), axis=0), units=None);
+          (strided_slice(%0, begin=[0], end=[4], axes=[1]), strided_slice(%0, begin=[4], end=[8], axes=[1]))
+        }
+        """,
+    )
 
 
 def test_other_strides_are_other_convolutions() -> None:
-    data = x(1, 4, 6, 6)
-    out = relay.Tuple([relay.nn.conv2d(data, relay.var(f"w{s}", shape=(4, 4, 1, 1)), strides=s) for s in (1, 2, 3)])
-    mod = module_of(out)
-    with PassContext(opt_level=4):
-        assert transform.CombineParallelConv2D()(mod) is mod
+    check_stays(
+        "CombineParallelConv2D(min_num_branches=2)",
+        """
+        def @main(%x: Tensor[(1, 4, 6, 6), float32], %a: Tensor[(4, 4, 1, 1), float32],
+                  %b: Tensor[(4, 4, 1, 1), float32]) {
+          (nn.conv2d(%x, %a, strides=[1, 1]), nn.conv2d(%x, %b, strides=[2, 2]))
+        }
+        """,
+    )
 
 
 def test_products_with_several_weights_are_a_batch_or_a_wide_one() -> None:
