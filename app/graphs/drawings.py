@@ -1,4 +1,4 @@
-"""Drawings of graphs as the page shows them: kept by content hash, laid out when they are asked for."""
+"""Drawings of graphs as the page shows them: remembered by content hash, laid out on demand."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
-from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Place, lay_out, second_lines
+from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, lay_out, second_lines
 from app.panes.limits import MAX_STEPS
 
 MAX_KEPT_NODES = 60_000
-"""How many nodes of drawings a process remembers; the oldest go first."""
+"""Nodes of all drawings that a process remembers; the oldest are dropped first."""
 MAX_NODES, MAX_EDGES = 4_000, 20_000
-"""Of a drawing that is drawn; larger ones are not kept."""
+"""Of a drawing; larger ones are dropped."""
 BAND_LAYERS = 8
-"""Layers that are drawn, or left out, together."""
+"""Layers that are drawn or hidden together."""
 MAX_LABEL = 30
 """Letters of a label that fit into the widest box."""
 
@@ -29,7 +29,7 @@ class Drawings:
     Parameters
     ----------
     capacity : int
-        Nodes kept over all drawings; at least the newest drawing always stays.
+        Nodes kept over all drawings; the newest drawing is always kept.
     """
 
     def __init__(self, capacity: int = MAX_KEPT_NODES) -> None:
@@ -62,7 +62,7 @@ class Drawings:
                 self._order.pop(key, None)
 
     def get(self, key: str, folding: Folding = "") -> DrawnGraph | None:
-        """Return a drawing laid out, its nodes where earlier passes had them; None when it is forgotten."""
+        """Return a drawing laid out, its nodes where earlier passes had them; None when it is no longer remembered."""
         with self._lock:
             drawing = self._drawings.get(key)
             if drawing is None:
@@ -94,17 +94,16 @@ class Drawings:
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node with its place, as the template draws it."""
+    """A node with its position, as the template draws it."""
 
     node: GraphNode
-    place: Place
-    words: str
-    """What the second line says."""
+    position: Position
+    second_line: str
 
     @property
-    def second(self) -> str:
+    def subtitle(self) -> str:
         """The second line, as much of it as fits."""
-        return _fitting(self.words, int((self.place.width - 14) / SMALL_LETTER))
+        return _fitting(self.second_line, int((self.position.width - 14) / SMALL_LETTER))
 
     @property
     def label(self) -> str:
@@ -112,8 +111,8 @@ class DrawnNode:
         return _fitting(self.node.label, MAX_LABEL)
 
     @property
-    def story(self) -> str:
-        """All that is known of the node, a line each."""
+    def tooltip(self) -> str:
+        """Label, type, attributes and constants of the node, a line each."""
         node = self.node
         return "\n".join(text for text in (node.label, node.type, node.detail, *node.constants) if text)
 
@@ -125,7 +124,7 @@ class DrawnEdge:
     edge: GraphEdge
     path: str
     label: str
-    """Its type, where no other edge from the same node says it already."""
+    """Its type, where no other edge from the same node has it already."""
     x: float
     y: float
 
@@ -140,8 +139,8 @@ class DrawnGraph:
     @property
     def nodes(self) -> list[DrawnNode]:
         """The nodes in their order."""
-        known = zip(self.drawing.nodes, self.layout.places, second_lines(self.drawing), strict=True)
-        return [DrawnNode(node, place, words) for node, place, words in known]
+        rows = zip(self.drawing.nodes, self.layout.positions, second_lines(self.drawing), strict=True)
+        return [DrawnNode(node, position, second_line) for node, position, second_line in rows]
 
     @property
     def edges(self) -> list[DrawnEdge]:
@@ -163,7 +162,7 @@ class DrawnGraph:
         count = int(self.layout.height // height) + 1
         bands = [Band(index * height, (index + 1) * height) for index in range(count)]
         for node in self.nodes:
-            bands[int(node.place.y // height)].nodes.append(node)
+            bands[int(node.position.y // height)].nodes.append(node)
         for edge, route in zip(self.edges, self.layout.routes, strict=True):
             band = bands[int(route[0][1] // height)]
             band.edges.append(edge)

@@ -1,4 +1,4 @@
-"""Large graphs made small: fused groups, or blocks that repeat, drawn as one node each."""
+"""Folds large graphs: each fused group, or each repeated block, becomes one node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.artifacts import Drawing, GraphEdge, GraphNode
 
 Folding = Literal["", "groups", "blocks"]
 MIN_PERIOD = 3
-"""Nodes of the smallest block that is worth folding."""
+"""Nodes of the smallest repeated block that is folded."""
 
 
 def fold(drawing: Drawing, how: Folding) -> Drawing:
@@ -25,8 +25,8 @@ def fold(drawing: Drawing, how: Folding) -> Drawing:
 def repeated_blocks(nodes: Sequence[GraphNode]) -> list[str]:
     """Return for each node the name of the repeated block that it is in, or nothing.
 
-    A block repeats where a stretch of the order of evaluation is followed by the same operators again; of the ways to
-    see that, the one that explains the most nodes is taken first.
+    A block repeats where a stretch of the evaluation order is followed by the same operators again; of overlapping
+    repeats, the one that covers the most nodes is taken.
     """
     names = [""] * len(nodes)
     codes = {label: code for code, label in enumerate(dict.fromkeys(node.label for node in nodes))}
@@ -44,15 +44,15 @@ def repeated_blocks(nodes: Sequence[GraphNode]) -> list[str]:
 
 def _repeats(labels: npt.NDArray[Any]) -> list[tuple[int, int, int]]:
     """Return start, period and count of the maximal repeats, those that cover most first, of these the finest."""
-    found = []
+    repeats = []
     for period in range(MIN_PERIOD, len(labels) // 2 + 1):
         equal = np.concatenate(([False], labels[:-period] == labels[period:], [False]))
         changes = np.flatnonzero(equal[1:] != equal[:-1])
         for begin, end in zip(changes[::2], changes[1::2], strict=True):
             length = int(end - begin)
             if length >= period:
-                found.append((int(begin), period, 1 + length // period))
-    return sorted(found, key=lambda item: (-item[1] * item[2], item[1], item[0]))
+                repeats.append((int(begin), period, 1 + length // period))
+    return sorted(repeats, key=lambda item: (-item[1] * item[2], item[1], item[0]))
 
 
 def _letter(number: int) -> str:

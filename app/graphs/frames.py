@@ -13,7 +13,7 @@ TITLE_LETTER = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What stands in a layer from ``left`` to ``right``, and the group that it belongs to, if any."""
+    """An item of a layer from ``left`` to ``right``, and the group that it belongs to, if any."""
 
     group: str
     layer: int
@@ -23,7 +23,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The outline of a group, as SVG path data, and where its title stands."""
+    """The outline of a group as SVG path data, and the position of its title."""
 
     name: str
     title: str
@@ -33,16 +33,16 @@ class Frame:
 
 
 def frames(members: Sequence[Member], node_height: float, layer_height: float, margin: float) -> list[Frame]:
-    """Return the frame of each group: a rectangle, but for what else stands there.
+    """Return the frame of each group: a rectangle, indented around the items of others.
 
     Parameters
     ----------
     members : sequence of Member
-        Everything that stands in the drawing.
+        All items of the drawing.
     node_height, layer_height : float
         Of a node, and of the layer that it is in the middle of.
     margin : float
-        Room left and right of the nodes.
+        Distance to the nodes, left and right, in pixels.
     """
     layers: dict[int, list[Member]] = {}
     groups: dict[str, list[Member]] = {}
@@ -50,7 +50,7 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
         layers.setdefault(member.layer, []).append(member)
         if member.group:
             groups.setdefault(member.group, []).append(member)
-    found = []
+    outlines = []
     for name, inside in groups.items():
         sides = _sides(inside, layers, margin)
         first = min(member.layer for member in inside)
@@ -59,8 +59,8 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
         left, right = sides[0]
         title = _shortened(name, int((right - left - 14) / TITLE_LETTER))
         heights = [top, *((first + i) * layer_height for i in range(1, len(sides))), bottom]
-        found.append(Frame(name, title, _outline(sides, heights), round(left + 7, 1), top + 13))
-    return found
+        outlines.append(Frame(name, title, _outline(sides, heights), round(left + 7, 1), top + 13))
+    return outlines
 
 
 def _sides(inside: Sequence[Member], layers: dict[int, list[Member]], margin: float) -> list[tuple[float, float]]:
@@ -72,9 +72,9 @@ def _sides(inside: Sequence[Member], layers: dict[int, list[Member]], margin: fl
     for layer in range(first, last + 1):
         mine = [m for m in layers.get(layer, ()) if m.group == name]
         begin = min((m.left for m in mine), default=(left + right) / 2)
-        strangers = [m for m in layers.get(layer, ()) if m.group != name]
-        before = [m.right + margin for m in strangers if m.left <= begin]
-        after = [m.left - margin for m in strangers if m.left > begin]
+        others = [m for m in layers.get(layer, ()) if m.group != name]
+        before = [m.right + margin for m in others if m.left <= begin]
+        after = [m.left - margin for m in others if m.left > begin]
         sides.append((max([left, *before]), min([right, *after])))
     return sides
 

@@ -34,9 +34,9 @@ def answer_of(*passes: Drawing) -> Answer:
     return Answer(units=[Unit(name="main", kind="graph", steps=steps)], drawings={item.key: item for item in passes})
 
 
-def places(graph: DrawnGraph | None) -> dict[str, tuple[float, int]]:
+def positions(graph: DrawnGraph | None) -> dict[str, tuple[float, int]]:
     assert graph is not None
-    return {item.node.label: (item.place.x, item.place.layer) for item in graph.nodes}
+    return {item.node.label: (item.position.x, item.position.layer) for item in graph.nodes}
 
 
 FIRST = drawn(["x", "norm", "relu", "add"], [(0, 1), (1, 2), (2, 3), (0, 3)])
@@ -92,9 +92,9 @@ def test_nodes_keep_their_places_though_later_passes_are_asked_for_first() -> No
     forwards, backwards = Drawings(), Drawings()
     for drawings in (forwards, backwards):
         drawings.add(answer_of(FIRST, SECOND))
-    first = places(forwards.get(FIRST.key))
-    second = places(forwards.get(SECOND.key))
-    assert places(backwards.get(SECOND.key)) == second
+    first = positions(forwards.get(FIRST.key))
+    second = positions(forwards.get(SECOND.key))
+    assert positions(backwards.get(SECOND.key)) == second
     assert second["add"][1] == first["add"][1]
     assert abs((second["add"][0] - second["x"][0]) - (first["add"][0] - first["x"][0])) < 30
 
@@ -131,7 +131,7 @@ def test_a_chain_of_two_thousand_nodes_is_straight_and_drawn_in_bands() -> None:
     skips = [(i, i + 4) for i in range(0, count - 5, 4)]
     drawing = drawn([f"n{i}" for i in range(count)], [*((i, i + 1) for i in range(count - 1)), *skips], group="g")
     layout = lay_out(drawing)
-    assert len({place.x for place in layout.places}) == 1
+    assert len({position.x for position in layout.positions}) == 1
     bands = DrawnGraph(drawing, layout).bands
     assert sum(len(band.nodes) for band in bands) == count
     assert sum(len(band.edges) for band in bands) == len(drawing.edges)

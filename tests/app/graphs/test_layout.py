@@ -1,4 +1,4 @@
-"""Layouts of graphs: everything below what it reads, nothing on top of another, and in its place from pass to pass."""
+"""Layouts of graphs: everything below what it reads, nothing on top of another, positions kept from pass to pass."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def graphs(draw: st.DrawFn) -> Drawing:
 def test_nodes_stand_below_what_they_read_and_apart(drawing: Drawing) -> None:
     layout = lay_out(drawing)
     for edge, route in zip(drawing.edges, layout.routes, strict=True):
-        assert layout.places[edge.source].layer < layout.places[edge.target].layer
+        assert layout.positions[edge.source].layer < layout.positions[edge.target].layer
         assert route[0][1] < route[-1][1]
-    for a, b in combinations(layout.places, 2):
+    for a, b in combinations(layout.positions, 2):
         if a.layer == b.layer:
             assert abs(a.x - b.x) >= (a.width + b.width) / 2
-    for place in layout.places:
-        assert place.x - place.width / 2 >= 0
-        assert place.x + place.width / 2 <= layout.width
+    for position in layout.positions:
+        assert position.x - position.width / 2 >= 0
+        assert position.x + position.width / 2 <= layout.width
 
 
 def test_what_stays_keeps_its_place() -> None:
@@ -61,8 +61,8 @@ def test_what_stays_keeps_its_place() -> None:
         edges=[GraphEdge(position[a], position[b]) for a, b in edges if gone not in (a, b)] + [GraphEdge(29, 30)],
     )
     again = lay_out(after, before, placed)
-    assert [again.places[position[i]].layer for i in moved] == [placed.places[i].layer for i in moved]
-    shifts = [again.places[position[i]].x - placed.places[i].x for i in moved]
+    assert [again.positions[position[i]].layer for i in moved] == [placed.positions[i].layer for i in moved]
+    shifts = [again.positions[position[i]].x - placed.positions[i].x for i in moved]
     assert max(shifts) - min(shifts) < 30
 
 
