@@ -7,7 +7,6 @@ import logging
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 from waitress.server import create_server
 
@@ -15,11 +14,11 @@ from app import create_app
 from app.config import PREFIX, Config, ConfigurationError
 
 THREADS = 128
-"""Requests at one time; most of them wait for a script, or follow a ladder."""
+"""Concurrent requests; most of them wait for a script, or follow a ladder."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's parser; what it does not say comes from ``STRATA_*`` in the environment."""
+    """Return the parser of the command line; omitted settings come from ``STRATA_*`` in the environment."""
     names = ", ".join(PREFIX + name.upper() for name in Config.__struct_fields__)
     out = argparse.ArgumentParser(
         prog="python -m app",
@@ -34,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--proxies", type=int, help="trusted proxies in front of this server (0)")
     out.add_argument("--unsafe-local", action="store_const", const=True, help="run scripts without a sandbox")
     out.add_argument(
-        "--unsafe-public", action="store_const", const=True, help="let strangers in although no wall would hold them"
+        "--unsafe-public", action="store_const", const=True, help="accept public connections without a sandbox"
     )
     return out
 
@@ -66,8 +65,8 @@ def main() -> None:
         server.close()
 
 
-def address(config: Config, server: Any) -> str:
-    """Return where a browser finds the server."""
+def address(config: Config, server: object) -> str:
+    """Return the address of the server for a browser."""
     host, port = getattr(server, "effective_listen", [(config.host, getattr(server, "effective_port", config.port))])[0]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 

@@ -1,7 +1,7 @@
-"""What crosses the wall between the sandboxed child, the server and the page.
+"""The types that the sandboxed child, the server and the page exchange.
 
 Every type is a :class:`msgspec.Struct`: the one definition encodes, validates what a hostile child sent, and gives the
-JSON schema that the API's description is made of.  Nothing here knows how to compile or how to draw.
+JSON schema that the API's description is made of.  Nothing here compiles or draws.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Mode = Literal["compile", "run", "ladder"]
 
 
 class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a script is to be compiled and shown; every field has a usable default."""
+    """How a script is compiled and shown; every field has a usable default."""
 
     target: Annotated[str, Meta(max_length=200)] = "llvm -mcpu=native"
     """What ``tvm.target.Target("llvm")`` means for panes that the script itself did not choose a target for."""
@@ -39,7 +39,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
 
 class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Everything a user does is this: a script, the files attached to it, and a few options."""
+    """Everything that a user edits: a script, the files attached to it, and a few options."""
 
     script: Annotated[str, Meta(max_length=1_000_000)]
     files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
@@ -103,7 +103,7 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A node of a drawn graph: an operator, an input, the call of a function."""
 
     key: str
-    """What tells it from the other nodes, from pass to pass: the same key keeps its place."""
+    """Identifies the node from pass to pass: the same key keeps its position."""
     label: str
     kind: Literal["operator", "input", "function", "control"] = "operator"
     detail: str = ""
@@ -111,7 +111,7 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: str = ""
     """Of the value, e.g. ``(1, 64, 56, 56) float32``."""
     constants: list[str] = []
-    """What is known of its other arguments: weights and numbers, which are not drawn as nodes."""
+    """Its constant arguments, weights and numbers, which are not drawn as nodes."""
     group: str = ""
     """Name of the fused function that it belongs to."""
     line: int = 0
@@ -128,7 +128,7 @@ class GraphEdge(Struct, frozen=True, array_like=True):
 
 
 class Drawing(Struct, frozen=True, kw_only=True):
-    """A graph to draw; where its nodes stand is decided when it is drawn."""
+    """A graph to draw; it is laid out when the page asks for it."""
 
     key: str
     """Content hash: equal drawings have equal keys."""
@@ -186,13 +186,13 @@ class Step(Struct, frozen=True, kw_only=True):
     delta: dict[str, int] = {}
     """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""
     facts: dict[str, float] = {}
-    """How things are after the step: of a graph its operators, kernels, and bytes read and written."""
+    """Facts after the step: of a graph its operators, kernels, and bytes read and written."""
     drawing: str | None = None
     """Key of the graph after this step."""
     checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
-    """Whether the program computes the same as before the step, tried on one random input."""
+    """Whether the program computes the same as before the step, checked on one random input."""
     error: float | None = None
-    """Largest absolute difference that was found by trying."""
+    """Largest absolute difference of that check."""
 
 
 class Loop(Struct, frozen=True, kw_only=True):
@@ -254,7 +254,7 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
-    """A speed and how it was taken."""
+    """A time and how it was measured."""
 
     name: str
     kind: Literal["kernel", "prefix", "numpy", "peak"]
@@ -267,7 +267,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """Calls per repeat."""
     threads: int = 1
     flops: float | None = None
-    """Floating-point operations a call, where the definition tells."""
+    """Floating-point operations a call, where the definition determines them."""
     gflops: float | None = None
     checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
     error: float | None = None
@@ -281,7 +281,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """All that was seen of one run of a script."""
+    """Everything that was recorded of one run of a script."""
 
     format: int = FORMAT
     mode: Mode = "compile"
@@ -299,7 +299,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True, tag="progress"):
-    """Sent while a ladder runs: how far it is."""
+    """Sent while a ladder runs: its progress."""
 
     done: int
     total: int
@@ -321,9 +321,9 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
-    """What was seen until now; the last one wins, except that ``listings`` add up over all of them.
+    """The answer so far; the last one counts, except that ``listings`` and ``drawings`` accumulate.
 
-    One is sent before native code runs, so that a crash or a kill leaves what was seen.
+    One is sent before native code runs, so that it survives a crash or a kill.
     """
 
     answer: Answer
@@ -337,7 +337,7 @@ Message = Snapshot | Progress | Measured | Failed
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the child is asked to do; the attached files lie in its working directory."""
+    """The job of a child; the attached files are in its working directory."""
 
     mode: Mode
     script: str

@@ -1,4 +1,4 @@
-"""The settings of a server, from the command line or the environment, and what each is by default."""
+"""The settings of a server, from the command line or the environment, and their defaults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from sqlalchemy import URL
@@ -23,13 +22,13 @@ class ConfigurationError(Exception):
 
 
 def default_data_dir() -> Path:
-    """Where data is kept when nobody says: the user's data directory, by the XDG rules."""
+    """Return the default data directory, by the XDG rules."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "strata"
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a server is to behave."""
+    """Settings of a server."""
 
     host: str = "127.0.0.1"
     port: int = 8000
@@ -37,30 +36,30 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     database_url: str = ""
     """SQLAlchemy URL of the permalinks; empty is SQLite in the data directory."""
     unsafe_local: bool = False
-    """Run scripts without walls around them; on loopback only."""
+    """Run scripts without a sandbox; on loopback only."""
     unsafe_public: bool = False
-    """Let strangers in although no wall would hold them."""
+    """Accept public connections without a sandbox."""
     proxies: int = 0
     """Trusted proxies in front of the server, whose ``X-Forwarded-For`` names the client."""
     hosts: str = ""
     """Host names the server answers to, with commas; empty means any, or this machine's own names on loopback."""
     pool: int = 2
-    """Zygotes that wait for scripts."""
+    """Idle zygotes that are kept ready for scripts."""
     compiling: int = msgspec.field(default_factory=lambda: max(2, available_cores()))
     """Scripts that are compiled at one time."""
     waiting: int = 128
-    """Requests that may wait for their turn, all clients together."""
+    """Requests that may wait in a queue, all clients together."""
     waiting_per_client: int = 64
-    """Of one address, behind which a whole class may sit; addresses are served in rotation."""
+    """The same for one address, which a whole class may share; addresses are served in rotation."""
     body_bytes: int = 104 * MIB
     files_bytes: int = 32 * MIB
     """Attached files of one workspace together."""
     upload_bytes: int = 100 * MIB
     """Of one large file, such as a model, that is stored and then named by its hash."""
     cache_bytes: int = 32 * MIB
-    """Answers that are kept, counted as they came from the child; in memory they take about six times as much."""
+    """Size of the answer cache, in bytes as the child sent them; in memory they take about six times as much."""
     rate_limit: int = 1200
-    """Requests a minute that a client may send to be worked on; 0 means any number."""
+    """Compilations and other writes a minute that a client may request; 0 means any number."""
     stored_bytes: int = 1024 * MIB
     """Bytes a day that a client may store in links and uploads; 0 means any number."""
     compile_seconds: float = 8.0
@@ -95,15 +94,15 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return self.database_url or URL.create("sqlite", database=str(self.data_dir.absolute() / "strata.sqlite3"))
 
     @classmethod
-    def read(cls, settings: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Config:
-        """Read settings, in upper or lower case; what they do not say is looked for in the environment.
+    def read(cls, settings: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> Config:
+        """Read settings, in upper or lower case; the others come from the environment.
 
         Raises
         ------
         ConfigurationError
             If a name is unknown or a value is not of its type.
         """
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             name: environment[PREFIX + name.upper()]
             for name in cls.__struct_fields__
             if PREFIX + name.upper() in environment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class RequestError(Exception):
-    """A request that cannot be answered as asked; the base of all that the explorer raises on purpose.
+    """A request that cannot be fulfilled; base class of the errors that the explorer raises on purpose.
 
     Parameters
     ----------
@@ -13,9 +13,9 @@ class RequestError(Exception):
     field
         Path of the offending value in the request, where there is one.
     expected
-        What would have been right there.
+        What would have been valid there.
     retry_after
-        Seconds after which it makes sense to try again.
+        Seconds after which to retry.
     """
 
     status = 400
@@ -45,19 +45,19 @@ class WrongMediaType(RequestError):
 
 
 class InvalidBody(RequestError):
-    """The body is JSON, but a value in it is not what is expected there."""
+    """The body is JSON, but a value in it is invalid."""
 
     status, code = 422, "invalid"
 
 
 class Forbidden(RequestError):
-    """The request comes from another site, or without the right that it needs."""
+    """The request comes from another site, or lacks a permission."""
 
     status, code, title = 403, "forbidden", "Not allowed"
 
 
 class NotFound(RequestError):
-    """There is nothing under that name."""
+    """Nothing exists under that name."""
 
     status, code, title = 404, "not_found", "Nothing here"
 
@@ -87,6 +87,6 @@ class Unavailable(RequestError):
 
 
 class Damaged(RequestError):
-    """What is stored does not have the content that it was stored under."""
+    """Stored content does not match the hash that it was stored under."""
 
     status, code, title = 500, "damaged", "This stored link is damaged"

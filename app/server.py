@@ -1,4 +1,4 @@
-"""Makes the application: configuration, what runs scripts, blueprints."""
+"""Makes the application: configuration, the runner of scripts, blueprints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -22,10 +21,10 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 HANDLER = "app.recorder:handle"
 FORM_BYTES = 5 * MIB
-"""Of a form without its files: the longest script, in the widest characters, and some more."""
+"""Size limit of a form without its files: the longest script in four-byte characters, and a margin."""
 
 
-def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner | None = None) -> Flask:
+def create_app(config: Config | Mapping[str, object] | None = None, runner: Runner | None = None) -> Flask:
     """Make the application.
 
     Parameters
@@ -33,12 +32,12 @@ def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner 
     config
         Settings, or some of them by name; the rest come from ``STRATA_*`` in the environment.
     runner
-        What runs scripts; by default the strictest sandbox that this host offers.
+        Runs scripts; by default the strictest sandbox that this host offers.
 
     Raises
     ------
     ConfigurationError
-        If the settings make no sense, or would let strangers in without a sandbox.
+        If the settings are inconsistent, or would accept public connections without a sandbox.
     """
     if not isinstance(config, Config):
         config = Config.read(config)
@@ -69,7 +68,7 @@ def create_app(config: Config | Mapping[str, Any] | None = None, runner: Runner 
 
 
 def start_runner(config: Config) -> Runner:
-    """Start what runs scripts, and refuse to let strangers in where nothing would hold them.
+    """Start the runner of scripts, and refuse to listen publicly where no sandbox would contain them.
 
     Raises
     ------
@@ -91,7 +90,7 @@ def start_runner(config: Config) -> Runner:
     if not (config.loopback or config.unsafe_public or runner.tier.safe_for_public):
         runner.close()
         raise ConfigurationError(
-            f"refusing to listen on {config.host}: strangers' scripts would run with {runner.tier}; "
+            f"refusing to listen on {config.host}: anyone's scripts would run with {runner.tier}; "
             "listen on 127.0.0.1, or say --unsafe-public"
         )
     return runner

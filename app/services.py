@@ -1,4 +1,4 @@
-"""What the views work with, made once for each application."""
+"""The services behind the views, built once for each application."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXTENSION = "strata"
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """The rooms behind the pages."""
+    """Everything that the views use: jobs, storage, the gallery."""
 
     config: Config
     runner: Runner
@@ -37,14 +37,14 @@ class Services:
     links: Links
     uploads: Uploads
     storing: Rate
-    """Bytes that go into links and uploads."""
+    """Rate limit of the bytes that go into links and uploads."""
     gallery: Gallery
     compiling: FairQueue
     measuring: FairQueue
 
 
 def build_services(config: Config, runner: Runner) -> Services:
-    """Build the rooms behind the pages over a runner of scripts."""
+    """Build the services of an application over a runner of scripts."""
     queue = {"waiting": config.waiting, "waiting_per_client": config.waiting_per_client}
     compiling = FairQueue(config.compiling, **queue)
     measuring = FairQueue(1, **queue, typical_seconds=15.0)
@@ -65,11 +65,11 @@ def build_services(config: Config, runner: Runner) -> Services:
 
 
 def install(app: Flask, services: Services) -> None:
-    """Make the services reachable from views."""
+    """Attach the services to an application."""
     app.extensions[EXTENSION] = services
 
 
 def current_services() -> Services:
-    """Return the services of the application that answers the present request."""
+    """Return the services of the application that handles the current request."""
     services: Services = current_app.extensions[EXTENSION]
     return services

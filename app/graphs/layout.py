@@ -3,8 +3,8 @@
 Layered drawing after Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
 (1981): layers by the longest path, dummies where an edge crosses a layer, order and coordinates by sweeps of medians.
 Runs of nodes that feed one another are aligned in one block, as in Brandes and Köpf, "Fast and simple horizontal
-coordinate assignment" (2001), so that the trunk of a network is straight and its side branches lie beside it.  What the
-usual libraries do not do is keep a node in its position while passes add and remove others around it; here a node of the
+coordinate assignment" (2001), so that the trunk of a network is straight and its side branches lie beside it.
+The usual libraries do not keep a node in its position while passes add and remove others around it; here a node of the
 earlier drawing keeps its layer where the edges allow it, and its block is pulled towards its old column.
 """
 

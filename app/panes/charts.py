@@ -1,6 +1,6 @@
 """The geometry of the benchmark chart: bars of measured kernels, NumPy and the machine's peak as lines.
 
-Everything is computed here, so that the template only writes down an SVG and the numbers can be tested.
+The template only writes down an SVG; the numbers are computed, and tested, here.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from dataclasses import dataclass, field
 from app.artifacts import Measurement
 from app.panes.numbers import number
 
-NARROWEST, WIDEST = 31, 92
-"""Distance between the middles of two bars, depending on the room."""
-UPRIGHT = 62
-"""Least distance at which labels stand side by side; below it they are slanted, and hold the label alone."""
+MIN_PITCH, MAX_PITCH = 31, 92
+"""Distance between the middles of two bars; it depends on the width of the chart."""
+UPRIGHT_PITCH = 62
+"""Least pitch for horizontal labels; below it they are slanted, without the factor."""
 SLANTED_BOTTOM = 62
 SLANTED_LETTERS = 13
 BAR_SHARE = 0.52
-"""Width of a bar relative to that distance."""
+"""Width of a bar relative to the pitch."""
 LETTER = 6.4
 """Width of a letter of a label."""
 LEFT, RIGHT, TOP, BOTTOM = 48, 116, 22, 36
 PLOT_HEIGHT = 128
 ROOM = 760
-"""Width that a chart may take when nobody says."""
+"""Default width of a chart."""
 LABEL_DISTANCE = 13
 """Least distance between the base lines of two line labels."""
 
@@ -95,9 +95,9 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
         Bars are ``kernel`` and ``prefix``, lines are ``numpy`` and ``peak``.  The scale is GFLOP/s where every bar
         has a rate, else calls a second.
     pending : int
-        Bars that are still to come, for which room is kept.
+        Bars that are still to be measured; space is reserved for them.
     room : int
-        Width to fit into, as far as the bars stay apart.
+        Width to fit into, in pixels, as far as the least pitch allows.
     """
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     lines = [m for m in measurements if m.kind in ("numpy", "peak")]
@@ -110,7 +110,7 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
     rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
     top = _ceiling(max([*values, *(value for _, value in rules), 0.0]))
     base = TOP + PLOT_HEIGHT
-    pitch = max(NARROWEST, min(WIDEST, (room - LEFT - RIGHT) / max(4, slots)))
+    pitch = max(MIN_PITCH, min(MAX_PITCH, (room - LEFT - RIGHT) / max(4, slots)))
     width = round(LEFT + max(4, slots) * pitch + RIGHT)
 
     def height_of(value: float) -> float:
@@ -118,7 +118,7 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
 
     return Chart(
         width=width,
-        height=base + (BOTTOM if pitch >= UPRIGHT else SLANTED_BOTTOM),
+        height=base + (BOTTOM if pitch >= UPRIGHT_PITCH else SLANTED_BOTTOM),
         left=LEFT,
         right=width - RIGHT,
         base=base,
@@ -135,7 +135,7 @@ def _bars(
 ) -> list[Bar]:
     bars: list[Bar] = []
     first = next((value for value in values if value), 0.0)
-    slanted = pitch < UPRIGHT
+    slanted = pitch < UPRIGHT_PITCH
     letters = SLANTED_LETTERS if slanted else int(pitch / LETTER)
     for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
         height = max(height_of(value), 1.5) if value else 0.0
@@ -193,7 +193,7 @@ def _ticks(top: float) -> list[float]:
 
 
 def _spread(rules: list[Rule]) -> list[Rule]:
-    """Move the labels of lines apart that would lie on each other; the lines stay."""
+    """Move overlapping labels of lines apart; the lines stay."""
     placed: list[Rule] = []
     for rule in sorted(rules, key=lambda rule: rule.y):
         label_y = rule.y + 3.5
@@ -204,6 +204,8 @@ def _spread(rules: list[Rule]) -> list[Rule]:
 
 
 def summary(kernels: Sequence[Measurement], values: Sequence[float], unit: str) -> str:
-    """Return what the chart says in a sentence, for those who do not see it."""
-    told = [f"{m.name}: {number(v)} {unit}" if v else f"{m.name}: wrong" for m, v in zip(kernels, values, strict=True)]
-    return "; ".join(told) or "nothing measured yet"
+    """Return the chart in words, for screen readers."""
+    values_text = [
+        f"{m.name}: {number(v)} {unit}" if v else f"{m.name}: wrong" for m, v in zip(kernels, values, strict=True)
+    ]
+    return "; ".join(values_text) or "nothing measured yet"

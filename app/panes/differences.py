@@ -1,4 +1,4 @@
-"""Two listings merged into one, lines marked as added or removed, long stretches without a change folded."""
+"""Differences: two listings merged, lines marked as added or removed, long unchanged stretches folded."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.panes.highlighting import highlight
 from app.panes.listings import DrawnLine, LineLinks, line_links
 
 MAX_ALIGNED = 6_000
-"""Lines a side that are aligned; beyond, what differs is shown as replaced as a whole."""
+"""Lines a side that are aligned; longer stretches are shown as replaced."""
 MAX_THOROUGH = 1_000
-"""Lines a side up to which lines that occur often may anchor the alignment, which takes quadratic time."""
+"""Lines a side up to which frequent lines may anchor the alignment, which takes quadratic time."""
 CONTEXT = 20
 """Unchanged lines shown on either side of a change; more of them are folded."""
 MAX_SHOWN = 4_000

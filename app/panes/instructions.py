@@ -230,7 +230,7 @@ _MNEMONIC = re.compile(r"\s+([a-z][\w.]*)")
 
 
 def describe_instruction(mnemonic: str, architecture: str) -> str | None:
-    """Return what an instruction of an architecture does, or None when nothing is known about it."""
+    """Return what an instruction of an architecture does, or None where no rule describes it."""
     for pattern, sentence in RULES.get(architecture, ()):
         match = pattern.fullmatch(mnemonic)
         if match:
@@ -240,7 +240,7 @@ def describe_instruction(mnemonic: str, architecture: str) -> str | None:
 
 
 def describe_instructions(lines: Iterable[str]) -> dict[str, str]:
-    """Return the description of every known instruction that a listing uses, by mnemonic."""
+    """Return the descriptions of the instructions in a listing, by mnemonic."""
     listed = list(lines)
     architecture = architecture_of("\n".join(listed))
     used = {match[1] for line in listed if (match := _MNEMONIC.match(line))}

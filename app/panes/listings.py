@@ -21,21 +21,21 @@ from app.panes.highlighting import highlight
 CHUNK_LINES = 200
 FIRST_CHUNKS = 2
 MAX_LINES = 300_000
-"""How many lines of listings a process remembers; the oldest go first."""
+"""Lines of all listings that a process remembers; the oldest are dropped first."""
 MAX_CHUNKS = 1_000
-"""How many highlighted chunks a process remembers."""
+"""Highlighted chunks that a process remembers."""
 
 
 # Listings, by content hash
 
 
 class Listings:
-    """The listings that answers brought, by key: chunks, diffs and instruction help are asked for by it.
+    """The listings of recent answers by key, which the page asks for chunks and differences by.
 
     Parameters
     ----------
     capacity : int
-        Lines kept over all listings; at least the newest listing always stays.
+        Lines kept over all listings; the newest listing is always kept.
     """
 
     def __init__(self, capacity: int = MAX_LINES) -> None:
@@ -57,7 +57,7 @@ class Listings:
                 self._lines -= len(old.lines)
 
     def get(self, key: str) -> Listing | None:
-        """Return a listing, or None when it was never seen or is forgotten."""
+        """Return a listing, or None when it is not remembered."""
         with self._lock:
             return self._listings.get(key)
 
@@ -82,7 +82,7 @@ class Chunk:
 
 @lru_cache(MAX_CHUNKS)
 def _highlighted(texts: tuple[str, ...], language: str) -> list[Markup]:
-    """Highlight, remembering: an edit leaves most chunks as they were."""
+    """Highlight with a cache: an edit leaves most chunks unchanged."""
     return highlight(texts, language)
 
 

@@ -1,30 +1,28 @@
-"""The one encoding of a value: equal values have equal bytes, and fields added later change nothing."""
+"""Canonical encoding: equal values have equal bytes, and a field that is added later changes none of them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 
 
-def essence(value: Any) -> Any:
-    """Return a struct as a dict of the fields that are not as by default.
+def without_defaults(value: object) -> object:
+    """Return a struct as a dict of the fields that differ from their defaults; other values as they are.
 
-    ``omit_defaults`` does not do: msgspec leaves a field out when it holds the very object that is the default, so
-    that a string which arrived in a request stays although it is equal.
+    ``omit_defaults`` is not enough: msgspec omits a field only when it holds the very object that is the default, so
+    that an equal string from a request would be encoded.
     """
     if not isinstance(value, msgspec.Struct):
         return value
-    out = {}
+    fields: dict[str, object] = {}
     for field in msgspec.structs.fields(value):
-        held, default = getattr(value, field.name), field.default
+        current, default = getattr(value, field.name), field.default
         if field.default_factory is not msgspec.NODEFAULT:
             default = field.default_factory()
-        if held != default:
-            out[field.encode_name] = essence(held)
-    return out
+        if current != default:
+            fields[field.encode_name] = without_defaults(current)
+    return fields
 
 
 def canonical_bytes(value: msgspec.Struct) -> bytes:
-    """Return the canonical encoding, which msgspec's MessagePack decoder reads back."""
-    return msgspec.msgpack.encode(essence(value), order="sorted")
+    """Return the canonical encoding of a struct; msgspec's MessagePack decoder reads it back."""
+    return msgspec.msgpack.encode(without_defaults(value), order="sorted")

@@ -1,8 +1,8 @@
 """Permalinks: workspaces stored under a keyed hash of their content.
 
 A link's id is a prefix of the hash, as long as needed to be the only one.  It is written in an alphabet without
-look-alikes and without vowels, which spells no words.  Nobody can tell from an id whether a content was shared, as the
-key stays in the database; opening a link computes the hash again, so that damage does not go unseen.
+look-alikes and without vowels, so that it spells no words.  An id does not reveal whether some content was shared, as
+the key stays in the database; opening a link computes the hash again, which detects damage.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import sqlite3
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -47,7 +48,7 @@ from app.errors import Damaged, Forbidden, NotFound
 from app.store.canonical import canonical_bytes
 
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
-SHORTEST, LONGEST = 8, 40
+MIN_LENGTH, MAX_LENGTH = 8, 40
 """Characters of an id."""
 
 TABLES = MetaData()
@@ -60,7 +61,7 @@ _settings = Table(
 _links = Table(
     "links",
     TABLES,
-    Column("id", String(LONGEST), primary_key=True),
+    Column("id", String(MAX_LENGTH), primary_key=True),
     Column("content", LargeBinary, nullable=False),
     Column("created", Float, nullable=False),
     Column("compiler", String(64), nullable=False),
@@ -78,41 +79,41 @@ ViewValue = Annotated[str, Meta(max_length=2000)] | int | float | bool
 
 
 class SharedState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a link holds: the workspace, and which panes and steps were looked at."""
+    """The content of a link: the workspace, and which panes and steps were shown."""
 
     workspace: Workspace
     view: dict[Annotated[str, Meta(max_length=64)], ViewValue] = {}
 
 
 class SavedLink(Struct, frozen=True, kw_only=True):
-    """A link that was just made."""
+    """A link that was just created."""
 
     id: str
     delete_token: str
-    """Takes the link back; told once.  A content that several people shared goes when all have taken it back."""
+    """Deletes the link; returned once.  Content that was shared several times goes when each token was used."""
 
 
 class OpenedLink(Struct, frozen=True, kw_only=True):
-    """A link and what it holds."""
+    """A link and its content."""
 
     id: str
     state: SharedState
     created: float
     """Seconds since 1970."""
     compiler: str
-    """Version of the compiler that the link was made with."""
+    """Version of the compiler that the link was created with."""
     cpu: str
-    """Model of the processor that it was made on."""
+    """Model of the processor that it was created on."""
     outputs: dict[str, str] = {}
-    """Fingerprint of what each pane showed when it was made, where that is known."""
+    """Fingerprint of each pane's text when the link was created, where one was recorded."""
 
 
 _decoders: dict[int, msgspec.msgpack.Decoder[SharedState]] = {1: msgspec.msgpack.Decoder(SharedState)}
-"""By format version; an old one stays for ever."""
+"""By format version; old ones are kept for ever."""
 
 
 def canonical(state: SharedState) -> bytes:
-    """Return the one encoding of a state that its id is made from."""
+    """Return the canonical encoding of a state, which its id is made from."""
     return bytes([FORMAT]) + canonical_bytes(state)
 
 
@@ -122,9 +123,9 @@ def decode(content: bytes) -> SharedState:
 
 
 def spell(digest: bytes) -> str:
-    """Write a hash in the alphabet of ids."""
+    """Return a hash in the alphabet of ids."""
     number, letters = int.from_bytes(digest, "big"), []
-    for _ in range(LONGEST):
+    for _ in range(MAX_LENGTH):
         number, letter = divmod(number, len(ALPHABET))
         letters.append(ALPHABET[letter])
     return "".join(letters)
@@ -136,16 +137,16 @@ class Links:
     Parameters
     ----------
     url : str or URL
-        Where the database is, as SQLAlchemy takes it.
+        SQLAlchemy URL of the database.
     compiler : str
-        Version of the compiler, noted with each link.
+        Version of the compiler, stored with each link.
     cpu : str
-        Model of this machine's processor, likewise.
+        Model of this machine's processor, stored with each link.
 
     Raises
     ------
     ConfigurationError
-        If the database cannot be opened, or what speaks to it is not installed.
+        If the database cannot be opened, or its driver is not installed.
     """
 
     def __init__(self, url: str | URL, compiler: str, cpu: str) -> None:
@@ -158,7 +159,7 @@ class Links:
             raise ConfigurationError(f"the database {_without_password(url)} cannot be used: {error}") from error
 
     def _create_tables(self) -> None:
-        """Create what is missing; several servers may do so at one time."""
+        """Create missing tables; several servers may do so at the same time."""
         with self._engine.begin() as connection:
             for table in TABLES.sorted_tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
@@ -167,24 +168,23 @@ class Links:
                 self._add_columns(connection, table)
 
     def _add_columns(self, connection: Connection, table: Table) -> None:
-        """Add what an older version of this program did not have; every column that came later has a default."""
-        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        """Add columns that an older version of this program did not have; each of them has a default."""
+        existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
         for column in table.columns:
-            if column.name not in there:
+            if column.name not in existing:
                 written = CreateColumn(column).compile(dialect=connection.dialect)
                 connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {written}"))
 
     def _read_key(self) -> bytes:
-        """Return the database's own key; the first server that opens the database makes it."""
+        """Return the database's own key; the first server that opens the database creates it."""
         query = select(_settings.c.value).where(_settings.c.name == "link key")
         try:
             with self._engine.begin() as connection:
-                found: bytes | None = connection.scalar(query)
-                if found is not None:
-                    return found
-                made = secrets.token_bytes(32)
-                connection.execute(insert(_settings).values(name="link key", value=made))
-                return made
+                key: bytes | None = connection.scalar(query)
+                if key is None:
+                    key = secrets.token_bytes(32)
+                    connection.execute(insert(_settings).values(name="link key", value=key))
+                return key
         except IntegrityError:  # another server was first
             with self._engine.begin() as connection:
                 return bytes(connection.scalars(query).one())
@@ -199,24 +199,24 @@ class Links:
         ----------
         state : SharedState
         outputs : mapping, optional
-            Fingerprint of what each pane shows now, kept beside the content with the compiler's version and the CPU.
+            Fingerprint of each pane's text, stored beside the content with the compiler's version and the CPU.
         """
         content = canonical(state)
         name = self._name(content)
         token = secrets.token_urlsafe(18)
-        for _ in range(LONGEST):
+        for _ in range(MAX_LENGTH):
             try:
                 with self._engine.begin() as connection:
                     link = self._place(connection, name, content, outputs or {})
                     connection.execute(insert(_tokens).values(digest=_digest(token), link=link))
                 return SavedLink(id=link, delete_token=token)
             except IntegrityError:
-                continue  # somebody stored or deleted under this very id in the meantime: look again
+                continue  # another request stored or deleted this very id in the meantime: retry
         raise Damaged("the database refuses to store this link")
 
     def _place(self, connection: Connection, name: str, content: bytes, outputs: Mapping[str, str]) -> str:
-        """Return the id that the content has, or store it under the shortest that is free."""
-        prefixes = [name[:length] for length in range(SHORTEST, LONGEST + 1)]
+        """Return the id of the content; new content is stored under the shortest free prefix of its hash."""
+        prefixes = [name[:length] for length in range(MIN_LENGTH, MAX_LENGTH + 1)]
         taken: Sequence[Any] = connection.execute(
             select(_links.c.id, _links.c.content).where(_links.c.id.in_(prefixes))
         ).all()
@@ -231,14 +231,14 @@ class Links:
         return link
 
     def open(self, link: str) -> OpenedLink:
-        """Return what a link holds.
+        """Return a link's content.
 
         Raises
         ------
         NotFound
             There is no such link, or it was deleted.
         Damaged
-            What is stored is not what the link was made of.
+            What is stored does not match the id.
         """
         with self._engine.begin() as connection:
             row = connection.execute(select(_links).where(_links.c.id == link)).one_or_none()
@@ -247,16 +247,16 @@ class Links:
         try:
             content = zlib.decompress(row.content)
             if not self._name(content).startswith(link):
-                raise Damaged(f"what is stored under {link!r} is not what it was made of")
+                raise Damaged(f"the content stored under {link!r} does not match its id")
             state = decode(content)
             outputs = msgspec.json.decode(row.outputs, type=dict[str, str])
         except (zlib.error, KeyError, IndexError, msgspec.DecodeError) as error:
-            raise Damaged(f"what is stored under {link!r} cannot be read any more") from error
+            raise Damaged(f"the content stored under {link!r} cannot be read") from error
         made = {"created": row.created, "compiler": row.compiler, "cpu": row.cpu, "outputs": outputs}
         return OpenedLink(id=link, state=state, **made)
 
     def delete(self, link: str, token: str) -> None:
-        """Take a link back; what others shared too stays for them.
+        """Delete a link; it stays as long as others who shared the same content have not deleted it.
 
         Raises
         ------
@@ -270,12 +270,12 @@ class Links:
                 raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
             mine = (_tokens.c.digest == _digest(token)) & (_tokens.c.link == link)
             if connection.execute(delete(_tokens).where(mine)).rowcount == 0:
-                raise Forbidden("that token does not delete this link", expected="the token from when it was made")
+                raise Forbidden("that token does not delete this link", expected="the token from when it was created")
             if connection.execute(select(_tokens.c.digest).where(_tokens.c.link == link)).first() is None:
                 connection.execute(delete(_links).where(_links.c.id == link))
 
     def check(self) -> None:
-        """Ask the database something; raises what SQLAlchemy raises if it does not answer."""
+        """Query the database; raises SQLAlchemy's error if it does not answer."""
         with self._engine.connect() as connection:
             connection.execute(select(_settings.c.name).limit(1))
 
@@ -293,13 +293,13 @@ def _digest(token: str) -> bytes:
 
 
 def open_database(url: str | URL) -> Engine:
-    """Open a database; SQLite with a write-ahead log, so that readers and a writer do not wait for each other."""
+    """Open a database; SQLite with a write-ahead log, so that readers and a writer do not block each other."""
     engine = create_engine(url, pool_pre_ping=True)
     if make_url(url).get_backend_name() == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
     return engine
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     for pragma in ("journal_mode=WAL", "busy_timeout=10000", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")

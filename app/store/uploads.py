@@ -1,4 +1,4 @@
-"""Large files that scripts read, such as models: stored once under the hash of their content."""
+"""Large files that scripts read, such as models: each stored once, under the hash of its content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from app.errors import Damaged, InvalidBody, NotFound, TooLarge
 
-PIECE = 1 << 20
+READ_BYTES = 1 << 20
 FILE_ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -26,14 +26,14 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Uploads:
-    """Stores files and gives them back.
+    """A directory of files by the hash of their content.
 
     Parameters
     ----------
     directory : Path
-        Where they lie, a file each under the name of its hash.
+        Each file is named by its hash.
     largest : int
-        Bytes that a file may have.
+        Size limit of a file, in bytes.
     """
 
     def __init__(self, directory: Path, largest: int) -> None:
@@ -42,29 +42,29 @@ class Uploads:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, source: IO[bytes]) -> Upload:
-        """Store what ``source`` holds; the same content is stored once.
+        """Store the content of ``source``; the same content is stored once.
 
         Raises
         ------
         TooLarge
             The file is larger than files may be.
         InvalidBody
-            There is nothing in it.
+            The file is empty.
         """
         digest, size = hashlib.sha256(), 0
         handle, temporary = tempfile.mkstemp(dir=self._directory, prefix=".arriving-")
         try:
             with os.fdopen(handle, "wb") as target:
-                while piece := source.read(PIECE):
-                    size += len(piece)
+                while data := source.read(READ_BYTES):
+                    size += len(data)
                     if size > self._largest:
                         limit = f"at most {self._largest:,} bytes"
                         raise TooLarge("the file is too large", field="$.file", expected=limit)
-                    digest.update(piece)
-                    target.write(piece)
+                    digest.update(data)
+                    target.write(data)
             if not size:
-                raise InvalidBody("the file is empty", field="$.file", expected="a file with something in it")
-            # Moving is atomic: whoever finds the name finds the whole content.
+                raise InvalidBody("the file is empty", field="$.file", expected="a file with content")
+            # Renaming is atomic: a file of that name is complete.
             os.replace(temporary, self._directory / digest.hexdigest())
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
@@ -79,12 +79,12 @@ class Uploads:
         NotFound
             No such file was uploaded here.
         Damaged
-            What is stored is not what was uploaded.
+            The stored content does not match its hash.
         """
         path = self._directory / file
         if not FILE_ID.fullmatch(file) or not path.is_file():
             raise NotFound(f"the file {name!r} is not stored here; attach it again", field="$.uploads")
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != file:
-            raise Damaged(f"the stored file {name!r} is not what was uploaded")
+            raise Damaged(f"the stored file {name!r} does not match its hash")
         return content

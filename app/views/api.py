@@ -22,7 +22,7 @@ bp = Blueprint("api", __name__, url_prefix="/api")
 
 
 class CompileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and where in a stream of edits it stands."""
+    """A workspace, and its place in a stream of edits."""
 
     tab: Annotated[str, Meta(max_length=64)] = ""
     """A name that a page gave itself; a newer request of the same tab takes the place of an older one."""
@@ -60,10 +60,10 @@ def answer_json(value: object, status: int = 200) -> Response:
 @bp.post("/compile")
 @operation(body=CompileRequest, answers={200: json_of(Answer)})
 def compile_() -> Response:
-    """Run a script for a moment and return all that the compiler made of it.
+    """Run a script for a moment and return everything that the compiler made of it.
 
-    Kernels run at most once.  What is wrong with the script stands in ``problems`` of a successful answer; a failure
-    says what is wrong with the request.
+    Kernels run at most once.  Errors of the script are in ``problems`` of a successful answer; an unsuccessful one says
+    what is wrong with the request.
     """
     asked = read_body(CompileRequest)
     return answer_json(current_services().compiler.compile(asked.workspace, current_client(asked.tab), asked.seq))
@@ -72,7 +72,7 @@ def compile_() -> Response:
 @bp.post("/run")
 @operation(body=CompileRequest, answers={200: json_of(Answer)})
 def run() -> Response:
-    """Run a script in full, measurements included, when no other measurement runs on these cores."""
+    """Run a script in full, measurements included, while no other measurement runs on these cores."""
     asked = read_body(CompileRequest)
     return answer_json(current_services().compiler.run(asked.workspace, current_client(asked.tab), asked.seq))
 
@@ -92,7 +92,7 @@ def upload() -> Response:
 @bp.get("/queue")
 @operation(answers={200: json_of(Queue)}, query={"tab": "Name of a page, to hear of its requests alone."})
 def queue() -> Response:
-    """Say at which places this client's requests wait; one measurement runs at a time."""
+    """Return the places of this client's requests in the queues; one measurement runs at a time."""
     services, client = current_services(), current_client(request.args.get("tab", ""))
     compiling, measuring = services.compiling.places_of(*client), services.measuring.places_of(*client)
     return answer_json(Queue(compiling=compiling, measuring=measuring))
@@ -113,7 +113,7 @@ def start_ladder() -> Response:
     optional_headers={"Last-Event-ID": "Number of the last event that came, to go on after it."},
 )
 def ladder_events(ladder: str) -> Response:
-    """Follow a ladder: its place in the queue, its progress, each rung as it is measured, its end."""
+    """Follow a ladder: its place in the queue, its progress, each measurement, its end."""
     last = request.headers.get("Last-Event-ID", "")
     followed = current_services().ladders.get(ladder)
     followed.admit()
@@ -138,7 +138,7 @@ def _event_stream(ladder: Ladder, after: int) -> Iterator[bytes]:
 @bp.delete("/ladders/<ladder>")
 @operation(answers={204: None})
 def stop_ladder(ladder: str) -> Response:
-    """Stop a ladder; what was measured until then stays."""
+    """Stop a ladder; measurements that were made stay."""
     current_services().ladders.get(ladder).stop()
     return Response(status=204)
 

@@ -39,9 +39,9 @@ LISTINGS = "strata.listings"
 MAX_LABEL = 200
 """Letters of a step's name."""
 READING = ("read", "embed")
-"""Ways of showing a permalink without what is needed to edit it."""
+"""Views of a permalink without the tools to edit it."""
 FRAGMENT_HEADER = "Strata-Fragment"
-"""Marks an unsuccessful answer that is a fragment of the page, to be swapped in like a successful one."""
+"""Marks an unsuccessful response that is a fragment of the page, to be swapped in like a successful one."""
 
 
 @bp.record_once
@@ -54,7 +54,7 @@ def _prepare(state: BlueprintSetupState) -> None:
 
 
 def data_block(value: object) -> Markup:
-    """Return a value as JSON that may stand inside a ``<script type="application/json">`` element."""
+    """Return a value as JSON, escaped for a ``<script type="application/json">`` element."""
     text = msgspec.json.encode(value).decode()
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
@@ -64,7 +64,7 @@ def _listings() -> Listings:
 
 
 def _remember(answer: Answer) -> None:
-    """Remember what the page may ask for by its hash."""
+    """Remember the listings and drawings of an answer, which the page asks for by hash."""
     _listings().add(answer)
     graphs.remember(answer)
 
@@ -151,13 +151,13 @@ def render_page(
     Parameters
     ----------
     workspace : Workspace
-        What stands in the editor.
+        Content of the editor.
     compiled : Answer or None
-        What the panes show; None lets the page compile when it has loaded.
+        Content of the panes; None lets the page compile once it has loaded.
     title : str
         Name of the example, or the script's own.
     link : OpenedLink, optional
-        The permalink that was opened: what it looks at, and what it was made with.
+        The permalink that was opened.
     """
     reading = request.args.get("view", "")
     return render_template(
@@ -200,12 +200,12 @@ def panes() -> Response:
 
 
 class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the answer to ``/run``: what to swap in, and what it means."""
+    """A line of the response to ``/run``: a fragment to swap in, and its kind."""
 
     kind: Literal["update", "answer", "refused"]
     html: str
     line: int | None = None
-    """The script's line that runs native code now."""
+    """The script's line whose native code runs now."""
 
 
 @bp.post("/run")
@@ -319,7 +319,7 @@ def _for_ever(html: str) -> Response:
 
 
 class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the page has heard of a ladder until now."""
+    """The state of a ladder as the page has received it."""
 
     measurements: list[Measurement]
     failures: list[str] = []
@@ -328,12 +328,12 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str = ""
     running: bool = False
     room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
-    """Width of the place where it is drawn."""
+    """Width of the pane, in pixels."""
 
 
 @bp.post("/chart")
 def draw_chart() -> str:
-    """The benchmark's chart and table for measurements that the page got from a ladder."""
+    """The benchmark's chart and table for the measurements of a ladder."""
     try:
         asked = msgspec.json.decode(request.form.get("asked", ""), type=ChartRequest)
     except msgspec.MsgspecError as error:

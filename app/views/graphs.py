@@ -22,7 +22,7 @@ def _prepare(state: BlueprintSetupState) -> None:
 
 
 def remember(answer: Answer) -> None:
-    """Remember the drawings of an answer: the page asks for them by key."""
+    """Remember the drawings of an answer, which the page asks for by key."""
     _drawings().add(answer)
 
 

@@ -1,4 +1,4 @@
-"""Whether the server is well."""
+"""The health check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ bp = Blueprint("health", __name__)
 
 
 class Sandboxing(msgspec.Struct, frozen=True, kw_only=True):
-    """How scripts are held."""
+    """How scripts are isolated."""
 
     tier: str
     mechanisms: list[str]
@@ -35,7 +35,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How the server is."""
+    """State of the server."""
 
     status: Literal["ok", "failing"]
     version: str
@@ -48,7 +48,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 @bp.get("/healthz")
 @operation(answers={200: json_of(Health), 503: json_of(Health)})
 def healthz() -> Response:
-    """Say whether the server is well, how strictly it holds scripts, and how busy it is."""
+    """Say whether the server works, how strictly it isolates scripts, and how busy it is."""
     services = current_services()
     tier = services.runner.tier
     links: Literal["ok", "failing"] = "ok"

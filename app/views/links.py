@@ -1,4 +1,4 @@
-"""Permalinks, for programs."""
+"""The JSON API of permalinks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKEN_HEADER = "X-Delete-Token"
 @bp.post("")
 @operation(body=SharedState, answers={201: json_of(SavedLink)})
 def create() -> Response:
-    """Store a workspace, and what of it was looked at, for ever; the same content always gets the same id."""
+    """Store a workspace and its view for ever; the same content always gets the same id."""
     services, state = current_services(), read_body(SharedState)
     services.storing.charge(current_client().address, len(canonical(state)))
     seen = services.compiler.cached(state.workspace)
@@ -30,16 +30,16 @@ def create() -> Response:
 @bp.get("/<link>")
 @operation(answers={200: json_of(OpenedLink)})
 def open_(link: str) -> Response:
-    """Return what a link holds."""
+    """Return the content of a link."""
     return answer_json(current_services().links.open(link))
 
 
 @bp.delete("/<link>")
-@operation(answers={204: None}, headers={TOKEN_HEADER: "The token that was told when the link was made."})
+@operation(answers={204: None}, headers={TOKEN_HEADER: "The token that was returned when the link was created."})
 def delete(link: str) -> Response:
-    """Take a link back."""
+    """Delete a link."""
     token = request.headers.get(TOKEN_HEADER)
     if not token:
-        raise Forbidden("a link is deleted by who made it", field=TOKEN_HEADER, expected="the token told at its making")
+        raise Forbidden("only its creator deletes a link", field=TOKEN_HEADER, expected="the token from its creation")
     current_services().links.delete(link, token)
     return Response(status=204)

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong, for a program and for a person."""
+    """What went wrong, for programs and for people."""
 
     code: str
     """Stable word, e.g. ``not_found``."""
@@ -27,13 +27,13 @@ class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of every unsuccessful answer of the API."""
+    """The body of every unsuccessful response of the API."""
 
     error: ErrorDetail
 
 
 def wants_json() -> bool:
-    """Whether the present request is one of a program."""
+    """Return whether the current request comes from a program, not from the page."""
     return request.path.startswith("/api/") or request.path == "/healthz"
 
 
@@ -59,7 +59,7 @@ def _request_error(error: RequestError) -> Response:
 
 
 def _http_error(error: HTTPException) -> Response:
-    if error.response is not None:  # a redirect, or an answer that somebody made already
+    if error.response is not None:  # a redirect, or a response that was made already
         return make_response(error.response)
     status = error.code or 500
     code = (error.name or "error").lower().replace(" ", "_")
@@ -84,7 +84,7 @@ def _unexpected(error: Exception) -> Response:
 
 
 def install(app: Flask) -> None:
-    """Answer every failure of ``app`` in the form that the client asked for, never with a traceback."""
+    """Handle every error of ``app``: JSON for programs, a page for people, never a traceback."""
     handlers: list[tuple[type[Exception], Any]] = [
         (RequestError, _request_error),
         (HTTPException, _http_error),

@@ -1,4 +1,4 @@
-"""The description of every route, made from the views themselves and the types of their answers."""
+"""The OpenAPI description of every route, made from the views and the types of their responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARGUMENT_TYPES = {"int": "integer", "float": "number"}
 
 @dataclass(frozen=True)
 class Content:
-    """What an answer's body is."""
+    """Media type and type of a response's body."""
 
     media: str
     kind: Any = None
@@ -35,7 +35,7 @@ PAGE = Content("text/html")
 
 @dataclass(frozen=True)
 class Operation:
-    """What a view takes and answers, beyond what its route and docstring say."""
+    """Request and responses of a view, as far as its route and docstring do not describe them."""
 
     body: Any = None
     answers: Mapping[int, Content | None] = field(default_factory=lambda: {200: PAGE})
@@ -65,16 +65,16 @@ def operation(
     query: Mapping[str, str] | None = None,
     form: Mapping[str, str] | None = None,
 ) -> Callable[[View], View]:
-    """Describe a view that does not simply answer a page.
+    """Describe a view whose response is not simply a page.
 
     Parameters
     ----------
     body
-        Type of the JSON body that it takes.
+        Type of the JSON request body.
     answers
-        By status; None is an answer without a body.  Failures need not be named: all have the one shape.
+        Response body by status; None for an empty body.  Errors need not be listed: all have one shape.
     headers, optional_headers, query, form
-        Request headers, arguments and files that it reads, each with a sentence.
+        Request headers, query arguments and form files, each with a sentence.
     """
 
     def note(view: View) -> View:

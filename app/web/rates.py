@@ -1,4 +1,4 @@
-"""How much of something a client may use over a time."""
+"""Rate limits: how much of something a client may use over a time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.errors import Busy
 
 
 class Rate:
-    """Counts what each client uses.
+    """Counts the use of each client over a sliding window.
 
     Parameters
     ----------
     item : RateLimitItem
-        How much, over which time.
+        The limit and its window.
     unit : str
-        What is counted, in the plural.
+        Name of what is counted, in the plural.
     """
 
     def __init__(self, item: RateLimitItem, unit: str) -> None:
@@ -28,12 +28,12 @@ class Rate:
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     def charge(self, client: str, cost: int = 1) -> None:
-        """Count what a client uses.
+        """Count a client's use.
 
         Raises
         ------
         Busy
-            It would be too much; carries the seconds after which to try again.
+            It would exceed the limit; carries the seconds after which to retry.
         """
         if cost and not self._limiter.hit(self._item, client, cost=cost):
             reset = self._limiter.get_window_stats(self._item, client).reset_time

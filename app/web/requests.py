@@ -51,7 +51,7 @@ def read_body(kind: type[Body]) -> Body:
 
 
 def invalid(error: msgspec.ValidationError) -> InvalidBody:
-    """Return msgspec's words with the place and the expectation told apart."""
+    """Return msgspec's message, with the field and the expected type separated."""
     match = _PLACE.fullmatch(str(error))
     assert match is not None
     expected = _EXPECTED.fullmatch(match["what"])

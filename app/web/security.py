@@ -1,4 +1,4 @@
-"""What every request passes through: who may send it, how often, and what browsers may do with the answer."""
+"""Guards every request: origin check, rate limit, and the security headers of the response."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HEADERS = {
 
 
 def csp_nonce() -> str:
-    """Return the present answer's nonce, for the few scripts and styles that a page must contain."""
+    """Return the current response's nonce, for the few scripts and styles that a page must contain."""
     if "csp_nonce" not in g:
         g.csp_nonce = secrets.token_urlsafe(16)
     nonce: str = g.csp_nonce
@@ -46,14 +46,14 @@ def csp_nonce() -> str:
 
 
 def allow_embedding() -> None:
-    """Let pages of other sites show the present answer in a frame."""
+    """Let pages of other sites show the current response in a frame."""
     g.frame_ancestors = "*"
 
 
 def _refuse_other_sites() -> None:
-    """Let only this site's own pages, and programs, change anything.
+    """Refuse requests with side effects that a page of another site sends.
 
-    Browsers say where a request comes from; programs say nothing and hold no cookies that could be misused.
+    Browsers declare the origin of a request; programs do not, and hold no cookies that could be misused.
     """
     if request.method in SAFE:
         return
@@ -83,7 +83,7 @@ def install(app: Flask, per_minute: int) -> None:
     ----------
     app : Flask
     per_minute : int
-        Requests that make work a client may send a minute; 0 means any number.
+        Requests with side effects that a client may send a minute; 0 means any number.
     """
     app.before_request(_refuse_other_sites)
     if per_minute:

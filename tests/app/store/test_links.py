@@ -15,7 +15,7 @@ from sqlalchemy.schema import CreateTable
 from app.artifacts import Options, Workspace
 from app.errors import Damaged, Forbidden, NotFound
 from app.store import links as links_module
-from app.store.links import ALPHABET, SHORTEST, Links, SharedState
+from app.store.links import ALPHABET, MIN_LENGTH, Links, SharedState
 
 
 def state(script: str = "print(1)", **view: str) -> SharedState:
@@ -37,7 +37,7 @@ def test_what_was_stored_comes_back(links: Links) -> None:
     opened = links.open(saved.id)
     assert opened.state == state(pane="asm")
     assert (opened.id, opened.compiler, opened.cpu) == (saved.id, "1.0", "Some CPU")
-    assert len(saved.id) == SHORTEST
+    assert len(saved.id) == MIN_LENGTH
     assert set(saved.id) <= set(ALPHABET)
 
 
@@ -77,7 +77,7 @@ def test_damage_is_noticed(links: Links, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "links.sqlite3") as database:
         forged = zlib.compress(links_module.canonical(state("another")))
         database.execute("UPDATE links SET content = ?", (forged,))
-    with pytest.raises(Damaged, match="not what it was made of"):
+    with pytest.raises(Damaged, match="does not match its id"):
         links.open(saved.id)
     with sqlite3.connect(tmp_path / "links.sqlite3") as database:
         database.execute("UPDATE links SET content = ?", (b"rubbish",))
