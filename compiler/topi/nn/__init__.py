@@ -1,8 +1,14 @@
 """The operators of neural networks as tensor expressions, a file a family: ``tvm.topi.nn``."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from compiler.ir.extension import public_module
+from compiler.topi.definitions import load_definitions
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_module("tvm.topi.nn", ())
+__all__ = load_definitions(globals())
+
+_load, __dir__ = public_module("tvm.topi.nn", __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _load(name)
