@@ -223,8 +223,9 @@ class ExprPrinter(Functor):
         for position, index in enumerate(indices):
             if position:
                 self.out.write(", ")
-            if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.dtype.startswith("int32"):
-                self._slice(index, index.stride.value)
+            step = _slice_step(index)
+            if isinstance(index, Ramp) and step:
+                self._slice(index, step)
             else:
                 self.expr(index)
         self.out.write("]")
@@ -342,6 +343,13 @@ class ExprPrinter(Functor):
             self.out.write(")")
         else:
             self.out.write(str(v))
+
+
+def _slice_step(index: PrimExpr) -> int:
+    """Return the step of a vector of indices that can be written as a slice, 0 of any other index."""
+    if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.dtype.startswith("int32"):
+        return index.stride.value
+    return 0
 
 
 def _needs_function(n: BinaryOp) -> bool:

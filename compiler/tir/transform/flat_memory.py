@@ -9,7 +9,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, cast, const
+from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var, cast, const
+from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import BufferStore
 
@@ -44,6 +45,14 @@ def align_strides(shape: Exprs, align: Mapping[int, tuple[int, int]]) -> Exprs:
 def storage_dtype(dtype: str) -> str:
     """Return the type of an element in memory: a truth value takes a byte."""
     return "int8" + dtype.removeprefix("bool") if dtype.startswith("bool") else dtype
+
+
+def pointer_to(dtype: str, pointer: Var) -> Var:
+    """Return a pointer of the same name to elements of a type; the very same one if it points to such."""
+    kind = pointer.type_annotation
+    if not isinstance(kind, PointerType) or kind.element_type.dtype == dtype:
+        return pointer
+    return Var(pointer.name, pointer.dtype, PointerType(PrimType(dtype), kind.storage_scope), span=pointer.span)
 
 
 def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | None = None) -> Buffer:
@@ -105,17 +114,28 @@ class FlatMemory:
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._views: dict[Buffer, _View] = {}
-        self._known: dict[tuple[Any, ...], tuple[Exprs, PrimExpr]] = {}
+        self._linear_indices: dict[tuple[Any, ...], tuple[Exprs, PrimExpr]] = {}
+        self._pointers: dict[Var, Var] = {}
 
     def simplify(self, e: PrimExpr) -> PrimExpr:
         """Return a simpler form of ``e``."""
         return e if isinstance(e, IntImm) else self._analyzer.simplify(e)
+
+    def allocate(self, pointer: Var, dtype: str) -> Var:
+        """Return the pointer to memory that is allocated for elements of type ``dtype``, or of their type in memory."""
+        self._pointers[pointer] = pointer_to(storage_dtype(dtype), pointer)
+        return self._pointers[pointer]
+
+    def pointer(self, pointer: Var) -> Var:
+        """Return what a pointer became."""
+        return self._pointers.get(pointer, pointer)
 
     def realize(self, buffer: Buffer, begin: Exprs, shape: Exprs, strides: Exprs) -> Buffer:
         """Lay out the region of a buffer that begins at ``begin`` and return its alias of one dimension."""
         size: PrimExpr = self.simplify(strides[0] * shape[0]) if shape else const(1)
         flat = rebuild(
             buffer,
+            data=self.allocate(buffer.data, buffer.dtype),
             dtype=storage_dtype(buffer.dtype),
             shape=(size,),
             strides=(),
@@ -126,12 +146,13 @@ class FlatMemory:
         return flat
 
     def view(self, buffer: Buffer) -> _View:
-        found = self._views.get(buffer)
-        if found is None:
+        """Return how a buffer is laid out."""
+        view = self._views.get(buffer)
+        if view is None:
             strides = buffer.strides or compact_strides(buffer.shape)
-            flat = flatten_buffer(buffer)
-            found = self._views[buffer] = _View(flat, None, strides, buffer.elem_offset)
-        return found
+            flat = rebuild(flatten_buffer(buffer), data=self.pointer(buffer.data))
+            view = self._views[buffer] = _View(flat, None, strides, buffer.elem_offset)
+        return view
 
     def is_flat(self, buffer: Buffer) -> bool:
         """Return whether a buffer is a row of elements already."""
@@ -147,14 +168,14 @@ class FlatMemory:
             If there are more or fewer indices than dimensions.
         """
         key = (buffer, *map(id, indices))
-        known = self._known.get(key)
-        if known is not None:
-            return known[1]
+        remembered = self._linear_indices.get(key)
+        if remembered is not None:
+            return remembered[1]
         view = self.view(buffer)
         if len(indices) != len(view.strides):
             raise BoundError(f"buffer {buffer.name!r} has {len(view.strides)} dimensions, got {len(indices)} indices")
         index = self._linear(view, indices)
-        self._known[key] = (indices, index)  # keeps the indices alive, so that their ids stay theirs
+        self._linear_indices[key] = (indices, index)  # keeps the indices alive, so that their ids stay theirs
         return index
 
     def _linear(self, view: _View, indices: Exprs) -> PrimExpr:

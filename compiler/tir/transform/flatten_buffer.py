@@ -6,11 +6,11 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.primexpr import PrimExpr, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -34,14 +34,20 @@ class _Flatten(Mutator):
         self._memory = memory
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        body = self.visit(n.body)
         dtype = storage_dtype(n.dtype)
-        if body is n.body and len(n.extents) == 1 and dtype == n.dtype:
-            return n
-        size: PrimExpr = n.extents[0]
+        pointer = self._memory.allocate(n.buffer_var, n.dtype)
+        size: PrimExpr = n.extents[0] if n.extents else const(1)
         for extent in n.extents[1:]:
             size = size * extent
-        return rebuild(n, dtype=dtype, extents=(self._memory.simplify(size),), body=body)
+        extents = n.extents if len(n.extents) == 1 else (self._memory.simplify(size),)
+        return rebuild(n, buffer_var=pointer, dtype=dtype, extents=extents, body=self.visit(n.body))
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._memory.pointer(n)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        subject = self._memory.pointer(n.node) if isinstance(n.node, Var) else n.node
+        return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         return self.visit(n.body)  # type: ignore[no-any-return]

@@ -84,7 +84,7 @@ class _StorageFlattener(Mutator):
         return n
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        return n
+        return self._memory.pointer(n)
 
     def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
         if n.buffer in self._params:
@@ -102,6 +102,8 @@ class _StorageFlattener(Mutator):
             return self.visit(n.body)  # type: ignore[no-any-return]
         body, value = self.visit(n.body), self.visit(n.value)
         subject = n.node.data if isinstance(n.node, Buffer) else n.node
+        if isinstance(subject, Var):
+            subject = self._memory.pointer(subject)
         return rebuild(n, node=subject, value=value, body=body)
 
     def _note_alignment(self, n: AttrStmt) -> None:

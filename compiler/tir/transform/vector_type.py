@@ -9,9 +9,9 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import FloorDiv, IntImm, PrimExpr, Ramp, Var, const
-from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Stmt
+from compiler.tir.transform.flat_memory import pointer_to
 
 
 def use_vector_types(body: Stmt) -> Stmt:
@@ -89,7 +89,7 @@ class _Retype(Mutator):
         if count is None:
             return rebuild(n, body=self.visit(n.body))
         dtype = dt.with_lanes(n.dtype, count)
-        pointer = self._pointers[n.buffer_var] = _pointer_to(dtype, n.buffer_var)
+        pointer = self._pointers[n.buffer_var] = pointer_to(dtype, n.buffer_var)
         extent: Any = n.extents[0]
         extents = (const(extent.value // count, extent.dtype),)
         return rebuild(n, buffer_var=pointer, dtype=dtype, extents=extents, body=self.visit(n.body))
@@ -126,10 +126,3 @@ class _Retype(Mutator):
             return BufferStore(n.buffer, value, indices)
         buffer, element = self._element(n.buffer, indices, count)
         return BufferStore(buffer, value, element)
-
-
-def _pointer_to(dtype: str, pointer: Var) -> Var:
-    """Return a pointer of the same name to elements of another type."""
-    kind = pointer.type_annotation
-    scope = kind.storage_scope if isinstance(kind, PointerType) else "global"
-    return Var(pointer.name, pointer.dtype, PointerType(PrimType(dtype), scope), span=pointer.span)

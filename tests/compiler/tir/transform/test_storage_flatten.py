@@ -6,165 +6,279 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import BoundError
-from compiler.ir.primexpr import EQ, Call, Ramp, Range, Select, Var, const
-from compiler.tir import op as tir
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.interpreter import interpret
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, For, Prefetch, Stmt, seq
+from compiler.tir.stmt import BufferStore
 from compiler.tir.transform import FlattenBuffer, StorageFlatten
-from tests.compiler.tir.transform.programs import (
-    allocate,
-    apply,
-    arguments,
-    assert_same,
-    function,
-    loop,
-    nodes,
-    realize,
-)
+from tests.compiler.tir.transform.programs import apply, assert_pass, program
 
-
-def two_loops(body: Stmt, i: Var, j: Var, rows: int = 4, columns: int = 6) -> Stmt:
-    return loop(i, rows, loop(j, columns, body))
+TRANSPOSED = "A: T.Buffer((6, 4), 'int32'), C: T.Buffer((4, 6), 'int32')"
+OUTPUT = "C: T.Buffer((4, 6), 'int32')"
 
 
 def test_a_parameter_is_accessed_through_an_alias_of_one_dimension() -> None:
-    i, j = Var("i"), Var("j")
-    a, c = decl_buffer((6, 4), "int32", name="A"), decl_buffer((4, 6), "int32", name="C")
-    func = function(two_loops(BufferStore(c, a[j, i], (i, j)), i, j), a, c)
-    after = apply(func, StorageFlatten(64))
-    (store,) = nodes(after, BufferStore)
-    assert [int(d) for d in store.buffer.shape] == [24]
-    assert store.buffer.data is c.data
-    assert after.buffer_map == func.buffer_map
-    assert_same(func, after)
+    assert_pass(
+        StorageFlatten(64),
+        """
+        for i, j in T.grid(4, 6):
+            C[i, j] = A[j, i]
+        """,
+        """
+        for i, j in T.grid(4, 6):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            A_1 = T.Buffer((24,), "int32", data=A.data)
+            C_1[i * 6 + j] = A_1[j * 4 + i]
+        """,
+        params=TRANSPOSED,
+    )
 
 
 def test_a_parameter_of_one_dimension_stays_what_it_is() -> None:
-    i, c = Var("i"), decl_buffer((6,), "int32", name="C")
-    func = function(loop(i, 6, BufferStore(c, i, (i,))), c)
-    assert nodes(apply(func, StorageFlatten(64)), BufferStore)[0].buffer is c
-
-
-def test_a_parameter_of_no_dimension_has_one_element() -> None:
-    c = decl_buffer((), "int32", name="C")
-    func = function(BufferStore(c, const(7), ()), c)
-    after = apply(func, StorageFlatten(64))
-    result = np.zeros((), "int32")
-    interpret(after, [result])
-    assert result == 7
+    assert_pass(
+        StorageFlatten(64),
+        """
+        for i in range(6):
+            C[i] = i
+        """,
+        """
+        for i in range(6):
+            C[i] = i
+        """,
+    )
 
 
 def test_only_the_realized_region_is_allocated() -> None:
-    o, i, j, k = (Var(n) for n in "oijk")
-    a, c = decl_buffer((16, 6), "int32", name="A"), decl_buffer((16, 6), "int32", name="C")
-    local = decl_buffer((16, 6), "int32", name="L")
-    row = o * 4 + i
-    fill = two_loops(BufferStore(local, a[row, j] + 1, (row, j)), i, j)
-    use = two_loops(BufferStore(c, local[o * 4 + k, j] * 2, (o * 4 + k, j)), k, j)
-    func = function(loop(o, 4, realize(local, seq([fill, use]), (o * 4, 4), (0, 6))), a, c)
-    after = apply(func, StorageFlatten(64))
-    (memory,) = nodes(after, Allocate)
-    assert [int(e) for e in memory.extents] == [24]
-    assert_same(func, after)
+    assert_pass(
+        StorageFlatten(64),
+        """
+        for o in range(4):
+            L = T.Buffer((16, 6), "int32")
+            T.realize(L[o * 4:o * 4 + 4, 0:6])
+            for i, j in T.grid(4, 6):
+                L[o * 4 + i, j] = A[o * 4 + i, j] + 1
+            for i, j in T.grid(4, 6):
+                C[o * 4 + i, j] = L[o * 4 + i, j] * 2
+        """,
+        """
+        for o in range(4):
+            L = T.allocate([24], "int32", "global")
+            L_1 = T.Buffer((24,), "int32", data=L)
+            for i, j in T.grid(4, 6):
+                A_1 = T.Buffer((96,), "int32", data=A.data)
+                L_1[i * 6 + j] = A_1[o * 24 + i * 6 + j] + 1
+            for i, j in T.grid(4, 6):
+                C_1 = T.Buffer((96,), "int32", data=C.data)
+                C_1[o * 24 + i * 6 + j] = L_1[i * 6 + j] * 2
+        """,
+        params="A: T.Buffer((16, 6), 'int32'), C: T.Buffer((16, 6), 'int32')",
+    )
 
 
 def test_rows_are_as_long_as_storage_align_says() -> None:
-    i, j, c = Var("i"), Var("j"), decl_buffer((4, 6), "int32", name="C")
-    local = decl_buffer((4, 6), "int32", name="L")
-    fill = two_loops(BufferStore(local, i * 10 + j, (i, j)), i, j)
-    use = two_loops(BufferStore(c, local[i, j], (i, j)), i, j)
-    inner = realize(local, seq([fill, use]), (0, 4), (0, 6))
-    aligned = AttrStmt(local, "buffer_dim_align", tir.tvm_tuple(0, 8, 3), inner)
-    after = apply(function(aligned, c), StorageFlatten(64))
-    (memory,) = nodes(after, Allocate)
-    assert int(memory.extents[0]) == 4 * 11
-    assert not nodes(after, AttrStmt)
-    assert_same(function(inner, c), after)
+    assert_pass(
+        StorageFlatten(64),
+        """
+        L = T.Buffer((4, 6), "int32")
+        T.attr(L, "buffer_dim_align", T.tvm_tuple(0, 8, 3))
+        T.realize(L[0:4, 0:6])
+        for i, j in T.grid(4, 6):
+            L[i, j] = i * 10 + j
+        for i, j in T.grid(4, 6):
+            C[i, j] = L[i, j]
+        """,
+        """
+        L = T.allocate([44], "int32", "global")
+        L_1 = T.Buffer((44,), "int32", data=L)
+        for i, j in T.grid(4, 6):
+            L_1[i * 11 + j] = i * 10 + j
+        for i, j in T.grid(4, 6):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            C_1[i * 6 + j] = L_1[i * 11 + j]
+        """,
+        params=OUTPUT,
+    )
 
 
 def test_strides_and_the_offset_of_a_parameter_count() -> None:
-    i, j = Var("i"), Var("j")
-    a = decl_buffer((4, 6), "int32", name="A", strides=(12, 2), elem_offset=5)
-    c = decl_buffer((4, 6), "int32", name="C")
-    func = function(two_loops(BufferStore(c, a[i, j], (i, j)), i, j), a, c)
-    (load,) = nodes(apply(func, StorageFlatten(64)), BufferLoad)
-    assert str(load.indices[0]) in ("i * 12 + j * 2 + 5", "j * 2 + i * 12 + 5")
-    assert int(load.buffer.shape[0]) == 48
+    assert_pass(
+        StorageFlatten(64),
+        """
+        A = T.match_buffer(a, (4, 6), "int32", strides=(12, 2), elem_offset=5)
+        for i, j in T.grid(4, 6):
+            C[i, j] = A[i, j]
+        """,
+        """
+        A = T.match_buffer(a, (4, 6), "int32", strides=(12, 2), elem_offset=5)
+        for i, j in T.grid(4, 6):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            A_1 = T.Buffer((48,), "int32", data=A.data, elem_offset=5)
+            C_1[i * 6 + j] = A_1[i * 12 + j * 2 + 5]
+        """,
+        params="a: T.handle, C: T.Buffer((4, 6), 'int32')",
+        values=(),
+    )
 
 
 def test_truth_values_are_stored_as_bytes() -> None:
-    i, j, c = Var("i"), Var("j"), decl_buffer((4, 6), "int32", name="C")
-    flag = decl_buffer((4, 6), "bool", name="F")
-    fill = two_loops(BufferStore(flag, i < j, (i, j)), i, j)
-    use = two_loops(BufferStore(c, Select(flag[i, j], const(1), const(2)), (i, j)), i, j)
-    func = function(realize(flag, seq([fill, use]), (0, 4), (0, 6)), c)
-    after = apply(func, StorageFlatten(64))
-    assert nodes(after, Allocate)[0].dtype == "int8"
-    assert_same(func, after)
+    assert_pass(
+        StorageFlatten(64),
+        """
+        F = T.Buffer((4, 6), "bool")
+        T.realize(F[0:4, 0:6])
+        for i, j in T.grid(4, 6):
+            F[i, j] = i < j
+        for i, j in T.grid(4, 6):
+            C[i, j] = T.Select(F[i, j], 1, 2)
+        """,
+        """
+        F = T.allocate([24], "int8", "global")
+        F_1 = T.Buffer((24,), "int8", data=F, align=16)
+        for i, j in T.grid(4, 6):
+            F_1[i * 6 + j] = T.Cast("int8", i < j)
+        for i, j in T.grid(4, 6):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            C_1[i * 6 + j] = T.Select(T.Cast("bool", F_1[i * 6 + j]), 1, 2)
+        """,
+        params=OUTPUT,
+    )
 
 
 def test_vector_indices_stay_vectors() -> None:
-    i = Var("i")
-    a, c = decl_buffer((4, 8), "int32", name="A"), decl_buffer((4, 8), "int32", name="C")
-    lanes = Ramp(const(0), const(1), 8)
-    func = function(loop(i, 4, BufferStore(c, a[3 - i, lanes], (i, lanes))), a, c)
-    after = apply(func, StorageFlatten(64))
-    assert all(isinstance(n.indices[0], Ramp) for n in nodes(after, BufferLoad))
-    assert_same(func, after)
+    assert_pass(
+        StorageFlatten(64),
+        """
+        for i in range(4):
+            C[i, 1:5] = A[5 - i, T.Ramp(0, 1, 4)]
+        """,
+        """
+        for i in range(4):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            A_1 = T.Buffer((24,), "int32", data=A.data)
+            C_1[i * 6 + 1:i * 6 + 1 + 4] = A_1[20 - i * 4:20 - i * 4 + 4]
+        """,
+        params=TRANSPOSED,
+    )
 
 
 def test_the_region_of_an_output_needs_no_memory() -> None:
-    i, j, c = Var("i"), Var("j"), decl_buffer((4, 6), "int32", name="C")
-    func = function(realize(c, two_loops(BufferStore(c, i + j, (i, j)), i, j), (0, 4), (0, 6)), c)
-    after = apply(func, StorageFlatten(64))
-    assert not nodes(after, Allocate)
-    assert_same(func, after)
+    assert_pass(
+        StorageFlatten(64),
+        """
+        T.realize(C[0:4, 0:6])
+        for i, j in T.grid(4, 6):
+            C[i, j] = i + j
+        """,
+        """
+        for i, j in T.grid(4, 6):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            C_1[i * 6 + j] = i + j
+        """,
+        params=OUTPUT,
+    )
 
 
 def test_small_memory_is_aligned_to_its_size() -> None:
-    c = decl_buffer((4,), "int32", name="C")
-    for count, expected in ((1, 4), (4, 16), (64, -1)):
-        local = decl_buffer((count,), "int32", name="L")
-        body = seq([BufferStore(local, const(1), (const(0),)), BufferStore(c, local[0], (const(0),))])
-        after = apply(function(realize(local, body, (0, count)), c), StorageFlatten(64))
-        assert nodes(after, BufferStore)[0].buffer.data_alignment == expected
+    assert_pass(
+        StorageFlatten(64),
+        """
+        K = T.Buffer((1,), "int32")
+        L = T.Buffer((4,), "int32")
+        M = T.Buffer((64,), "int32")
+        with T.realize(K[0:1]):
+            K[0] = 1
+            C[0] = K[0]
+        with T.realize(L[0:4]):
+            L[0] = 1
+            C[0] = L[0]
+        with T.realize(M[0:64]):
+            M[0] = 1
+            C[0] = M[0]
+        """,
+        """
+        with T.allocate([1], "int32", "global") as K:
+            K_1 = T.Buffer((1,), "int32", data=K, align=4)
+            K_1[0] = 1
+            C[0] = K_1[0]
+        with T.allocate([4], "int32", "global") as L:
+            L_1 = T.Buffer((4,), "int32", data=L, align=16)
+            L_1[0] = 1
+            C[0] = L_1[0]
+        M = T.allocate([64], "int32", "global")
+        M_1 = T.Buffer((64,), "int32", data=M)
+        M_1[0] = 1
+        C[0] = M_1[0]
+        """,
+    )
 
 
 def test_a_prefetched_box_is_touched_once_a_cache_line() -> None:
-    i, a = Var("i"), decl_buffer((8, 64), "float32", name="A")
-    box = (Range.from_min_extent(i, 2), Range.from_min_extent(0, 64))
-    after = apply(function(loop(i, 4, Prefetch(a, box)), a), StorageFlatten(64))
-    assert [int(n.extent) for n in nodes(after, For)] == [4, 2, 4]
-    (hint,) = nodes(after, Evaluate)
-    assert isinstance(hint.value, Call)
-    assert hint.value.op.name == "tir.prefetch"
+    assert_pass(
+        StorageFlatten(64),
+        """
+        for i in range(4):
+            T.prefetch(A, [T.Range(i, i + 2), T.Range(0, 64)])
+        """,
+        """
+        for i, prefetch_A_0, prefetch_A_1 in T.grid(4, 2, 4):
+            A_1 = T.Buffer((512,), data=A.data)
+            T.prefetch(T.address_of(A_1[i * 64 + prefetch_A_0 * 64 + prefetch_A_1 * 16]), 0, 3, 1)
+        """,
+        params="A: T.Buffer((8, 64), 'float32')",
+        values=(),
+    )
 
 
 def test_stores_are_marked_with_their_bound_on_request() -> None:
-    i, c = Var("i"), decl_buffer((6,), "int32", name="C")
-    after = apply(function(loop(i, 6, BufferStore(c, i, (i,))), c), StorageFlatten(64, True))
-    (mark,) = nodes(after, AttrStmt)
-    assert (mark.attr_key, int(mark.value)) == ("buffer_bound", 6)
+    assert_pass(
+        StorageFlatten(64, create_bound_attribute=True),
+        """
+        for i in range(6):
+            C[i] = i
+        """,
+        """
+        for i in range(6):
+            T.attr(C.data, "buffer_bound", 64)
+            C[i] = i
+        """,
+    )
+
+
+def test_allocated_memory_is_flattened_by_flatten_buffer() -> None:
+    assert_pass(
+        FlattenBuffer(),
+        """
+        L = T.allocate([4, 6], "bool")
+        L_1 = T.Buffer((4, 6), "bool", data=L)
+        for i, j in T.grid(4, 6):
+            L_1[i, j] = i % 2 == j % 3
+        for i, j in T.grid(4, 6):
+            C[i, j] = T.Select(L_1[3 - i, j], 1, 0)
+        """,
+        """
+        L = T.allocate([24], "int8", "global")
+        L_1 = T.Buffer((24,), "int8", data=L)
+        for i, j in T.grid(4, 6):
+            L_1[i * 6 + j] = T.Cast("int8", i % 2 == j % 3)
+        for i, j in T.grid(4, 6):
+            C_1 = T.Buffer((24,), "int32", data=C.data)
+            C_1[i * 6 + j] = T.Select(T.Cast("bool", L_1[j + 18 - i * 6]), 1, 0)
+        """,
+        params=OUTPUT,
+    )
+
+
+def test_a_parameter_of_no_dimension_has_one_element() -> None:
+    func = program("C[()] = 7", "C: T.Buffer((), 'int32')")
+    result = np.zeros((), "int32")
+    interpret(apply(func, StorageFlatten(64)), [result])
+    assert result == 7
 
 
 def test_too_few_indices_are_an_error() -> None:
-    c = decl_buffer((4, 6), "int32", name="C")
-    func = function(BufferStore(c, const(1), (const(1),)), c)
+    store = program("C[0, 1] = 1", OUTPUT).body
+    func = program("C[0, 1] = 1", OUTPUT).with_body(BufferStore(store.buffer, store.value, store.indices[:1]))  # type: ignore[attr-defined]
     with pytest.raises(BoundError, match="buffer 'C' has 2 dimensions, got 1 indices"):
         apply(func, StorageFlatten(64))
 
 
-def test_allocated_memory_is_flattened_by_flatten_buffer() -> None:
-    i, j, c = Var("i"), Var("j"), decl_buffer((4, 6), "int32", name="C")
-    local: Buffer = decl_buffer((4, 6), "bool", name="L")
-    fill = two_loops(BufferStore(local, EQ(i % 2, j % 3), (i, j)), i, j)
-    use = two_loops(BufferStore(c, Select(local[3 - i, j], const(1), const(0)), (i, j)), i, j)
-    func = function(allocate(local, seq([fill, use])), c)
-    after = apply(func, FlattenBuffer())
-    (memory,) = nodes(after, Allocate)
-    assert (memory.dtype, [int(e) for e in memory.extents]) == ("int8", [24])
-    assert {len(n.indices) for n in nodes(after, BufferStore)} == {1}
-    assert_same(func, after)
-    assert apply(after, FlattenBuffer()).body is after.body
-    assert len(arguments(after)) == 1
+def test_what_is_flat_is_returned_as_it_is() -> None:
+    assert_pass(FlattenBuffer(), "L = T.allocate([4], 'int32')\nL_1 = T.Buffer((4,), 'int32', data=L)\nL_1[0] = 1")
