@@ -59,7 +59,7 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Explainer(importlib.abc.MetaPathFinder):
-    """Comes last and explains what nobody found: ``from tvm import x`` asks for ``compiler.x``."""
+    """Comes last and explains what does not exist: ``from tvm import x`` looks for ``compiler.x``."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -1,6 +1,6 @@
 """What every ``tvm.x.y`` is: the one table of public names.
 
-A name that is not listed stands where its path says: ``tvm.tir.analysis`` is ``compiler.tir.analysis``, and
+A name that is not listed is where its path says: ``tvm.tir.analysis`` is ``compiler.tir.analysis``, and
 ``tvm.te.compute`` is what ``compiler.te`` calls so in its ``__all__``.
 """
 
@@ -92,7 +92,7 @@ def module_of(name: str) -> str:
 
 
 def load(place: str) -> object:
-    """Return the module or the attribute of a module that stands at a place."""
+    """Return the module, or the attribute of a module, that a place names."""
     module, _, attribute = place.partition(":")
     loaded = importlib.import_module(module)
     return getattr(loaded, attribute) if attribute else loaded

@@ -144,7 +144,7 @@ def function_arguments(recorder: Recorder, schedule: Schedule, options: Options)
 
 
 def schedule_arguments(schedule: Schedule) -> list[Tensor]:
-    """Return the arguments of a function that nobody named: the placeholders that are read, then the outputs."""
+    """Return the arguments of a function that the script does not build: placeholders that are read, then outputs."""
     placeholders: list[Tensor] = []
     seen: set[Operation] = set()
 

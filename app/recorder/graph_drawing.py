@@ -29,7 +29,7 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing
     module : IRModule
     name : str
     out : TextBuilder, optional
-        The module's listing: where each node stands in it.
+        The module's listing: the line of each node.
     """
     func = next((f for var, f in module.items() if var.name_hint == "main"), None)
     if not isinstance(func, Function):
@@ -134,7 +134,7 @@ class _Walk:
                 kind=kind,
                 detail=detail,
                 type=_type_text(expr),
-                constants=_known_arguments(expr, self._values) if isinstance(expr, Call) else [],
+                constants=_constant_arguments(expr, self._values) if isinstance(expr, Call) else [],
                 group=group,
                 line=self._lines.get(expr, 0),
                 origins=origins,
@@ -188,14 +188,14 @@ def _weights(call: Call) -> list[Any]:
     return [arg for arg in call.args[1:] if isinstance(arg, Var) and arg is not call.args[0]]
 
 
-def _known_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:
+def _constant_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:
     names = tuple(call.op.inputs) if isinstance(call.op, RelayOp) else ()
-    known = []
+    arguments = []
     for index, arg in enumerate(call.args):
         if not values.get(arg) and isinstance(arg, (Var, Constant)):
             name = names[index] if index < len(names) else f"argument {index}"
-            known.append(f"{name} {_constant_text(arg)}")
-    return known
+            arguments.append(f"{name} {_constant_text(arg)}")
+    return arguments
 
 
 def _constant_text(arg: Any) -> str:
@@ -222,8 +222,8 @@ def _attributes(call: Call) -> str:
     if not isinstance(call.op, RelayOp):
         return ""
     declared = call.op.attributes
-    told = [f"{k}={_short(v)}" for k, v in call.attrs.items() if declared[k].default != v and v not in (None, "")]
-    return ", ".join(told)
+    attributes = [f"{k}={_short(v)}" for k, v in call.attrs.items() if declared[k].default != v and v not in (None, "")]
+    return ", ".join(attributes)
 
 
 def _short(value: Any) -> str:
@@ -245,5 +245,5 @@ def _group_name(func: Function) -> str:
         if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
             names.append(expr.op.name.rpartition(".")[2])
         todo += operands(expr)
-    told = list(dict.fromkeys(reversed(names)))
-    return " ".join(told[:6]) + (" …" if len(told) > 6 else "")
+    distinct = list(dict.fromkeys(reversed(names)))
+    return " ".join(distinct[:6]) + (" …" if len(distinct) > 6 else "")

@@ -28,7 +28,7 @@ from compiler.te.numpy_reference import NoNumPyProgram, evaluate
 Array = np.ndarray[Any, Any]
 
 BLAS = ThreadpoolController()
-"""NumPy's thread pools, found at import: later the sandbox closes the file that tells which libraries are loaded."""
+"""NumPy's thread pools, listed at import: later the sandbox closes the file that tells which libraries are loaded."""
 
 
 class Ladder:
@@ -54,7 +54,7 @@ class Ladder:
         self._options = options
         self._emit = emit
         self._flops = schedule_flops(schedule)
-        self._wanted: list[Array] | None = None
+        self._expected: list[Array] | None = None
         self._inputs = self._make_inputs()
         self._previous: tuple[Any, Measurement] | None = None
 
@@ -137,18 +137,18 @@ class Ladder:
         )
 
     def _check(self, outputs: list[Array]) -> Check:
-        if self._wanted is None:
-            self._wanted = outputs
-        return compare(outputs, self._wanted)
+        if self._expected is None:
+            self._expected = outputs
+        return compare(outputs, self._expected)
 
     def _numpy(self) -> Measurement | None:
         tensors = [self._args[i] for i in self._outputs()]
         inputs = {t: a for i, (t, a) in enumerate(zip(self._args, self._inputs, strict=True)) if t not in tensors}
         try:
-            self._wanted = evaluate(tensors, inputs)
+            self._expected = evaluate(tensors, inputs)
             timing = time_calls(lambda: evaluate(tensors, inputs))
         except NoNumPyProgram:
-            self._wanted = None  # then the bare definition's own result is what the steps are compared with
+            self._expected = None  # then the bare definition's own result is what the steps are compared with
             return None
         return self._measurement("numpy", "NumPy", timing, None, None)
 

@@ -116,14 +116,14 @@ def from_llvm(text: str, name: str, final: FinalListing | None) -> Listing:
 
 
 def _llvm_locations(raw: Iterable[str]) -> dict[int, Place]:
-    found: dict[int, Place] = {}
+    locations: dict[int, Place] = {}
     for line in raw:
         match = _LOCATION.match(line)
         if match:
             # llvmlite writes the fields by name, LLVM itself line first; a column of 0 is left out.
             fields = dict(_FIELD.findall(match[2]))
-            found[int(match[1])] = (int(fields["line"]), int(fields.get("column", 0)))
-    return found
+            locations[int(match[1])] = (int(fields["line"]), int(fields.get("column", 0)))
+    return locations
 
 
 _LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
@@ -164,15 +164,15 @@ def _aligned(line: str) -> str:
 
 def _before_debug_sections(raw: list[str]) -> list[str]:
     """Drop DWARF and other sections that hold no code and no constants."""
-    kept: list[str] = []
+    code: list[str] = []
     keep = True
     for line in raw:
         text = line.strip()
         if text.startswith((".section", ".text", ".data", ".rodata")):
             keep = ".debug" not in text and ".note" not in text and "eh_frame" not in text
         if keep:
-            kept.append(line)
-    return kept
+            code.append(line)
+    return code
 
 
 def _used_labels(body: list[str]) -> set[str]:
@@ -192,10 +192,10 @@ def _linked(text: str, place: Place | None, final: FinalListing | None) -> Line:
 
 
 def _without_blank_runs(lines: list[Line]) -> list[Line]:
-    kept: list[Line] = []
+    result: list[Line] = []
     for line in lines:
-        if line.text.strip() or (kept and kept[-1].text.strip()):
-            kept.append(line)
-    while kept and not kept[-1].text.strip():
-        kept.pop()
-    return kept
+        if line.text.strip() or (result and result[-1].text.strip()):
+            result.append(line)
+    while result and not result[-1].text.strip():
+        result.pop()
+    return result

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-SECONDS_A_RUNG = 1.0
+RUNG_SECONDS = 1.0
 """Time that one measurement may take, its first call included; a kernel too slow for that is called once."""
-SECONDS_A_REPEAT = 0.02
+REPEAT_SECONDS = 0.02
 MAX_REPEATS = 20
 
 Array = np.ndarray[Any, Any]
@@ -58,8 +58,8 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
     """
     if first is None:
         first = time_call(call)
-    number = max(1, math.ceil(SECONDS_A_REPEAT / max(first, 1e-7)))
-    repeats = min(MAX_REPEATS, int((SECONDS_A_RUNG - first) / max(first * number, 1e-7)))
+    number = max(1, math.ceil(REPEAT_SECONDS / max(first, 1e-7)))
+    repeats = min(MAX_REPEATS, int((RUNG_SECONDS - first) / max(first * number, 1e-7)))
     if repeats < 2:
         return Timing([first], 1)
     seconds = []
@@ -93,22 +93,22 @@ class Check:
     largest_error: float
 
 
-def compare(actual: Sequence[Array], wanted: Sequence[Array]) -> Check:
+def compare(actual: Sequence[Array], expected: Sequence[Array]) -> Check:
     """Compare outputs; floats may differ by rounding that a long sum in another order explains."""
     largest, ok = 0.0, True
-    for a, w in zip(actual, wanted, strict=True):
+    for a, e in zip(actual, expected, strict=True):
         if a.size == 0:
             continue
         if np.issubdtype(a.dtype, np.floating):
-            wide_a, wide_w = a.astype(np.float64), w.astype(np.float64)
-            same = (wide_a == wide_w) | (np.isnan(wide_a) & np.isnan(wide_w))
+            wide_a, wide_e = a.astype(np.float64), e.astype(np.float64)
+            same = (wide_a == wide_e) | (np.isnan(wide_a) & np.isnan(wide_e))
             with np.errstate(invalid="ignore"):
-                difference = np.where(same, 0.0, np.abs(wide_a - wide_w))
+                difference = np.where(same, 0.0, np.abs(wide_a - wide_e))
             error = float(np.max(np.nan_to_num(difference, nan=np.inf, posinf=np.inf)))
-            scale = float(np.nanmax(np.abs(np.where(np.isfinite(wide_w), wide_w, 0.0))))
+            scale = float(np.nanmax(np.abs(np.where(np.isfinite(wide_e), wide_e, 0.0))))
             ok &= bool(np.all(difference <= _RELATIVE[a.dtype.itemsize] * max(scale, 1e-30)))
         else:
-            error = float(np.max(np.abs(a.astype(np.float64) - w.astype(np.float64))))
+            error = float(np.max(np.abs(a.astype(np.float64) - e.astype(np.float64))))
             ok &= error == 0.0
         largest = max(largest, error)
     return Check(ok, largest)

@@ -93,6 +93,6 @@ def _flat(value: Any) -> Arrays | None:
     """Return a value's arrays, those of tuples in their order; None where it is made of anything else."""
     if isinstance(value, tuple | list):
         parts = [_flat(part) for part in value]
-        return None if any(part is None for part in parts) else [array for part in parts if part for array in part]
-    found = value.numpy() if hasattr(value, "numpy") else value
-    return [np.asarray(found)] if isinstance(found, np.ndarray | np.generic) else None
+        return None if any(part is None for part in parts) else [a for part in parts if part for a in part]
+    array = value.numpy() if hasattr(value, "numpy") else value
+    return [np.asarray(array)] if isinstance(array, np.ndarray | np.generic) else None

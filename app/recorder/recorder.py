@@ -72,7 +72,7 @@ class Recorder(Instrument):
             self.schedule_lines[id(schedule)] = current_line()
 
     def lower_begin(self, name: str, source: Source, args: Sequence[Any] | None) -> None:
-        """Begin a function, in the place of an older one that the same schedule gave and nobody built."""
+        """Begin a function, in the place of an older one that was lowered from the same schedule and not built."""
         if self._in_graph_build:
             return
         count = primitive_count(source)
@@ -158,7 +158,7 @@ class Recorder(Instrument):
             self._begin_graph(module)
 
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
-        """Begin a build; the kernels of a graph are many: they are shown one at a time, when they are asked for."""
+        """Begin a build; the kernels of a graph are many: they are shown one at a time, on request."""
         self._in_graph_build = True
         if not self._is_explorers_build:
             self._graph = self._graph_of(module)

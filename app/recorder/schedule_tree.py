@@ -19,7 +19,7 @@ _ANNOTATIONS = {IterVar.Unrolled: "unroll", IterVar.Vectorized: "vectorize", Ite
 def schedule_stages(schedule: Schedule) -> list[Stage]:
     """Return the computed stages of a schedule in the order in which they are computed.
 
-    Where the schedule is illegal, extents stay unknown: the error itself is told by lowering.
+    Where the schedule is illegal, extents stay unknown: lowering reports the error.
     """
     try:
         extents = {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}

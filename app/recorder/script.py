@@ -1,4 +1,4 @@
-"""Runs a user's script: its output captured, its time bounded, its mistakes told in its own lines."""
+"""Runs a user's script: its output captured, its time bounded, its errors reported at its own lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 
 SCRIPT_NAME = "script.py"
 MAX_DIAGNOSTICS = 20
-"""Things that do not fit which are told one by one."""
+"""Type errors that are reported one by one."""
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
 
@@ -88,7 +88,7 @@ def time_budget(seconds: float, shielded: Callable[[], bool]) -> Iterator[None]:
     """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in.
 
     While ``shielded`` says so, it is not raised, but somewhat later.  Systems without interval timers have to do with
-    whoever ends the process.
+    the watchdog that ends the process.
     """
     if not hasattr(signal, "setitimer"):
         yield
@@ -149,8 +149,8 @@ class Script:
         except SyntaxError as exc:
             self._syntax(exc)
         except TypeInferenceError as exc:
-            for found in exc.diagnostics[:MAX_DIAGNOSTICS]:
-                self._diagnosed(found, exc)
+            for diagnostic in exc.diagnostics[:MAX_DIAGNOSTICS]:
+                self._report(diagnostic, exc)
         except RecursionError as exc:
             self._add(
                 "RecursionError", "the script's calls are nested too deeply", deepest_line(exc.__traceback__), exc
@@ -166,7 +166,7 @@ class Script:
             self._add(type(exc).__name__, _words(exc, module.__dict__), deepest_line(exc.__traceback__), exc)
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
-        """Tell what went wrong in a thread of the script, as if it had gone wrong in the script itself."""
+        """Report an error in a thread of the script as one of the script itself."""
         exc = failure.exc_value
         if exc is not None and not isinstance(exc, SystemExit):
             self._add(type(exc).__name__, _words(exc, {}), deepest_line(exc.__traceback__), exc)
@@ -201,17 +201,17 @@ class Script:
             Problem(kind="SyntaxError", message=exc.msg, line=exc.lineno, column=column, end_column=end)
         )
 
-    def _diagnosed(self, found: Diagnostic, exc: TypeInferenceError) -> None:
-        """Tell what does not fit at the line that made it, not at that of the pass which found it."""
-        where = found.location
+    def _report(self, diagnostic: Diagnostic, exc: TypeInferenceError) -> None:
+        """Report a type error at the line that made the expression, not at that of the pass which noticed it."""
+        where = diagnostic.location
         if where is None or where.file != SCRIPT_NAME:
-            self._add(type(exc).__name__, found.message, deepest_line(exc.__traceback__), exc)
+            self._add(type(exc).__name__, diagnostic.message, deepest_line(exc.__traceback__), exc)
             return
         one_line = where.end_line == where.line
         self.problems.append(
             Problem(
                 kind=type(exc).__name__,
-                message=clean(found.message),
+                message=clean(diagnostic.message),
                 line=where.line,
                 column=where.column if one_line else None,
                 end_column=where.end_column if one_line else None,
@@ -268,12 +268,12 @@ def deepest_line(tb: TracebackType | None) -> int | None:
 
 
 def _columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int | None]:
-    """Return the columns of the expression that failed, where it stands on one line."""
-    found: tuple[int | None, int | None] = (None, None)
+    """Return the columns of the expression that failed, where it is on one line."""
+    columns: tuple[int | None, int | None] = (None, None)
     for frame in traceback.extract_tb(tb):
         if frame.filename == SCRIPT_NAME and frame.lineno == line and frame.end_lineno == line:
-            found = (frame.colno, frame.end_colno)
-    return found
+            columns = (frame.colno, frame.end_colno)
+    return columns
 
 
 def user_trace(tb: TracebackType | None) -> list[str]:

@@ -17,15 +17,15 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     names : mapping
         The script's global names.
     """
-    wanted = getattr(exc, "name", None)
-    if not isinstance(wanted, str) or "did you mean" in str(exc):
+    missing = getattr(exc, "name", None)
+    if not isinstance(missing, str) or "did you mean" in str(exc):
         return ""
-    known: Iterable[str]
+    candidates: Iterable[str]
     if isinstance(exc, AttributeError) and exc.obj is not None:
-        known = (name for name in dir(exc.obj) if not name.startswith("_"))
+        candidates = (name for name in dir(exc.obj) if not name.startswith("_"))
     elif isinstance(exc, NameError):
-        known = [*names, *dir(builtins)]
+        candidates = [*names, *dir(builtins)]
     else:
         return ""
-    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.7)
+    close = difflib.get_close_matches(missing, candidates, n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -105,19 +105,19 @@ def thread_tags(func: PrimFunc) -> list[str]:
     """Return the thread axes that a function's loops are bound to, in order of first use."""
     visitor = _ThreadTags()
     visitor.visit(func.body)
-    return list(visitor.found)
+    return list(visitor.tags)
 
 
 class _ThreadTags(StmtVisitor):
     def __init__(self) -> None:
-        self.found: dict[str, None] = {}
+        self.tags: dict[str, None] = {}
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            self.found[n.node.thread_tag] = None
+            self.tags[n.node.thread_tag] = None
         self.visit_Node(n)
 
     def visit_For(self, n: For) -> None:
         if n.thread_binding is not None:
-            self.found[n.thread_binding.thread_tag] = None
+            self.tags[n.thread_binding.thread_tag] = None
         self.visit_Node(n)

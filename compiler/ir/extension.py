@@ -3,7 +3,7 @@
 A room imports lower floors only, yet ``tvm.relay`` offers a function of the driver, ``tvm.topi`` what operators of
 graphs export, and the registry of passes those of all levels.  Whoever adds something says so here, from above: the
 top of the house (:mod:`compiler.names`) for the names and rooms that it lists, a room for what it defines.  Nothing is
-loaded before it is asked for.
+loaded before it is used.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Instruments: objects that the compiler tells what it does, under TVM's names ``tvm.instrument`` and beyond them.
+"""Instruments: objects whose methods the compiler calls as it works: ``tvm.instrument``, and events beyond TVM's.
 
-A :class:`PassInstrument` hears of passes, an :class:`Instrument` of everything from the schedule to the measurement.
-Two ways lead to the one place where they are called: ``PassContext(instruments=…)``, as in TVM, for the passes of that
-context, and :func:`instrumented` for all events of a thread or task, or of the whole process.  Events are methods, so
-that a type checker knows each name and each argument.  With nobody listening an event costs one look at a context
-variable.
+A :class:`PassInstrument` is called around passes, an :class:`Instrument` for everything from schedule to measurement.
+It is activated by ``PassContext(instruments=…)``, as in TVM, for the passes of that context, or by :func:`instrumented`
+for all events of a thread, a task, or the process.  Events are methods, so that a type checker sees each name and each
+argument.  With no instrument active an event costs one read of a context variable.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ T = TypeVar("T")
 
 
 class PassInstrument:
-    """Hears of passes; override the methods that matter.  An instrument never changes a module.
+    """Base of instruments of passes; override the methods of interest.  An instrument never changes a module.
 
     Examples
     --------
@@ -72,13 +71,13 @@ class PassInstrument:
     """
 
     def enter_pass_ctx(self) -> None:
-        """Hear that the context was entered."""
+        """Called when the context is entered."""
 
     def exit_pass_ctx(self) -> None:
-        """Hear that the context was left."""
+        """Called when the context is left."""
 
     def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """Decide whether a pass runs; every instrument is asked, and one that says no suffices.
+        """Decide whether a pass runs: it does if every instrument agrees.
 
         Parameters
         ----------
@@ -95,7 +94,7 @@ class PassInstrument:
         return True
 
     def pass_skipped(self, mod: IRModule, info: PassInfo, reason: str) -> None:
-        """Hear that a pass does not run.
+        """Called in place of a pass that is skipped.
 
         Parameters
         ----------
@@ -104,11 +103,11 @@ class PassInstrument:
         info : PassInfo
             Name, level and requirements of the pass.
         reason : str
-            Why: the context disables it, its level is above the context's, or an instrument said no.
+            Why: the context disables it, its level is above the context's, or an instrument vetoed it.
         """
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Hear that a pass is about to run.
+        """Called before a pass runs.
 
         Parameters
         ----------
@@ -119,7 +118,7 @@ class PassInstrument:
         """
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """Hear that a pass has run.
+        """Called after a pass has run.
 
         Parameters
         ----------
@@ -130,7 +129,7 @@ class PassInstrument:
         """
 
     def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
-        """Hear that a pass did not return.
+        """Called when a pass raises.
 
         Parameters
         ----------
@@ -144,9 +143,9 @@ class PassInstrument:
 
 
 class Instrument(PassInstrument):
-    """Hears of everything that the compiler does, passes included; override the methods that matter.
+    """Base of instruments of the whole compiler, passes included; override the methods of interest.
 
-    Methods that return a value may answer in the compiler's place; None leaves the answer to the others.
+    A method that returns a value may decide for the compiler; None leaves the decision to other instruments.
 
     Examples
     --------
@@ -160,7 +159,7 @@ class Instrument(PassInstrument):
     # schedules
 
     def schedule_created(self, schedule: Schedule) -> None:
-        """Hear that a user made a schedule.
+        """Called when a user creates a schedule.
 
         Parameters
         ----------
@@ -169,7 +168,7 @@ class Instrument(PassInstrument):
         """
 
     def primitive_applied(self, schedule: Schedule, primitive: Primitive) -> None:
-        """Hear that a schedule primitive was applied and recorded.
+        """Called when a schedule primitive has been applied and recorded.
 
         Parameters
         ----------
@@ -182,7 +181,7 @@ class Instrument(PassInstrument):
     # lowering and code generation
 
     def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None) -> None:
-        """Hear that ``lower`` starts.
+        """Called when ``lower`` begins.
 
         Parameters
         ----------
@@ -195,7 +194,7 @@ class Instrument(PassInstrument):
         """
 
     def phase_end(self, phase: int, module: IRModule) -> None:
-        """Hear that a lowering phase is done, its user passes included.
+        """Called after a lowering phase, its user passes included.
 
         Parameters
         ----------
@@ -206,7 +205,7 @@ class Instrument(PassInstrument):
         """
 
     def lower_end(self, module: IRModule | None) -> None:
-        """Hear that ``lower`` ends.
+        """Called when ``lower`` ends.
 
         Parameters
         ----------
@@ -215,7 +214,7 @@ class Instrument(PassInstrument):
         """
 
     def build_begin(self, name: str, module: IRModule, target: Target) -> None:
-        """Hear that code generation starts.
+        """Called when code generation begins.
 
         Parameters
         ----------
@@ -228,7 +227,7 @@ class Instrument(PassInstrument):
         """
 
     def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
-        """Hear that a text of code generation is ready.
+        """Called when code generation has produced a text.
 
         Parameters
         ----------
@@ -243,7 +242,7 @@ class Instrument(PassInstrument):
         """
 
     def build_end(self, built: Module | None) -> None:
-        """Hear that ``build`` ends.
+        """Called when ``build`` ends.
 
         Parameters
         ----------
@@ -254,7 +253,7 @@ class Instrument(PassInstrument):
     # graphs
 
     def module_created(self, module: IRModule) -> None:
-        """Hear that a user's call made a module: from an expression, a text, or a model's file.
+        """Called when a user creates a module: from an expression, a text, or a model's file.
 
         Parameters
         ----------
@@ -263,7 +262,7 @@ class Instrument(PassInstrument):
         """
 
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
-        """Hear that ``relay.build`` or ``relay.vm.compile`` starts.
+        """Called when ``relay.build`` or ``relay.vm.compile`` begins.
 
         Parameters
         ----------
@@ -274,7 +273,7 @@ class Instrument(PassInstrument):
         """
 
     def kernel_lowered(self, name: str, function: Function, outputs: Sequence[Tensor], prim_func: PrimFunc) -> None:
-        """Hear that a fused function of a graph was lowered.
+        """Called when a fused function of a graph has been lowered.
 
         Parameters
         ----------
@@ -289,7 +288,7 @@ class Instrument(PassInstrument):
         """
 
     def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
-        """Hear that ``relay.build`` or ``relay.vm.compile`` ends.
+        """Called when ``relay.build`` or ``relay.vm.compile`` ends.
 
         Parameters
         ----------
@@ -325,7 +324,7 @@ class Instrument(PassInstrument):
         return None
 
     def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
-        """Hear that native code is about to run; raise to forbid it.
+        """Called before native code runs; raise to prevent it.
 
         Parameters
         ----------
@@ -338,7 +337,7 @@ class Instrument(PassInstrument):
         """
 
     def after_call(self, callee: Callee, name: str, seconds: float) -> None:
-        """Hear that native code returned, or failed.
+        """Called after native code has returned or failed.
 
         Parameters
         ----------
@@ -351,7 +350,7 @@ class Instrument(PassInstrument):
         """
 
     def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
-        """Answer ``time_evaluator`` without measuring.
+        """Called by ``time_evaluator``: return times to have them reported instead of measured ones.
 
         Parameters
         ----------
@@ -374,7 +373,7 @@ class Instrument(PassInstrument):
         return None
 
     def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
-        """Hear what ``time_evaluator`` measured.
+        """Called when ``time_evaluator`` has measured.
 
         Parameters
         ----------
@@ -391,7 +390,7 @@ class Instrument(PassInstrument):
     # rewrites
 
     def node_rewritten(self, before: Node, after: Any) -> None:
-        """Hear of one rewrite by a mutator.
+        """Called for each node that a mutator replaces.
 
         Parameters
         ----------
@@ -403,7 +402,7 @@ class Instrument(PassInstrument):
 
 
 class _Listeners:
-    """A set of instruments, with those among them that hear of rewrites picked out: rewrites are many."""
+    """Active instruments; those that override ``node_rewritten`` are listed apart, as rewrites are many."""
 
     __slots__ = ("instruments", "rewrites")
 
@@ -419,7 +418,7 @@ _scoped: ContextVar[_Listeners | None] = ContextVar("instruments", default=None)
 
 
 def active_instruments() -> tuple[Instrument, ...]:
-    """Return the instruments that hear of events of this thread or task.
+    """Return the instruments that are active in this thread or task.
 
     Returns
     -------
@@ -430,7 +429,7 @@ def active_instruments() -> tuple[Instrument, ...]:
 
 
 def report_rewrite(before: Node, after: Any) -> None:
-    """Tell the instruments that hear of rewrites of one.
+    """Call ``node_rewritten`` of the active instruments.
 
     Parameters
     ----------
@@ -449,7 +448,7 @@ def first_answer(answers: Iterable[T | None]) -> T | None:
     Parameters
     ----------
     answers : iterable
-        Best a generator, so that no instrument is asked after one has answered.
+        A generator, so that no instrument is called after one has answered.
 
     Returns
     -------
@@ -460,19 +459,19 @@ def first_answer(answers: Iterable[T | None]) -> T | None:
 
 @contextmanager
 def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterator[None]:
-    """Let instruments hear of everything that is compiled, called and measured inside the block.
+    """Activate instruments inside the block.
 
     Parameters
     ----------
     *instruments : Instrument
-        Those who hear.
+        What is activated.
     process_wide : bool
-        Whether they hear of other threads as well; else of this thread or asynchronous task only.
+        Whether they are active in all threads; else in this thread or asynchronous task only.
 
     Returns
     -------
     context manager
-        Its block is what they hear of.
+        Enters nothing; the instruments are active inside.
     """
     global _process
     scope = _scoped.get()
@@ -492,14 +491,14 @@ def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterat
 
 @contextmanager
 def uninstrumented() -> Iterator[None]:
-    """Let no instrument but those of a ``PassContext`` hear of this thread or task inside the block.
+    """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``.
 
     For work that is no part of the user's program, or that is reported as a whole.
 
     Returns
     -------
     context manager
-        Its block is what they do not hear of.
+        Enters nothing.
     """
     token = _scoped.set(_Listeners(()))
     try:
@@ -526,7 +525,7 @@ class Derivation:
 
 @dataclass(slots=True)
 class DerivationLog(Instrument):
-    """Collects the rewrites that mutators make while it listens.
+    """Collects the rewrites that mutators make while it is active.
 
     Parameters
     ----------

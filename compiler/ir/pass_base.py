@@ -213,7 +213,7 @@ class Pass:
             return ctx.why_not(self.info)
         # Every instrument is asked, even after one said no, as in TVM.
         verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
-        return "" if all(verdicts) else "an instrument said no"
+        return "" if all(verdicts) else "vetoed by an instrument"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({options_text(self.options())})"

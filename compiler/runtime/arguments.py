@@ -43,7 +43,7 @@ def c_type(dtype: str) -> CType:
 
 
 class _ArrayParameter:
-    """What is asked of an array at every call, worked out once."""
+    """The requirements on an array argument, worked out once for all calls."""
 
     __slots__ = ("dtype", "fixed_shape", "parameter")
 
@@ -98,7 +98,7 @@ class Binder:
             self._check_shapes(open_shapes, sizes)
         if self._signature.noalias and self._written:
             self._check_aliasing(arrays)
-        # What no shape tells is the offset of a first element, which callers never have.
+        # What no shape contains is the offset of a first element, which callers never have.
         return values + [sizes.get(name, 0) for name in self._signature.sizes]
 
     def _fail(self, parameter: Parameter, what: str) -> ArgumentError:
@@ -156,7 +156,7 @@ class Binder:
         for parameter, what, axis, size, actual in comparisons:
             value = evaluate(size, sizes)
             if value is None:
-                raise self._fail(parameter, f"has {what} {axis} of {show_size(size)}, which no argument tells")
+                raise self._fail(parameter, f"has {what} {axis} of {show_size(size)}, which no argument determines")
             if value != actual:
                 meaning = "" if isinstance(size, int) else f" ({show_size(size)})"
                 raise self._fail(parameter, f"must have {what} {axis} equal to {value}{meaning}, got {actual}")

@@ -129,8 +129,8 @@ class GraphModuleDebug(GraphModule):
             started = time.perf_counter()
             thunk()
             times.append((name, time.perf_counter() - started))
-        whole = sum(seconds for _, seconds in times) or 1.0
-        return Report([KernelTime(name, seconds, seconds / whole) for name, seconds in times])
+        total = sum(seconds for _, seconds in times) or 1.0
+        return Report([KernelTime(name, seconds, seconds / total) for name, seconds in times])
 
     def run_individual(self, number: int, repeat: int = 1, min_repeat_ms: int = 0) -> list[list[float]]:
         """Measure every kernel by itself, in the order of the graph.

@@ -90,7 +90,7 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
     Raises
     ------
     ArgumentError
-        If no such type of device is known.
+        If there is no such kind of device.
     """
     number = DEVICE_TYPES.get(dev_type.split()[0] if dev_type else "") if isinstance(dev_type, str) else dev_type
     if number not in _NAMES:
@@ -113,7 +113,7 @@ def enabled(target: str) -> bool:
     Raises
     ------
     ArgumentError
-        If no such kind is known.
+        If there is no such kind.
     """
     return device(target).exist
 

@@ -113,10 +113,10 @@ def parse_graph(text: str) -> Graph:
         graph = msgspec.json.decode(text, type=Graph)
         count = graph.node_row_ptr[-1]
         tables = (graph.shapes, graph.dtypes, graph.storage_ids)
-        whole = len(graph.node_row_ptr) == len(graph.nodes) + 1 and all(len(t) == count for t in tables)
+        complete = len(graph.node_row_ptr) == len(graph.nodes) + 1 and all(len(t) == count for t in tables)
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError) as exc:
         raise ArgumentError(f"graph_executor: the text is no graph of a built model: {exc}") from None
-    if not whole or not all(_refers_back(graph, i) for i in range(len(graph.nodes))):
+    if not complete or not all(_refers_back(graph, i) for i in range(len(graph.nodes))):
         raise ArgumentError("graph_executor: the graph is damaged: its tables do not fit its nodes")
     if not all(0 <= head[0] < len(graph.nodes) and _has_value(graph, head) for head in graph.heads):
         raise ArgumentError("graph_executor: the graph is damaged: an output names a value that there is not")

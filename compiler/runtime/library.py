@@ -104,7 +104,7 @@ def read_description(data: bytes, path: str) -> Description:
 def write_library(object_code: bytes, path: str, attached: bytes = b"") -> None:
     """Write object code, and data that goes with it, to one file.
 
-    It is linked into a shared library where the name asks for one and a linker is found.
+    It is linked into a shared library where the name ends like one's and there is a linker.
 
     Without a linker the file holds the object code itself; :func:`load_module` reads both.
 

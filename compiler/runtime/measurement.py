@@ -1,4 +1,4 @@
-"""Calls and measurements of native code, told to instruments."""
+"""Calls and measurements of native code, reported to instruments."""
 
 from __future__ import annotations
 

@@ -51,13 +51,13 @@ def host_features() -> frozenset[str]:
 @cache
 def _libraries() -> tuple[ctypes.CDLL, ...]:
     """Return where C functions are looked for: this process, then the compiler's own support library."""
-    found = [ctypes.CDLL(None)]
+    libraries = [ctypes.CDLL(None)]
     for name in ("libm.so.6", "libgcc_s.so.1"):
         try:
-            found.append(ctypes.CDLL(name))
+            libraries.append(ctypes.CDLL(name))
         except OSError:
             continue
-    return tuple(found)
+    return tuple(libraries)
 
 
 def require_symbols(names: list[str]) -> None:

@@ -1,6 +1,6 @@
 """The symbols that an ELF object file expects from elsewhere.
 
-LLVM's linker ends the whole process when it finds none of that name, so they are looked up before it is asked to link.
+LLVM's linker ends the whole process when there is none of that name, so they are looked up before linking.
 Layout: Tool Interface Standard, Executable and Linking Format, version 1.2, and its 64-bit extension.
 """
 

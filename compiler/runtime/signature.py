@@ -1,6 +1,6 @@
 """What a compiled function takes: plain data, stored beside exported machine code.
 
-Sizes that are known only at run time are expressions over named variables: an int, the name of a variable, or
+Dynamic sizes are expressions over named variables: an int, the name of a variable, or
 ``[operator, a, b]`` with the operators of loop IR.
 """
 
@@ -48,7 +48,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     symbol : str
         Name of the machine code, which returns 0, or ``n`` for failed assertion ``messages[n - 1]``.
     sizes : dict
-        Variables that are found in the shapes and passed after the arguments, with their data types.
+        Variables of the shapes, passed after the arguments, with their data types.
     noalias : bool
         Whether arrays that are written must not share memory with others.
     threads : bool
@@ -72,13 +72,13 @@ class SizeNames:
 
     def name(self, var: Var) -> str:
         """Return the unique name of a variable."""
-        known = self._names.get(var)
-        if known is None:
-            known, taken = var.name, set(self._names.values())
-            while known in taken:
-                known += "_"
-            self._names[var] = known
-        return known
+        name = self._names.get(var)
+        if name is None:
+            name, taken = var.name, set(self._names.values())
+            while name in taken:
+                name += "_"
+            self._names[var] = name
+        return name
 
     def size(self, e: PrimExpr) -> Size:
         """Return an expression of a shape as data."""
@@ -98,7 +98,7 @@ class SizeNames:
 
 
 def evaluate(size: Size, values: dict[str, int]) -> int | None:
-    """Return what a size is, or None where a variable is not known yet.
+    """Return the value of a size, or None where a variable has no value yet.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The OpenMP runtime that parallel loops run on, found on this machine."""
+"""The OpenMP runtime that parallel loops run on."""
 
 from __future__ import annotations
 

@@ -2,5 +2,5 @@
 
 ``build`` and ``vm`` are the two ways through: ``lower``, ``schedule`` and ``kernels`` make machine code of groups of
 operators for both; ``graph`` and ``memory`` write the graph that the graph executor runs; ``vm_kernels`` makes kernels
-for shapes that are known only at run time.
+for dynamic shapes.
 """

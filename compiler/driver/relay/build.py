@@ -84,7 +84,7 @@ def build(
     target_host, executor, runtime, workspace_memory_pools, constant_memory_pools : optional
         Accepted as TVM does.
     params : mapping of str to array, optional
-        Parameters of ``main`` whose values are known: the passes compute with them.
+        Constant parameters of ``main``: the passes compute with them.
     mod_name : str
         ``lib[mod_name](dev)`` makes an executor.
 

@@ -29,7 +29,7 @@ def optimize(
     target : str or Target, optional
         Decides about layouts; the current one, else this machine's when left out.
     params : mapping of str to array, optional
-        Parameters of ``main`` whose values are known.
+        Constant parameters of ``main``.
 
     Returns
     -------

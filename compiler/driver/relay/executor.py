@@ -43,7 +43,7 @@ class Executor:
     target : str, Target or mapping
         What code is generated for.
     params : mapping of str to array
-        Parameters of ``main`` whose values are known.
+        Constant parameters of ``main``.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ def create_executor(
     ----------
     kind : str
         ``debug`` interprets operator by operator with NumPy, ``graph`` runs kernels in a fixed order, ``vm`` the
-        virtual machine, which knows control flow, recursion and shapes that are not known before.
+        virtual machine, which has control flow, recursion and dynamic shapes.
     mod : IRModule or Function, optional
         Whose functions are evaluated.
     device : Device, optional
@@ -173,7 +173,7 @@ def create_executor(
     target : str or Target
         What code is generated for.
     params : mapping of str to array, optional
-        Parameters of ``main`` whose values are known.
+        Constant parameters of ``main``.
 
     Returns
     -------

@@ -124,7 +124,7 @@ class _Flattening:
         types = tensor_types([of])
         for t in types:
             if not t.is_static:
-                raise _needs_vm(f"the shape of {t} is known only while the program runs")
+                raise _needs_vm(f"the shape of {t} is dynamic")
         self.program.types += types
         return list(range(first, first + len(types)))
 
@@ -199,7 +199,7 @@ def as_group(call: Call) -> Function:
 
 
 def _evaluated(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return what is evaluated before an expression: neither operators nor what stands inside of kernels."""
+    """Return what is evaluated before an expression: neither operators nor the inside of kernels."""
     if isinstance(expr, Call):
         inline = isinstance(expr.op, (RelayOp, Function))
         return expr.args if inline else (expr.op, *expr.args)

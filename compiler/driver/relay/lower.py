@@ -113,7 +113,7 @@ def tensor_bytes(tensor: Tensor) -> int:
     """Return the size of a tensor whose extents are numbers."""
     size = np.dtype("uint8" if tensor.dtype == "bool" else _plain(tensor.dtype)).itemsize
     for extent in tensor.shape:
-        assert isinstance(extent, IntImm), "kernels have shapes that are known"
+        assert isinstance(extent, IntImm), "kernels have static shapes"
         size *= extent.value
     return int(size)
 
@@ -219,7 +219,7 @@ def group_calls(function: Function) -> list[Call]:
 def can_lower(function: Function) -> bool:
     """Return whether a fused function can become machine code.
 
-    Every operator is then defined as tensor expressions, all shapes are known, and no value is of a type that only
+    Every operator is then defined as tensor expressions, all shapes are static, and no value is of a type that only
     NumPy computes with, such as bfloat16.
     """
     calls = group_calls(function)

@@ -1,7 +1,7 @@
 """Memory of a graph: which values share which buffer, so that as little as possible is allocated.
 
 A value lives from the call that computes it to the last call that reads it.  Calls are planned in order; a result gets
-the buffer of a dead value that fits best, and what is read by nobody any more gives its buffer back.
+the buffer of a dead value that fits best, and a value after its last use gives its buffer back.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MemoryPlan:
 
 
 def type_bytes(t: TensorType) -> int:
-    """Return the size of a tensor with known extents."""
+    """Return the size of a tensor with static extents."""
     return int(np.prod(t.concrete_shape, dtype=np.int64)) * numpy_dtype(t.dtype).itemsize
 
 

@@ -1,4 +1,4 @@
-"""Parameters whose values are known become constants of the graph."""
+"""Constant parameters become constants of the graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
 
 def bind_params(module: IRModule, params: Mapping[str, ArrayLike]) -> IRModule:
-    """Return a module in whose ``main`` some parameters are known; see :func:`bind_params_by_name`.
+    """Return a module in whose ``main`` some parameters are constants; see :func:`bind_params_by_name`.
 
     Parameters
     ----------

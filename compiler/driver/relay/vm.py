@@ -54,15 +54,15 @@ def compile(
     Parameters
     ----------
     mod : IRModule or Function
-        Every function that ``main`` reaches is compiled.  Groups of operators over known shapes become kernels;
-        operators over shapes that are not known before, or without tensor expressions, run through NumPy, until
+        Every function that ``main`` reaches is compiled.  Groups of operators over static shapes become kernels;
+        operators over dynamic shapes, or without tensor expressions, run through NumPy, until
         shapes come again.
     target : str or Target, optional
         E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
     target_host : optional
         Accepted as TVM does; the host is always the target itself.
     params : mapping of str to array, optional
-        Parameters of ``main`` whose values are known.
+        Constant parameters of ``main``.
 
     Returns
     -------

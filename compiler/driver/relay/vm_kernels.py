@@ -1,6 +1,6 @@
 """Kernels as the virtual machine calls them: values in, a value out, memory allocated for every result.
 
-Where shapes are known only while the program runs, operators run through their NumPy references at first; shapes that
+Where shapes are dynamic, operators run through their NumPy references at first; shapes that
 come again get machine code of their own.
 """
 
@@ -38,7 +38,7 @@ MAX_SEEN = 1024
 
 
 def static_kernel(lib: KernelModule, named: NamedKernel, function: Function) -> Kernel:
-    """Return what calls machine code: all shapes are known."""
+    """Return what calls machine code: all shapes are static."""
     return _StaticKernel(lib, named, function)
 
 

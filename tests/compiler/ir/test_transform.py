@@ -108,7 +108,7 @@ def test_instruments_hear_why_a_pass_is_skipped() -> None:
     assert skipped == [
         ("one", "disabled by the context"),
         ("two", "needs opt_level 2, the context has 1"),
-        ("three", "an instrument said no"),
+        ("three", "vetoed by an instrument"),
     ]
 
 

@@ -250,7 +250,7 @@ def test_texts_are_saved(add: Module, tmp_path: Path) -> None:
 def test_sizes_that_no_argument_tells() -> None:
     n, step = Var("n"), Var("step")
     for shape, strides, arg, message in (
-        ((n * 2,), (), floats(4), r"has dimension 0 of \(n \* 2\), which no argument tells"),
+        ((n * 2,), (), floats(4), r"has dimension 0 of \(n \* 2\), which no argument determines"),
         ((n,), (step,), unaligned_steps(), r"must have strides of whole elements"),
     ):
         out, handle = decl_buffer(shape, "float32", "out", strides=strides), Var("out", "handle")
