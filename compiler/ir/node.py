@@ -34,11 +34,11 @@ class Node:
     children: ClassVar[tuple[str, ...]] = ()
     defines: ClassVar[tuple[str, ...]] = ()
     """Fields whose variables begin to exist here, for the rest of the node."""
-    nominal: ClassVar[bool] = False
+    unique_instance: ClassVar[bool] = False
     """Whether two nodes are the same thing only if they are one object, whatever their fields say."""
-    variable: ClassVar[bool] = False
+    free_var: ClassVar[bool] = False
     """Whether it stands for something that is defined elsewhere, so that its name says nothing."""
-    shared: ClassVar[bool] = False
+    dag_node: ClassVar[bool] = False
     """Whether using one node twice is something else than using two that look alike: it is evaluated once."""
 
     span: Span = field(default_factory=current_span, kw_only=True)
@@ -103,7 +103,7 @@ def same_items(new: Sequence[Any], old: Sequence[Any]) -> bool:
 
 def duplicate(n: N, changes: dict[str, Any]) -> N:
     """Return another node like ``n`` with some fields changed, as :func:`rebuild` does, even where nothing changes."""
-    if n.nominal:
+    if n.unique_instance:
         with derived_from(n.span):
             return _copy(n, changes)
     return _copy(n, changes)

@@ -500,7 +500,7 @@ class DataProducer(Node):
         The data type of its elements.
     """
 
-    nominal: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
 
     name: str
 

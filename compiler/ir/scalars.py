@@ -50,8 +50,8 @@ class Var(PrimExpr):
         What a ``handle`` points to.
     """
 
-    nominal: ClassVar[bool] = True
-    variable: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
+    free_var: ClassVar[bool] = True
 
     name: str
     dtype: str = "int32"

@@ -2,7 +2,7 @@
 
 Variables match by where they are defined, free ones by identity; buffers and tensors match one to one, and so do the
 expressions of a graph: one that is used twice is not two that look alike.  Everything is read off the nodes' own
-tables: ``structure()``, ``defines``, ``variable``, ``nominal`` and ``shared``.
+tables: ``structure()``, ``defines``, ``free_var``, ``unique_instance`` and ``dag_node``.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _field_order(cls: type[Node]) -> tuple[tuple[str, int], ...]:
     found = _ORDER.get(cls)
     if found is None:
         names, _ = structure(cls)
-        mode = _MATCH if cls.nominal else _DEFINE
+        mode = _MATCH if cls.unique_instance else _DEFINE
         # What a thing is called says nothing about it.
-        label = ("name", "name_hint") if cls.variable else ("name",) if cls.nominal else ()
+        label = ("name", "name_hint") if cls.free_var else ("name",) if cls.unique_instance else ()
         rest = [name for name in names if name not in cls.defines and name not in label]
         found = _ORDER[cls] = (*((name, mode) for name in cls.defines), *((name, _USE) for name in rest))
     return found
@@ -104,14 +104,14 @@ class _Equality:
         return _same_leaf(a, b)
 
     def _nodes(self, a: Node, b: Node, mode: int) -> bool:
-        if a.variable:
+        if a.free_var:
             return self._variables(a, b, mode)
-        if not (a.nominal or a.shared):
+        if not (a.unique_instance or a.dag_node):
             return self._fields(a, b, mode)
         if a in self._partner or b in self._owner:
             return self._are_partners(a, b)
         self._pair(a, b)
-        return (a.nominal and a is b) or self._fields(a, b, _USE)
+        return (a.unique_instance and a is b) or self._fields(a, b, _USE)
 
     def _fields(self, a: Node, b: Node, mode: int) -> bool:
         around = _MATCH if mode == _MATCH else _USE
@@ -207,15 +207,15 @@ class _Hash:
 
     def _node(self, n: Node, mode: int) -> None:
         known = self._number.get(n)
-        if known is not None and not (n.variable and mode == _DEFINE):
+        if known is not None and not (n.free_var and mode == _DEFINE):
             self._found.append(("known", known))
-        elif n.variable and mode == _USE and not self._map_free:
+        elif n.free_var and mode == _USE and not self._map_free:
             self._found.append(("free", id(n)))
         else:
-            if n.variable or n.nominal or n.shared:
+            if n.free_var or n.unique_instance or n.dag_node:
                 self._count += 1
                 self._number[n] = self._count
-            inner = _MATCH if n.variable else _USE if n.nominal or n.shared else mode
+            inner = _MATCH if n.free_var else _USE if n.unique_instance or n.dag_node else mode
             self._found.append(type(n).__name__)
             self._fields(n, inner)
 

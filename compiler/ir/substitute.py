@@ -41,7 +41,7 @@ class _Substitution(Mutator):
 
     def apply(self, n: Any) -> Any:
         if isinstance(n, Node):
-            if n.nominal:
+            if n.unique_instance:
                 return self.visit_Var(n) if isinstance(n, Var) else self._thing(n)
             return n if isinstance(n, (IntImm, FloatImm)) else self.visit(n)
         if isinstance(n, tuple):
@@ -152,7 +152,7 @@ def free_vars(n: Any) -> list[Var]:
             if not (bound and any(item is b for b in bound)):
                 free[item] = None
         elif isinstance(item, Node):
-            if item.nominal:
+            if item.unique_instance:
                 todo.append(getattr(item, "data", None))
                 continue
             if item.defines:

@@ -48,8 +48,8 @@ class PointerType(Type):
 class TypeVar(Type):
     """A type that a generic function or data type is open in; the same one only if it is the same object."""
 
-    nominal: ClassVar[bool] = True
-    variable: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
+    free_var: ClassVar[bool] = True
 
     name_hint: str
 

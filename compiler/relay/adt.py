@@ -38,7 +38,7 @@ class Constructor(Expr):
         The position among the constructors of the type; set by :class:`TypeData`.
     """
 
-    nominal: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
     defines: ClassVar[tuple[str, ...]] = ("inputs",)
 
     name_hint: str

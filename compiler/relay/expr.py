@@ -73,7 +73,7 @@ class Expr(ExprArithmetic, RelayExpr):
     operand may be a number, which becomes a constant.
     """
 
-    shared: ClassVar[bool] = True
+    dag_node: ClassVar[bool] = True
 
     def astype(self, dtype: str) -> Expr:
         """Return the value converted to another data type, as the call of ``cast``.
@@ -161,7 +161,7 @@ class Constant(Expr):
         Any shape and data type.
     """
 
-    shared: ClassVar[bool] = False
+    dag_node: ClassVar[bool] = False
 
     data: NDArray
 
@@ -190,8 +190,8 @@ class Var(Expr):
         Its type; inference finds it where it is left out.
     """
 
-    nominal: ClassVar[bool] = True
-    variable: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
+    free_var: ClassVar[bool] = True
 
     name_hint: str
     type_annotation: Type | None = None

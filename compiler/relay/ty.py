@@ -218,7 +218,7 @@ class TypeCall(Type):
 class IncompleteType(Type):
     """A type that inference has not found yet; the same one only if it is the same object."""
 
-    nominal: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
 
     def _key(self) -> Any:
         return id(self)

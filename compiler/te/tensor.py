@@ -40,7 +40,7 @@ class Operation(Node):
         What it holds or computes.
     """
 
-    nominal: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
 
     name: str
     tag: str

@@ -37,7 +37,7 @@ class Buffer(Node):
     """
 
     defines: ClassVar[tuple[str, ...]] = ("data", "shape", "strides", "elem_offset")
-    nominal: ClassVar[bool] = True
+    unique_instance: ClassVar[bool] = True
 
     data: Var
     dtype: str
