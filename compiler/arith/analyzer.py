@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from compiler.arith.canonical_simplify import CanonicalSimplifier, is_plain
 from compiler.arith.const_int_bound import ConstIntBound
 from compiler.arith.deep_equal import deep_equal
-from compiler.arith.knowledge import Knowledge
+from compiler.arith.facts import Facts
 from compiler.arith.modular_set import ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir.error import DTypeError, show
@@ -27,59 +27,158 @@ class Analyzer:
     """
 
     def __init__(self) -> None:
-        self._known = Knowledge()
-        self._rewrite = RewriteSimplifier(self._known)
-        self._canonical = CanonicalSimplifier(self._known)
+        self._facts = Facts()
+        self._rewrite = RewriteSimplifier(self._facts)
+        self._canonical = CanonicalSimplifier(self._facts)
 
     def bind(self, var: Var, expr: Range | ExprLike, override: bool = True) -> None:
-        """Let ``var`` lie in a range, or stand for a value."""
+        """Let ``var`` lie in a range, or stand for a value.
+
+        Parameters
+        ----------
+        var : Var
+            The variable; what was known about it before is forgotten.
+        expr : Range, PrimExpr or number
+            The values that it takes, or its value.
+        override : bool
+            As in TVM; what is bound is always replaced.
+        """
         if isinstance(expr, Range):
             if isinstance(expr.extent, IntImm) and expr.extent.value == 1:
-                self._known.bind_value(var, self._rewrite(expr.min))
+                self._facts.bind_value(var, self._rewrite(expr.min))
             else:
-                self._known.bind_range(var, expr.min, expr.extent)
+                self._facts.bind_range(var, expr.min, expr.extent)
         else:
-            self._known.bind_value(var, self.simplify(expr))
+            self._facts.bind_value(var, self.simplify(expr))
 
     def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = True) -> None:
-        """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``."""
+        """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``.
+
+        Parameters
+        ----------
+        var : Var
+            The variable.
+        info : ConstIntBound or ModularSet
+            Its bounds, or its congruence.
+        override : bool
+            As in TVM; what is known is always replaced.
+        """
         if isinstance(info, ModularSet):
-            self._known.bind_modular(var, info)
+            self._facts.bind_modular(var, info)
         else:
-            self._known.bind_bound(var, (info.min_value, info.max_value))
+            self._facts.bind_bound(var, (info.min_value, info.max_value))
 
     def mark_global_non_neg(self, value: ExprLike) -> None:
-        """Let ``value`` be at least zero from now on."""
-        self._known.assume_forever(convert(value) >= 0)
+        """Let ``value`` be at least zero from now on.
+
+        Parameters
+        ----------
+        value : PrimExpr
+            An integer expression.
+        """
+        self._facts.assume_forever(convert(value) >= 0)
 
     @contextmanager
     def constraint(self, condition: PrimExpr) -> Iterator[None]:
-        """Let ``condition`` hold inside the block."""
-        with self._known.assuming(self._rewrite(condition)):
+        """Let a condition hold inside the block.
+
+        Parameters
+        ----------
+        condition : PrimExpr
+            Of type ``bool``.
+
+        Returns
+        -------
+        context manager
+        """
+        with self._facts.assuming(self._rewrite(condition)):
             yield
 
     constraint_scope = constraint
 
     def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
-        """Return the smallest and the largest value of an integer expression."""
-        return self._known.bounds(_integral("const_int_bound", expr))
+        """Return the smallest and the largest value of an integer expression.
+
+        Parameters
+        ----------
+        expr : PrimExpr or number
+            An expression of an integer type or ``bool``.
+
+        Returns
+        -------
+        ConstIntBound
+            Both ends included.
+
+        Raises
+        ------
+        DTypeError
+            If the type is another.
+        """
+        return self._facts.bounds(_integral("const_int_bound", expr))
 
     def modular_set(self, expr: ExprLike) -> ModularSet:
-        """Return ``coeff`` and ``base`` such that every value is ``coeff * k + base``."""
-        return self._known.modular(_integral("modular_set", expr))
+        """Return ``coeff`` and ``base`` such that every value is ``coeff * k + base``.
+
+        Parameters
+        ----------
+        expr : PrimExpr or number
+            An expression of an integer type or ``bool``.
+
+        Returns
+        -------
+        ModularSet
+
+        Raises
+        ------
+        DTypeError
+            If the type is another.
+        """
+        return self._facts.modular(_integral("modular_set", expr))
 
     def rewrite_simplify(self, expr: ExprLike) -> PrimExpr:
-        """Simplify by rewrite rules."""
+        """Simplify by rewrite rules.
+
+        Parameters
+        ----------
+        expr : PrimExpr or number
+            Of any type.
+
+        Returns
+        -------
+        PrimExpr
+        """
         return self._rewrite(convert(expr))
 
     def canonical_simplify(self, expr: ExprLike) -> PrimExpr:
-        """Simplify by bringing index arithmetic into normal form."""
+        """Simplify by bringing index arithmetic into normal form.
+
+        Parameters
+        ----------
+        expr : PrimExpr or number
+            Of any type.
+
+        Returns
+        -------
+        PrimExpr
+        """
         return self._canonical(convert(expr))
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> PrimExpr:
         """Simplify as far as the known facts allow, ``steps`` times in turn by rules and by normal form.
 
         The normal form comes first here: it is fast, and where it says all there is to say the rules are not asked.
+
+        Parameters
+        ----------
+        expr : PrimExpr or number
+            Of any type.
+        steps : int
+            How often at most.
+
+        Returns
+        -------
+        PrimExpr
+            The very same object where nothing changed.
         """
         result = self._canonical(convert(expr))
         for _ in range(0, steps, 2):
@@ -92,12 +191,34 @@ class Analyzer:
         return result
 
     def can_prove(self, condition: ExprLike) -> bool:
-        """Return whether ``condition`` is known to hold."""
+        """Return whether ``condition`` is known to hold.
+
+        Parameters
+        ----------
+        condition : PrimExpr
+            Of type ``bool``.
+
+        Returns
+        -------
+        bool
+            False where it does not hold, and where nothing is known.
+        """
         result = self.simplify(condition)
         return isinstance(result, IntImm) and result.value != 0
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
-        """Return whether two expressions are known to be equal."""
+        """Return whether two expressions are known to be equal.
+
+        Parameters
+        ----------
+        lhs, rhs : PrimExpr or number
+            What is compared.
+
+        Returns
+        -------
+        bool
+            False where they differ, and where nothing is known.
+        """
         a, b = convert(lhs), convert(rhs)
         if isinstance(a, IntImm) and isinstance(b, IntImm):
             return a.value == b.value

@@ -89,7 +89,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         if not is_index_type(n.dtype):
             return self.visit_BinaryOp(n)
         try:
-            result = self._sum(n).expression(self.known.bounds)
+            result = self._sum(n).expression(self.facts.bounds)
         except ArgumentError:  # a constant of the normal form does not fit the type
             return self.visit_BinaryOp(n)
         return n if deep_equal(result, n) else result
@@ -148,12 +148,12 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     def _collect_opaque(self, n: BinaryOp, a: Sum, b: Sum, factor: int, into: Sum, span: Span) -> None:
         """Add an operation that the normal form does not know, on operands in normal form, after the rules."""
-        left, right = a.expression(self.known.bounds), b.expression(self.known.bounds)
+        left, right = a.expression(self.facts.bounds), b.expression(self.facts.bounds)
         same = deep_equal(left, n.a) and deep_equal(right, n.b)
         e = n if same else type(n)(left, right)
         rewritten = self.visit_BinaryOp(e)
-        known = isinstance(rewritten, (Mul, FloorDiv, FloorMod)) and isinstance(rewritten.b, IntImm)
-        if isinstance(rewritten, (Add, Sub, IntImm)) or (known and rewritten is not e):
+        multiple = isinstance(rewritten, (Mul, FloorDiv, FloorMod)) and isinstance(rewritten.b, IntImm)
+        if isinstance(rewritten, (Add, Sub, IntImm)) or (multiple and rewritten is not e):
             self._collect(rewritten, factor, into, span)
         else:
             into.add_term(Split(rewritten, factor, 1, NO_UPPER, span))
@@ -170,7 +170,7 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _quotient(self, dividend: Sum, c: int) -> Sum:
         whole, rest = dividend.separate(c)
         result = whole.exactly_divided(c)
-        low, high = rest.interval(self.known.bounds)
+        low, high = rest.interval(self.facts.bounds)
         if low // c == high // c:
             result.base += low // c
             return result
@@ -185,12 +185,12 @@ class CanonicalSimplifier(RewriteSimplifier):
             return result
         piece = self._only_piece(rest)
         divided = None if piece is None else _divide(piece, c)
-        result.add_term(divided or Split(rest.expression(self.known.bounds), 1, c))
+        result.add_term(divided or Split(rest.expression(self.facts.bounds), 1, c))
         return result
 
     def _remainder(self, dividend: Sum, c: int) -> Sum:
         _, rest = dividend.separate(c)
-        low, high = rest.interval(self.known.bounds)
+        low, high = rest.interval(self.facts.bounds)
         if low // c == high // c:
             rest.base -= low // c * c
             return rest
@@ -202,12 +202,12 @@ class CanonicalSimplifier(RewriteSimplifier):
             return fine
         piece = self._only_piece(rest)
         reduced = None if piece is None else _reduce(piece, c)
-        return Sum(rest.dtype, [reduced or Split(rest.expression(self.known.bounds), 1, 1, c)])
+        return Sum(rest.dtype, [reduced or Split(rest.expression(self.facts.bounds), 1, 1, c)])
 
     def _below(self, s: Sum, c: int) -> Sum | None:
         """Return ``s // c`` if what is left of the scales modulo ``c`` cannot reach ``c``."""
         left = Sum(s.dtype, [t.scaled(t.scale % c) for t in s.terms], s.base % c)
-        low, high = left.interval(self.known.bounds)
+        low, high = left.interval(self.facts.bounds)
         if low // c != high // c:
             return None
         return Sum(s.dtype, [t.scaled(t.scale // c) for t in s.terms if t.scale // c], s.base // c + low // c)
@@ -217,7 +217,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         for f in sorted({gcd(term.scale, c) for term in s.terms}, reverse=True):
             if 1 < f < c:
                 coarse, fine = s.separate(f)
-                low, high = fine.interval(self.known.bounds)
+                low, high = fine.interval(self.facts.bounds)
                 if coarse.terms and fine.terms and low >= 0 and high < f:
                     return f
         return 1
@@ -233,7 +233,7 @@ class CanonicalSimplifier(RewriteSimplifier):
             smaller = self._shorter(result)
         except ArgumentError:  # a constant does not fit the type
             return result
-        return result if smaller is None or deep_equal(smaller, result) else self.again(smaller)
+        return result if smaller is None or deep_equal(smaller, result) else self.resimplify(smaller)
 
     def _shorter(self, n: LT) -> PrimExpr | None:
         left, right = self._sum(n.a), self._sum(n.b)
@@ -247,7 +247,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         common = gcd(*[term.scale for term in difference.terms])
         for divisor in sorted({common, *[abs(term.scale) for term in difference.terms]} - {0, 1}):
             whole, rest = difference.separate(divisor)
-            low, high = rest.interval(self.known.bounds)
+            low, high = rest.interval(self.facts.bounds)
             if whole.terms and low // divisor == high // divisor:
                 smaller = whole.exactly_divided(divisor)
                 smaller.base += low // divisor  # whole + rest < 0 just where whole / divisor + rest // divisor < 0
@@ -273,7 +273,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         kind = LE if constant == 1 and left.terms and right.terms else LT
         if kind is LE:
             right.base = 0
-        return kind(left.expression(self.known.bounds), right.expression(self.known.bounds))
+        return kind(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
 
     def _less_than_zero(self, s: Sum) -> PrimExpr:
         """Return ``s < 0`` with the constant on the right, and without one with all that is negative there."""
@@ -283,7 +283,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         if s.base == 0:
             left.terms = [t for t in s.terms if t.scale > 0]
             right.terms = [t.scaled(-t.scale) for t in s.terms if t.scale < 0]
-        return LT(left.expression(self.known.bounds), right.expression(self.known.bounds))
+        return LT(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
 
 
 def _divide(piece: Split, c: int) -> Split | None:

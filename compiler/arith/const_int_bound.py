@@ -48,7 +48,13 @@ class _Bound(NamedTuple):
 
 
 class ConstIntBound(_Bound):
-    """Smallest and largest value, both included; ``POS_INF`` and ``NEG_INF`` where there is none."""
+    """Smallest and largest value, both included; ``POS_INF`` and ``NEG_INF`` where there is none.
+
+    Parameters
+    ----------
+    min_value, max_value : int
+        Both included.
+    """
 
     __slots__ = ()
 
@@ -92,21 +98,20 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit(self, n: PrimExpr, *args: object) -> Interval:
         """Return the interval of ``n``."""
-        found = self.memo.get(n)
-        if found is None:
-            kind = type(n)
-            if kind is IntImm:
-                return (n.value, n.value)  # type: ignore[attr-defined]
-            found = Functor.visit(self, n)
+        bound = self.memo.get(n)
+        if bound is None:
+            if isinstance(n, IntImm):
+                return (n.value, n.value)
+            bound = Functor.visit(self, n)
             if self.extra:
-                found = self._narrow(n, found)
-            self.memo[n] = found
-        return found
+                bound = self._narrow(n, bound)
+            self.memo[n] = bound
+        return bound
 
     def _narrow(self, n: PrimExpr, bound: Interval) -> Interval:
-        for e, known in self.extra:
+        for e, extra in self.extra:
             if deep_equal(e, n):
-                bound = (max(bound[0], known[0]), min(bound[1], known[1]))
+                bound = (max(bound[0], extra[0]), min(bound[1], extra[1]))
         return bound
 
     def visit_PrimExpr(self, n: PrimExpr) -> Interval:
@@ -116,12 +121,12 @@ class ConstIntBoundAnalyzer(Functor):
         return (n.value, n.value)
 
     def visit_Var(self, n: Var) -> Interval:
-        found = self.variables.get(n)
-        return type_interval(n.dtype) if found is None else found
+        bound = self.variables.get(n)
+        return type_interval(n.dtype) if bound is None else bound
 
     def visit_SizeVar(self, n: SizeVar) -> Interval:
-        found = self.variables.get(n)
-        return (0, type_interval(n.dtype)[1]) if found is None else found
+        bound = self.variables.get(n)
+        return (0, type_interval(n.dtype)[1]) if bound is None else bound
 
     def visit_Cast(self, n: Cast) -> Interval:
         target = type_interval(n.dtype)

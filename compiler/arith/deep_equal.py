@@ -9,7 +9,17 @@ from compiler.ir.primexpr import BinaryOp, Call, IntImm, PrimExpr, Var
 
 
 def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
-    """Return whether two expressions are written the same; variables, buffers and tensors match by identity."""
+    """Return whether two expressions are written the same; variables, buffers and tensors match by identity.
+
+    Parameters
+    ----------
+    a, b : PrimExpr
+        What is compared.
+
+    Returns
+    -------
+    bool
+    """
     if a is b:
         return True
     if type(a) is not type(b):

@@ -99,7 +99,9 @@ def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[Prim
     Parameters
     ----------
     expr : PrimExpr
+        An integer expression.
     var_list : sequence of Var
+        The variables.
 
     Returns
     -------
@@ -110,11 +112,11 @@ def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[Prim
     base = expr
     coefficients: list[PrimExpr] = []
     for var in var_list:
-        found = linear_in(base, var)
-        if found is None:
+        linear = linear_in(base, var)
+        if linear is None:
             return []
-        coefficients.append(found[0])
-        base = found[1]
+        coefficients.append(linear[0])
+        base = linear[1]
     for i, var in enumerate(var_list):
         if uses_var(base, var) or any(uses_var(c, var) for c in coefficients[i:]):
             return []
@@ -125,6 +127,13 @@ def detect_linear_equation(expr: PrimExpr, var_list: Sequence[Var]) -> list[Prim
 
 def detect_clip_bound(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr | None]:
     """Read a conjunction of comparisons as bounds on each variable.
+
+    Parameters
+    ----------
+    expr : PrimExpr
+        Comparisons, joined by ``And``.
+    var_list : sequence of Var
+        The variables.
 
     Returns
     -------
@@ -159,10 +168,10 @@ def _clip(e: PrimExpr, var_list: Sequence[Var], bounds: list[list[PrimExpr | Non
     difference = binary(Sub, e.b, e.a) if isinstance(e, (GT, GE)) else binary(Sub, e.a, e.b)
     if isinstance(e, (LT, GT)):
         difference = difference + 1
-    found = linear_in(difference, var_list[used[0]])
-    if found is None:
+    linear = linear_in(difference, var_list[used[0]])
+    if linear is None:
         return False
-    coeff, base = Analyzer().simplify(found[0]), found[1]
+    coeff, base = Analyzer().simplify(linear[0]), linear[1]
     if not isinstance(coeff, IntImm) or coeff.value == 0:
         return False
     factor, is_lower = abs(coeff.value), coeff.value < 0

@@ -14,12 +14,24 @@ NEG_INF = Var("neg_inf", "handle")
 
 
 def pos_inf() -> Var:
-    """Return the upper end of a set that has none."""
+    """Return the upper end of a set that has none.
+
+    Returns
+    -------
+    Var
+        A symbol, the same one each time.
+    """
     return POS_INF
 
 
 def neg_inf() -> Var:
-    """Return the lower end of a set that has none."""
+    """Return the lower end of a set that has none.
+
+    Returns
+    -------
+    Var
+        A symbol, the same one each time.
+    """
     return NEG_INF
 
 
@@ -29,41 +41,99 @@ class IntSet(Node):
 
     @staticmethod
     def single_point(point: ExprLike) -> IntervalSet:
-        """Return the set of one integer."""
+        """Return the set of one integer.
+
+        Parameters
+        ----------
+        point : PrimExpr or int
+            The integer.
+
+        Returns
+        -------
+        IntervalSet
+        """
         e = convert(point)
         return IntervalSet(e, e)
 
     @staticmethod
     def interval(min_value: ExprLike, max_value: ExprLike) -> IntervalSet:
-        """Return the integers from ``min_value`` to ``max_value``, both included."""
+        """Return the integers from ``min_value`` to ``max_value``, both included.
+
+        Parameters
+        ----------
+        min_value, max_value : PrimExpr or int
+            Both included.
+
+        Returns
+        -------
+        IntervalSet
+        """
         return IntervalSet(convert(min_value), convert(max_value))
 
     @staticmethod
     def everything() -> IntervalSet:
-        """Return all integers."""
+        """Return all integers.
+
+        Returns
+        -------
+        IntervalSet
+        """
         return IntervalSet(NEG_INF, POS_INF)
 
     @staticmethod
     def nothing() -> IntervalSet:
-        """Return the empty set."""
+        """Return the empty set.
+
+        Returns
+        -------
+        IntervalSet
+        """
         return IntervalSet(POS_INF, NEG_INF)
 
     @staticmethod
     def from_range(r: Range) -> IntervalSet:
-        """Return the integers of a range."""
+        """Return the integers of a range.
+
+        Parameters
+        ----------
+        r : Range
+            The integers.
+
+        Returns
+        -------
+        IntervalSet
+        """
         if isinstance(r.extent, IntImm) and r.extent.value == 1:
             return IntSet.single_point(r.min)
         return IntervalSet(r.min, Analyzer().simplify(r.min + r.extent - 1))
 
     @staticmethod
     def from_min_extent(low: ExprLike, extent: ExprLike) -> IntervalSet:
-        """Return ``extent`` integers from ``low`` on."""
+        """Return ``extent`` integers from ``low`` on.
+
+        Parameters
+        ----------
+        low : PrimExpr or int
+            The first integer.
+        extent : PrimExpr or int
+            How many there are.
+
+        Returns
+        -------
+        IntervalSet
+        """
         return IntSet.from_range(Range.from_min_extent(low, extent))
 
 
 @node
 class IntervalSet(IntSet):
-    """The integers from ``min_value`` to ``max_value``, both included."""
+    """The integers from ``min_value`` to ``max_value``, both included.
+
+    Parameters
+    ----------
+    min_value, max_value : PrimExpr
+        Both included; ``neg_inf()`` and ``pos_inf()`` where there is no end.
+    """
 
     min_value: PrimExpr
     max_value: PrimExpr
@@ -79,35 +149,82 @@ class IntervalSet(IntSet):
         return self.max_value
 
     def is_nothing(self) -> bool:
-        """Return whether the set is known to be empty."""
+        """Return whether the set is known to be empty.
+
+        Returns
+        -------
+        bool
+        """
         return self.min_value is POS_INF or self.max_value is NEG_INF
 
     def is_everything(self) -> bool:
-        """Return whether the set has no ends."""
+        """Return whether the set has no ends.
+
+        Returns
+        -------
+        bool
+        """
         return self.min_value is NEG_INF and self.max_value is POS_INF
 
     def is_single_point(self) -> bool:
-        """Return whether the set is written as one integer."""
+        """Return whether the set is written as one integer.
+
+        Returns
+        -------
+        bool
+        """
         return self.min_value is self.max_value or deep_equal(self.min_value, self.max_value)
 
     def has_lower_bound(self) -> bool:
-        """Return whether there is a smallest member."""
+        """Return whether there is a smallest member.
+
+        Returns
+        -------
+        bool
+        """
         return self.min_value is not NEG_INF and not self.is_nothing()
 
     def has_upper_bound(self) -> bool:
-        """Return whether there is a largest member."""
+        """Return whether there is a largest member.
+
+        Returns
+        -------
+        bool
+        """
         return self.max_value is not POS_INF and not self.is_nothing()
 
     def is_bounded(self) -> bool:
-        """Return whether the set has both ends."""
+        """Return whether the set has both ends.
+
+        Returns
+        -------
+        bool
+        """
         return self.has_lower_bound() and self.has_upper_bound()
 
     def point_value(self) -> PrimExpr:
-        """Return the one member of a set that is a single point."""
+        """Return the one member of a set that is a single point.
+
+        Returns
+        -------
+        PrimExpr
+        """
         return self.min_value
 
     def cover_range(self, max_range: Range, analyzer: Analyzer | None = None) -> Range:
-        """Return a range that holds the set; where the set has no ends it is ``max_range``."""
+        """Return a range that holds the set; where the set has no ends it is ``max_range``.
+
+        Parameters
+        ----------
+        max_range : Range
+            The range where the set has no ends.
+        analyzer : Analyzer, optional
+            What knows about the variables of the ends.
+
+        Returns
+        -------
+        Range
+        """
         if self.is_single_point():
             return Range.from_min_extent(self.min_value, const(1, self.min_value.dtype))
         if not self.is_bounded():
@@ -126,12 +243,34 @@ Domain = Range | IntervalSet
 
 
 def to_set(domain: Domain) -> IntervalSet:
-    """Return a domain as a set."""
+    """Return a domain as a set.
+
+    Parameters
+    ----------
+    domain : Range or IntervalSet
+        The integers.
+
+    Returns
+    -------
+    IntervalSet
+    """
     return IntSet.from_range(domain) if isinstance(domain, Range) else domain
 
 
 def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> IntervalSet:
-    """Return the smallest interval that covers all sets."""
+    """Return the smallest interval that covers all sets.
+
+    Parameters
+    ----------
+    sets : iterable of IntervalSet
+        The sets.
+    analyzer : Analyzer, optional
+        What knows about the variables of their ends.
+
+    Returns
+    -------
+    IntervalSet
+    """
     simplify = (analyzer or Analyzer()).simplify
     result = IntSet.nothing()
     for s in sets:
@@ -159,7 +298,19 @@ def _end(kind: type[BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
 
 
 def intersect(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> IntervalSet:
-    """Return the members that all sets share."""
+    """Return the members that all sets share.
+
+    Parameters
+    ----------
+    sets : iterable of IntervalSet
+        The sets.
+    analyzer : Analyzer, optional
+        What knows about the variables of their ends.
+
+    Returns
+    -------
+    IntervalSet
+    """
     simplify = (analyzer or Analyzer()).simplify
     low: PrimExpr = NEG_INF
     high: PrimExpr = POS_INF

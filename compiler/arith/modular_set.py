@@ -28,7 +28,15 @@ from compiler.ir.primexpr import (
 
 
 class ModularSet(NamedTuple):
-    """The integers ``coeff * k + base``; a ``coeff`` of zero is the one value ``base``."""
+    """The integers ``coeff * k + base``; a ``coeff`` of zero is the one value ``base``.
+
+    Parameters
+    ----------
+    coeff : int
+        At least zero.
+    base : int
+        From 0 up to, but without, ``coeff``; any integer where that is zero.
+    """
 
     coeff: int
     base: int
@@ -57,19 +65,18 @@ class ModularSetAnalyzer(Functor):
 
     def visit(self, n: PrimExpr, *args: object) -> ModularSet:
         """Return the congruence of ``n``."""
-        found = self.memo.get(n)
-        if found is None:
-            kind = type(n)
-            if kind is IntImm:
-                return ModularSet(0, n.value)  # type: ignore[attr-defined]
+        values = self.memo.get(n)
+        if values is None:
+            if isinstance(n, IntImm):
+                return ModularSet(0, n.value)
             if not is_index_type(n.dtype):
                 return ANY  # wrapping around changes remainders
-            found = Functor.visit(self, n)
-            for e, known in self.extra:
-                if deep_equal(e, n) and found.coeff and (known.coeff == 0 or known.coeff > found.coeff):
-                    found = known
-            self.memo[n] = found
-        return found
+            values = Functor.visit(self, n)
+            for e, extra in self.extra:
+                if deep_equal(e, n) and values.coeff and (extra.coeff == 0 or extra.coeff > values.coeff):
+                    values = extra
+            self.memo[n] = values
+        return values
 
     def visit_PrimExpr(self, n: PrimExpr) -> ModularSet:
         return ANY

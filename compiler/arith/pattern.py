@@ -292,8 +292,8 @@ class RuleSet:
         try:
             return self._matchers[classes]
         except KeyError:
-            found = self._matchers[classes] = self._compile(classes)
-            return found
+            matcher = self._matchers[classes] = self._compile(classes)
+            return matcher
 
     def _compile(self, classes: tuple[type, ...]) -> Matcher | None:
         if self._parsed is None:

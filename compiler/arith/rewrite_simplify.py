@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.arith.deep_equal import deep_equal
-from compiler.arith.proving import Prover, negation
 from compiler.arith.rules import SCALAR, VECTOR
+from compiler.arith.simplifier import Simplifier, negation
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
@@ -47,11 +47,13 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import substitute
 
+Operation = TypeVar("Operation", bound=BinaryOp)
+
 _DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 _CONSTANT_RIGHT = (Add, Mul, EQ, NE, And, Or)
 
 
-class RewriteSimplifier(Prover):
+class RewriteSimplifier(Simplifier):
     """Simplifies expressions by rules."""
 
     memo_name = "rewrite"
@@ -59,19 +61,13 @@ class RewriteSimplifier(Prover):
     # Arithmetic
 
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
-        kind = type(n)
-        a, b = self.visit(n.a), self.visit(n.b)
-        if isinstance(a, (IntImm, FloatImm)):
-            if isinstance(b, (IntImm, FloatImm)):
-                folded = fold(kind, a, b)
-                if folded is not None:
-                    return folded
-            elif kind in _CONSTANT_RIGHT:
-                a, b = b, a
-        e = n if a is n.a and b is n.b else kind(a, b)
+        e = self._operands(n)
+        if isinstance(e, (IntImm, FloatImm)):
+            return e
+        kind, b = type(n), e.b
         if type(b) is IntImm and b.value == 0 and kind in _DIVISIONS:
             return e  # it has no value, and no rule
-        dtype = a.dtype
+        dtype = e.a.dtype
         if dtype == "int32" or dtype == "int64":
             bounded = _BOUNDED.get(kind)
             if bounded is not None:
@@ -93,12 +89,12 @@ class RewriteSimplifier(Prover):
             result = matcher(e, self)
         except ArgumentError:  # a constant of the replacement does not fit the type
             return e
-        return e if result is None else self.again(result)
+        return e if result is None else self.resimplify(result)
 
     def _floor_div(self, e: BinaryOp) -> PrimExpr | None:
         if type(e.b) is not IntImm:
             return None
-        low, high = self.known.bounds.visit(e.a)
+        low, high = self.facts.bounds.visit(e.a)
         c = e.b.value
         if low // c == high // c and _fits(low // c, e.dtype):
             return const(low // c, e.dtype)
@@ -107,12 +103,12 @@ class RewriteSimplifier(Prover):
     def _floor_mod(self, e: BinaryOp) -> PrimExpr | None:
         if type(e.b) is not IntImm:
             return None
-        low, high = self.known.bounds.visit(e.a)
+        low, high = self.facts.bounds.visit(e.a)
         c = e.b.value
         quotient = low // c
         if quotient == high // c and _fits(quotient * c, e.dtype):
-            return e.a if quotient == 0 else self.again(Sub(e.a, const(quotient * c, e.dtype)))
-        coeff, base = self.known.modular.visit(e.a)
+            return e.a if quotient == 0 else self.resimplify(Sub(e.a, const(quotient * c, e.dtype)))
+        coeff, base = self.facts.modular.visit(e.a)
         return const(base % c, e.dtype) if coeff % c == 0 else None
 
     def _min(self, e: BinaryOp) -> PrimExpr | None:
@@ -127,20 +123,20 @@ class RewriteSimplifier(Prover):
 
     def visit_LT(self, n: LT) -> PrimExpr:
         e = self._operands(n)
-        if isinstance(e, IntImm):
+        if isinstance(e, (IntImm, FloatImm)):
             return e
-        a, b = e.a, e.b  # type: ignore[attr-defined]
+        a, b = e.a, e.b
         if a.dtype != "int32" and a.dtype != "int64":
             return self._vector(e)
-        known = self.known_truth(e)
-        if known is not None:
-            return known
+        truth = self.assumed_truth(e)
+        if truth is not None:
+            return truth
         low, high = self.difference(a, b)
         if high < 0:
             return const(True)
         if low >= 0:
             return const(False)
-        return self._apply(SCALAR[LT], e)  # type: ignore[arg-type]
+        return self._apply(SCALAR[LT], e)
 
     def visit_GT(self, n: GT) -> PrimExpr:
         return self._swapped(LT, n)
@@ -149,64 +145,64 @@ class RewriteSimplifier(Prover):
         return self._swapped(LE, n)
 
     def _swapped(self, kind: type[BinaryOp], n: BinaryOp) -> PrimExpr:
-        return self.again(kind(n.b, n.a)) if dt.is_integral(n.a.dtype) else self._operands(n)
+        return self.resimplify(kind(n.b, n.a)) if dt.is_integral(n.a.dtype) else self._operands(n)
 
     def visit_LE(self, n: LE) -> PrimExpr:
         e = self._operands(n)
-        if isinstance(e, IntImm):
+        if isinstance(e, (IntImm, FloatImm)):
             return e
-        a, b = e.a, e.b  # type: ignore[attr-defined]
+        a, b = e.a, e.b
         if a.dtype != "int32" and a.dtype != "int64":
             return e
-        known = self.known_truth(e)
-        if known is not None:
-            return known
+        truth = self.assumed_truth(e)
+        if truth is not None:
+            return truth
         opposite = LT(b, a)
-        result = self.again(opposite)
+        result = self.resimplify(opposite)
         if isinstance(result, LT) and result.a is b and result.b is a:
             return e
         return negation(result)
 
     def visit_EQ(self, n: EQ) -> PrimExpr:
         e = self._operands(n)
-        if isinstance(e, IntImm):
+        if isinstance(e, (IntImm, FloatImm)):
             return e
-        a, b = e.a, e.b  # type: ignore[attr-defined]
+        a, b = e.a, e.b
         if a.dtype != "int32" and a.dtype != "int64":
             return self._vector(e)
-        known = self.known_truth(e)
-        if known is not None:
-            return known
+        truth = self.assumed_truth(e)
+        if truth is not None:
+            return truth
         low, high = self.difference(a, b)
         if low == high == 0:
             return const(True)
         if low > 0 or high < 0 or self._never_equal(a, b):
             return const(False)
-        return self._apply(SCALAR[EQ], e)  # type: ignore[arg-type]
+        return self._apply(SCALAR[EQ], e)
 
     def _never_equal(self, a: PrimExpr, b: PrimExpr) -> bool:
-        coeff, base = self.known.modular.visit(Sub(a, b))
+        coeff, base = self.facts.modular.visit(Sub(a, b))
         return base != 0 if coeff == 0 else base % coeff != 0
 
     def visit_NE(self, n: NE) -> PrimExpr:
         e = self._operands(n)
-        if isinstance(e, IntImm) or not dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
+        if isinstance(e, (IntImm, FloatImm)) or not dt.is_integral(e.a.dtype):
             return e
-        known = self.known_truth(e)
-        if known is not None:
-            return known
-        a, b = e.a, e.b  # type: ignore[attr-defined]
+        truth = self.assumed_truth(e)
+        if truth is not None:
+            return truth
+        a, b = e.a, e.b
         equality = EQ(a, b)
-        result = self.again(equality)
+        result = self.resimplify(equality)
         if isinstance(result, EQ) and result.a is a and result.b is b:
             return e
         return negation(result)
 
     def visit_Not(self, n: Not) -> PrimExpr:
         a = self.visit(n.a)
-        known = self.known_truth(n)
-        if known is not None:
-            return known
+        truth = self.assumed_truth(n)
+        if truth is not None:
+            return truth
         result = negation(a)
         return n if isinstance(result, Not) and result.a is n.a else result
 
@@ -217,20 +213,19 @@ class RewriteSimplifier(Prover):
         return self._logic(n, absorbing=1)
 
     def _logic(self, n: And | Or, absorbing: int) -> PrimExpr:
-        kind = type(n)
-        a, b = self.visit(n.a), self.visit(n.b)
-        for x, y in ((a, b), (b, a)):
-            if isinstance(x, IntImm):
-                return x if x.value == absorbing else y
-        e = n if a is n.a and b is n.b else kind(a, b)
-        known = self.known_truth(e)
-        if known is not None:
-            return known
+        e = self._operands(n)
+        if isinstance(e, (IntImm, FloatImm)):
+            return e
+        if isinstance(e.b, IntImm):
+            return e.b if e.b.value == absorbing else e.a
+        truth = self.assumed_truth(e)
+        if truth is not None:
+            return truth
         rules = SCALAR if dt.lanes(e.dtype) == 1 else VECTOR
-        return self._apply(rules[kind], e)
+        return self._apply(rules[type(n)], e)
 
-    def _operands(self, n: BinaryOp) -> PrimExpr:
-        """Return ``n`` with its operands simplified, folded where both are constants."""
+    def _operands(self, n: Operation) -> Operation | IntImm | FloatImm:
+        """Return ``n`` with its operands simplified: constants on the right, folded where both are constants."""
         kind = type(n)
         a, b = self.visit(n.a), self.visit(n.b)
         if isinstance(a, (IntImm, FloatImm)):
@@ -242,14 +237,14 @@ class RewriteSimplifier(Prover):
                 a, b = b, a
         return n if a is n.a and b is n.b else kind(a, b)
 
-    def _vector(self, e: PrimExpr) -> PrimExpr:
+    def _vector(self, e: BinaryOp) -> PrimExpr:
         rules = VECTOR.get(type(e))
-        return e if rules is None or dt.lanes(e.dtype) == 1 else self._apply(rules, e)  # type: ignore[arg-type]
+        return e if rules is None or dt.lanes(e.dtype) == 1 else self._apply(rules, e)
 
     # Everything else
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        value = self.known.values.get(n)
+        value = self.facts.values.get(n)
         return n if value is None else self.visit(value)
 
     def visit_Cast(self, n: Cast) -> PrimExpr:
@@ -269,7 +264,7 @@ class RewriteSimplifier(Prover):
     def visit_Select(self, n: Select) -> PrimExpr:
         condition = self.visit(n.condition)
         if isinstance(condition, IntImm):
-            return self.visit(n.true_value if condition.value else n.false_value)  # type: ignore[no-any-return]
+            return self.visit(n.true_value if condition.value else n.false_value)
         true_value, false_value = self._branches(condition, n.true_value, n.false_value)
         if deep_equal(true_value, false_value):
             return true_value
@@ -282,18 +277,18 @@ class RewriteSimplifier(Prover):
     def _branches(self, condition: PrimExpr, a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
         if dt.lanes(condition.dtype) > 1:
             return self.visit(a), self.visit(b)
-        with self.known.assuming(condition):
+        with self.facts.assuming(condition):
             true_value = self.visit(a)
-        with self.known.assuming(negation(condition)):
+        with self.facts.assuming(negation(condition)):
             false_value = self.visit(b)
         return true_value, false_value
 
     def visit_Let(self, n: Let) -> PrimExpr:
         value = self.visit(n.value)
         if isinstance(value, (IntImm, FloatImm, Var)):
-            return self.visit(substitute(n.body, {n.var: value}))  # type: ignore[no-any-return]
-        self.known.bounds.variables[n.var] = self.known.bounds.visit(value)
-        self.known.modular.variables[n.var] = self.known.modular.visit(value)
+            return self.visit(substitute(n.body, {n.var: value}))
+        self.facts.bounds.variables[n.var] = self.facts.bounds.visit(value)
+        self.facts.modular.variables[n.var] = self.facts.modular.visit(value)
         body = self.visit(n.body)
         return n if value is n.value and body is n.body else Let(n.var, value, body)
 
@@ -305,13 +300,13 @@ class RewriteSimplifier(Prover):
         if name == "tir.likely" and isinstance(args[0], IntImm):
             return args[0]
         e = rebuild(n, args=args)
-        known = self.known_truth(e) if n.dtype == "bool" and self.known.truths else None
-        return e if known is None else known
+        truth = self.assumed_truth(e) if n.dtype == "bool" and self.facts.truths else None
+        return e if truth is None else truth
 
     def _if_then_else(self, n: Call) -> PrimExpr:
         condition = self.visit(n.args[0])
         if isinstance(condition, IntImm):
-            return self.visit(n.args[1] if condition.value else n.args[2])  # type: ignore[no-any-return]
+            return self.visit(n.args[1] if condition.value else n.args[2])
         a, b = self._branches(condition, n.args[1], n.args[2])
         if deep_equal(a, b):
             return a

@@ -85,7 +85,7 @@ def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
         return NotImplemented  # type: ignore[no-any-return]
 
 
-def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> PrimExpr | None:
+def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
     """Evaluate an operation on two constants.
 
     Parameters
@@ -97,8 +97,8 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> Pr
 
     Returns
     -------
-    PrimExpr or None
-        The constant; None where it does not fit the type, or the divisor is zero.
+    IntImm, FloatImm or None
+        None where it does not fit the type, or the divisor is zero.
     """
     if kind in _DIVISIONS and y.value == 0:
         return None

@@ -163,7 +163,19 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
 
 
 def wrap_int(value: int, dtype: str) -> int:
-    """Return ``value`` as it is left in an integer of that type, which wraps around; truth is what is not zero."""
+    """Return ``value`` as it is left in an integer of that type, which wraps around; truth is what is not zero.
+
+    Parameters
+    ----------
+    value : int
+        Any integer.
+    dtype : str
+        An integer type or ``bool``.
+
+    Returns
+    -------
+    int
+    """
     if dt.is_bool(dtype):
         return int(value != 0)
     low, high = dt.int_range(dtype)
@@ -214,12 +226,34 @@ def _common_type(left: dt.DType, right: dt.DType) -> str | None:
 
 
 def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
-    """Return one value or a sequence of values as a tuple of expressions."""
+    """Return one value or a sequence of values as a tuple of expressions.
+
+    Parameters
+    ----------
+    values : PrimExpr, number, or sequence of them
+        A str is one value.
+
+    Returns
+    -------
+    tuple of PrimExpr
+    """
     if isinstance(values, Sequence) and not isinstance(values, str):
         return tuple(convert(v) for v in values)
     return (convert(values),)
 
 
 def is_const_int(e: object, value: int | None = None) -> bool:
-    """Return whether ``e`` is an integer constant (of that value)."""
+    """Return whether ``e`` is an integer constant (of that value).
+
+    Parameters
+    ----------
+    e : object
+        What is looked at.
+    value : int, optional
+        Any integer where left out.
+
+    Returns
+    -------
+    bool
+    """
     return isinstance(e, IntImm) and (value is None or e.value == value)

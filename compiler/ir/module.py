@@ -15,12 +15,28 @@ from compiler.ir.text_format import TextFormat, format_of
 
 @node
 class GlobalVar(RelayExpr):
-    """The name of a function of a module; calling it makes a call of that function."""
+    """The name of a function of a module; calling it makes a call of that function.
+
+    Parameters
+    ----------
+    name_hint : str
+        The name of the function.
+    """
 
     name_hint: str
 
     def __call__(self, *args: Any) -> Any:
-        """Return the call of the function with these arguments."""
+        """Return the call of the function with these arguments.
+
+        Parameters
+        ----------
+        *args : Expr
+            The arguments.
+
+        Returns
+        -------
+        Call
+        """
         kind = type(args[0]) if args else RelayExpr
         make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
         return make(self, args)

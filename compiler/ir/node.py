@@ -19,7 +19,18 @@ N = TypeVar("N", bound="Node")
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def node(cls: type[T]) -> type[T]:
-    """Make ``cls`` a node class: slotted, compared by identity."""
+    """Make ``cls`` a node class: slotted, compared by identity.
+
+    Parameters
+    ----------
+    cls : type
+        A class with annotated fields.
+
+    Returns
+    -------
+    type
+        A class of the same name.
+    """
     return dataclass(slots=True, eq=False, repr=False)(cls)
 
 
@@ -44,7 +55,17 @@ class Node:
     span: Span = field(default_factory=current_span, kw_only=True)
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very object."""
+        """Return whether ``other`` is this very object.
+
+        Parameters
+        ----------
+        other : object
+            What to compare with.
+
+        Returns
+        -------
+        bool
+        """
         return self is other
 
 
@@ -56,11 +77,11 @@ def structure(cls: type) -> tuple[tuple[str, ...], Any]:
 
     The callable is the class itself, or its ``from_fields`` where the public constructor takes something else.
     """
-    found = _SHAPES.get(cls)
-    if found is None:
+    shape = _SHAPES.get(cls)
+    if shape is None:
         names = tuple(f.name for f in fields(cls) if f.init and not f.kw_only)
-        found = _SHAPES[cls] = (names, getattr(cls, "from_fields", cls))
-    return found
+        shape = _SHAPES[cls] = (names, getattr(cls, "from_fields", cls))
+    return shape
 
 
 def rebuild(n: N, /, **changes: Any) -> N:

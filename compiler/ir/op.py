@@ -57,7 +57,17 @@ class Op:
     """Only its calls have a type."""
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
-        """Return the attributes of a call of this operator, which declares none: those given."""
+        """Return the attributes of a call of this operator, which declares none: those given.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Names and values.
+
+        Returns
+        -------
+        Attrs
+        """
         return DictAttrs(given) if given else NO_ATTRS
 
     def __repr__(self) -> str:
@@ -69,6 +79,15 @@ class Op:
     @staticmethod
     def get(name: str) -> Op:
         """Return the operator of that name.
+
+        Parameters
+        ----------
+        name : str
+            Full name, e.g. ``tir.exp`` or ``nn.conv2d``.
+
+        Returns
+        -------
+        Op
 
         Raises
         ------

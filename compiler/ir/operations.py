@@ -7,6 +7,7 @@ is converted, as TVM's constructors do.
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -62,15 +63,67 @@ def _match_operands(n: BinaryOp) -> None:
 
 
 def trunc_div(a: Any, b: Any) -> Any:
-    """Divide; integers round towards zero, as in C."""
+    """Divide; integers round towards zero, as in C.
+
+    Parameters
+    ----------
+    a, b : int or float
+        Both of one sort; ``b`` is not zero.
+
+    Returns
+    -------
+    int or float
+    """
     if isinstance(a, int):
         q = abs(a) // abs(b)
         return q if (a < 0) == (b < 0) else -q
     return a / b
 
 
+def logical_and(a: int, b: int) -> int:
+    """Return whether both conditions hold.
+
+    Parameters
+    ----------
+    a, b : int
+        0 or 1.
+
+    Returns
+    -------
+    int
+        0 or 1.
+    """
+    return a and b
+
+
+def logical_or(a: int, b: int) -> int:
+    """Return whether one of two conditions holds.
+
+    Parameters
+    ----------
+    a, b : int
+        0 or 1.
+
+    Returns
+    -------
+    int
+        0 or 1.
+    """
+    return a or b
+
+
 def trunc_mod(a: Any, b: Any) -> Any:
-    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``."""
+    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``.
+
+    Parameters
+    ----------
+    a, b : int or float
+        Both of one sort; ``b`` is not zero.
+
+    Returns
+    -------
+    int or float
+    """
     return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
 
 
@@ -85,7 +138,7 @@ class Add(BinaryOp):
     """
 
     symbol: ClassVar[str] = "+"
-    evaluate = staticmethod(lambda a, b: a + b)
+    evaluate = staticmethod(operator.add)
 
 
 @node
@@ -99,7 +152,7 @@ class Sub(BinaryOp):
     """
 
     symbol: ClassVar[str] = "-"
-    evaluate = staticmethod(lambda a, b: a - b)
+    evaluate = staticmethod(operator.sub)
 
 
 @node
@@ -113,7 +166,7 @@ class Mul(BinaryOp):
     """
 
     symbol: ClassVar[str] = "*"
-    evaluate = staticmethod(lambda a, b: a * b)
+    evaluate = staticmethod(operator.mul)
 
 
 @node
@@ -155,7 +208,7 @@ class FloorDiv(BinaryOp):
     """
 
     symbol: ClassVar[str] = "//"
-    evaluate = staticmethod(lambda a, b: a // b)
+    evaluate = staticmethod(operator.floordiv)
 
 
 @node
@@ -169,7 +222,7 @@ class FloorMod(BinaryOp):
     """
 
     symbol: ClassVar[str] = "%"
-    evaluate = staticmethod(lambda a, b: a % b)
+    evaluate = staticmethod(operator.mod)
 
 
 @node
@@ -183,7 +236,7 @@ class Min(BinaryOp):
     """
 
     symbol: ClassVar[str] = "min"
-    evaluate = staticmethod(lambda a, b: min(a, b))
+    evaluate = staticmethod(min)
 
 
 @node
@@ -197,7 +250,7 @@ class Max(BinaryOp):
     """
 
     symbol: ClassVar[str] = "max"
-    evaluate = staticmethod(lambda a, b: max(a, b))
+    evaluate = staticmethod(max)
 
 
 @node
@@ -227,7 +280,7 @@ class EQ(CmpOp):
     """
 
     symbol: ClassVar[str] = "=="
-    evaluate = staticmethod(lambda a, b: a == b)
+    evaluate = staticmethod(operator.eq)
 
     def __bool__(self) -> bool:
         """Python's ``==`` on nodes, as used by ``in`` and by dictionaries: the same object."""
@@ -245,7 +298,7 @@ class NE(CmpOp):
     """
 
     symbol: ClassVar[str] = "!="
-    evaluate = staticmethod(lambda a, b: a != b)
+    evaluate = staticmethod(operator.ne)
 
     def __bool__(self) -> bool:
         return self.a is not self.b
@@ -262,7 +315,7 @@ class LT(CmpOp):
     """
 
     symbol: ClassVar[str] = "<"
-    evaluate = staticmethod(lambda a, b: a < b)
+    evaluate = staticmethod(operator.lt)
 
 
 @node
@@ -276,7 +329,7 @@ class LE(CmpOp):
     """
 
     symbol: ClassVar[str] = "<="
-    evaluate = staticmethod(lambda a, b: a <= b)
+    evaluate = staticmethod(operator.le)
 
 
 @node
@@ -290,7 +343,7 @@ class GT(CmpOp):
     """
 
     symbol: ClassVar[str] = ">"
-    evaluate = staticmethod(lambda a, b: a > b)
+    evaluate = staticmethod(operator.gt)
 
 
 @node
@@ -304,7 +357,7 @@ class GE(CmpOp):
     """
 
     symbol: ClassVar[str] = ">="
-    evaluate = staticmethod(lambda a, b: a >= b)
+    evaluate = staticmethod(operator.ge)
 
 
 @node
@@ -318,7 +371,7 @@ class And(CmpOp):
     """
 
     symbol: ClassVar[str] = "and"
-    evaluate = staticmethod(lambda a, b: a and b)
+    evaluate = staticmethod(logical_and)
 
 
 @node
@@ -332,7 +385,7 @@ class Or(CmpOp):
     """
 
     symbol: ClassVar[str] = "or"
-    evaluate = staticmethod(lambda a, b: a or b)
+    evaluate = staticmethod(logical_or)
 
 
 @node

@@ -24,14 +24,26 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     Parameters
     ----------
     a, b : Node, IRModule, or tuples and mappings of them
+        What is compared.
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
+
+    Returns
+    -------
+    bool
     """
     return _Equality(map_free_vars).equal(a, b)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Check that two expressions, statements, functions or modules have the same structure.
+
+    Parameters
+    ----------
+    lhs, rhs : Node, IRModule, or tuples and mappings of them
+        What is compared.
+    map_free_vars : bool
+        Let free variables match one to one, instead of only with themselves.
 
     Raises
     ------
@@ -44,7 +56,19 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 
 def structural_hash(n: Any, map_free_vars: bool = False) -> int:
-    """Return a hash that agrees with :func:`structural_equal` under the same ``map_free_vars``."""
+    """Return a hash that agrees with :func:`structural_equal` under the same ``map_free_vars``.
+
+    Parameters
+    ----------
+    n : Node, IRModule, or a tuple or mapping of them
+        What is hashed.
+    map_free_vars : bool
+        As given to :func:`structural_equal`.
+
+    Returns
+    -------
+    int
+    """
     return _Hash(map_free_vars).of(n)
 
 
@@ -57,15 +81,15 @@ _ORDER: dict[type, tuple[tuple[str, int], ...]] = {}
 
 def _field_order(cls: type[Node]) -> tuple[tuple[str, int], ...]:
     """Return the fields of a node, definitions before uses, each with what variables do there."""
-    found = _ORDER.get(cls)
-    if found is None:
+    order = _ORDER.get(cls)
+    if order is None:
         names, _ = structure(cls)
         mode = _MATCH if cls.unique_instance else _DEFINE
         # What a thing is called says nothing about it.
         label = ("name", "name_hint") if cls.free_var else ("name",) if cls.unique_instance else ()
         rest = [name for name in names if name not in cls.defines and name not in label]
-        found = _ORDER[cls] = (*((name, mode) for name in cls.defines), *((name, _USE) for name in rest))
-    return found
+        order = _ORDER[cls] = (*((name, mode) for name in cls.defines), *((name, _USE) for name in rest))
+    return order
 
 
 class _Equality:

@@ -76,16 +76,16 @@ class _Substitution(Mutator):
         """Replace a buffer once for all of its uses; tensors stay what they are."""
         if not n.defines:
             return n
-        found = self._things.get(n)
-        if found is None:
+        replaced = self._things.get(n)
+        if replaced is None:
             changes = {}
             for name in n.defines:
                 old = getattr(n, name)
                 new = self.apply(old)
                 if new is not old and (name != "data" or isinstance(new, Var)):
                     changes[name] = new
-            found = self._things[n] = rebuild(n, **changes)
-        return found
+            replaced = self._things[n] = rebuild(n, **changes)
+        return replaced
 
 
 def _may_replace(n: Node, name: str, new: Any) -> bool:
@@ -98,28 +98,28 @@ _FIELDS: dict[type[Node], tuple[str, ...]] = {}
 
 def _fields_to_visit(cls: type[Node]) -> tuple[str, ...]:
     """Return the fields that can hold uses: all but those that only define variables."""
-    found = _FIELDS.get(cls)
-    if found is None:
-        names, _ = structure(cls)
-        found = _FIELDS[cls] = tuple(name for name in names if name not in cls.defines or name in ("buffer", "axis"))
-    return found
+    names = _FIELDS.get(cls)
+    if names is None:
+        every, _ = structure(cls)
+        names = _FIELDS[cls] = tuple(name for name in every if name not in cls.defines or name in ("buffer", "axis"))
+    return names
 
 
 def _defined_vars(n: Node) -> list[Node]:
     """Return the variables that ``n`` itself defines."""
-    found: list[Node] = []
+    defined: list[Node] = []
     todo = [getattr(n, name) for name in reversed(n.defines)]
     while todo:
         item = todo.pop()
         if isinstance(item, Var):
-            found.append(item)
+            defined.append(item)
         elif isinstance(item, Node):
             todo.extend(getattr(item, name) for name in reversed(item.defines))
         elif isinstance(item, tuple):
             todo.extend(reversed(item))
         elif isinstance(item, Mapping):
             todo.extend(reversed(list(item.values())))
-    return found
+    return defined
 
 
 def post_order_visit(n: Node, f: Callable[[Any], None]) -> None:
@@ -176,5 +176,5 @@ class _EndOfScope:
 
 def uses_var(n: Any, var: Var | Callable[[Var], bool]) -> bool:
     """Return whether ``n`` uses the variable, or one for which the predicate holds."""
-    wanted = (lambda v: v is var) if isinstance(var, Var) else var
-    return any(wanted(v) for v in free_vars(n))
+    matches = (lambda v: v is var) if isinstance(var, Var) else var
+    return any(matches(v) for v in free_vars(n))

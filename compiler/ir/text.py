@@ -79,7 +79,13 @@ class TextBuilder:
         self._open: list[_Open] = []
 
     def write(self, text: str) -> None:
-        """Write a piece of the current line."""
+        """Write a piece of the current line.
+
+        Parameters
+        ----------
+        text : str
+            Without line breaks.
+        """
         if not self._parts:
             pad = self._indent * self._depth
             self._parts.append(pad)
@@ -98,12 +104,28 @@ class TextBuilder:
             o.start = 0
 
     def line(self, text: str) -> None:
-        """Write a whole line."""
+        """Write a whole line.
+
+        Parameters
+        ----------
+        text : str
+            Without line breaks.
+        """
         self.write(text)
         self.newline()
 
     def at(self, n: Node) -> AbstractContextManager[None]:
-        """Attribute what is written inside to ``n``."""
+        """Attribute what is written inside to ``n``.
+
+        Parameters
+        ----------
+        n : Node
+            What the text stands for.
+
+        Returns
+        -------
+        context manager
+        """
         return _Open(self, n)
 
     def _begin(self, opened: _Open) -> None:
@@ -118,7 +140,12 @@ class TextBuilder:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Indent the lines written inside; they belong to their own nodes only."""
+        """Indent the lines written inside; they belong to their own nodes only.
+
+        Returns
+        -------
+        context manager
+        """
         self._depth += 1
         saved, self._open = self._open, []
         try:
@@ -128,5 +155,10 @@ class TextBuilder:
             self._open = saved
 
     def text(self) -> str:
-        """Return all finished lines as one string."""
+        """Return all finished lines as one string.
+
+        Returns
+        -------
+        str
+        """
         return "\n".join(line.text for line in self.lines)

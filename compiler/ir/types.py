@@ -31,14 +31,28 @@ class Type(Node):
 
 @node
 class PrimType(Type):
-    """A scalar or vector of machine data, e.g. ``PrimType("float32")``."""
+    """A scalar or a vector of machine data, e.g. ``PrimType("float32")``.
+
+    Parameters
+    ----------
+    dtype : str
+        A data type, with lanes, e.g. ``float32x4``.
+    """
 
     dtype: str
 
 
 @node
 class PointerType(Type):
-    """A pointer to elements in a storage scope."""
+    """A pointer to elements in a storage scope.
+
+    Parameters
+    ----------
+    element_type : PrimType
+        What it points to.
+    storage_scope : str
+        Where that lies, e.g. ``global``, ``shared``, ``local``.
+    """
 
     element_type: PrimType
     storage_scope: str = "global"
@@ -46,7 +60,13 @@ class PointerType(Type):
 
 @node
 class TypeVar(Type):
-    """A type that a generic function or data type is open in; the same one only if it is the same object."""
+    """A type that a generic function or data type is open in; compared by identity.
+
+    Parameters
+    ----------
+    name_hint : str
+        What it is called in texts.
+    """
 
     unique_instance: ClassVar[bool] = True
     free_var: ClassVar[bool] = True
@@ -59,7 +79,19 @@ class TypeVar(Type):
 
 @node
 class FuncType(Type):
-    """The type of a function; ``type_params`` are the variables that it is generic in."""
+    """The type of a function.
+
+    Parameters
+    ----------
+    arg_types : sequence of Type
+        Of the parameters.
+    ret_type : Type
+        Of the result.
+    type_params : sequence of TypeVar
+        The variables that the function is generic in.
+    type_constraints : sequence of TypeConstraint
+        What has to hold for them.
+    """
 
     defines: ClassVar[tuple[str, ...]] = ("type_params",)
 

@@ -17,7 +17,18 @@ from compiler.tir.stmt import Stmt
 
 @node
 class PrimFunc(BaseFunc):
-    """Parameters, the buffers that they are views of, and a body.
+    """A function of loop IR.
+
+    Parameters
+    ----------
+    params : sequence of Var
+        Handles stand for buffers, others are scalars.
+    body : Stmt
+        What the function does.
+    buffer_map : mapping of Var to Buffer
+        What each handle parameter points to.
+    attrs : mapping of str to object
+        ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
 
     Attributes
     ----------
@@ -41,15 +52,48 @@ class PrimFunc(BaseFunc):
             object.__setattr__(self, "params", tuple(self.params))
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
-        """Return this function with another body."""
+        """Return this function with another body.
+
+        Parameters
+        ----------
+        new_body : Stmt
+            What the function does instead.
+
+        Returns
+        -------
+        PrimFunc
+            The function itself if that is its body already.
+        """
         return self if new_body is self.body else self._changed("body", new_body)
 
     def with_attr(self, key: str, value: Any) -> PrimFunc:
-        """Return this function with one more attribute."""
+        """Return this function with one more attribute.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute.
+        value : object
+            Its value; replaces the one that the function has.
+
+        Returns
+        -------
+        PrimFunc
+        """
         return self._changed("attrs", {**self.attrs, key: value})
 
     def without_attr(self, key: str) -> PrimFunc:
-        """Return this function without an attribute."""
+        """Return this function without an attribute.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute; it need not be there.
+
+        Returns
+        -------
+        PrimFunc
+        """
         return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != key})
 
     def _changed(self, field_name: str, value: Any) -> PrimFunc:
@@ -57,7 +101,12 @@ class PrimFunc(BaseFunc):
             return rebuild(self, **{field_name: value})
 
     def script(self) -> str:
-        """Return the function as TVMScript."""
+        """Return the function as TVMScript.
+
+        Returns
+        -------
+        str
+        """
         return format_of(self).script(self)
 
     def show(self) -> None:

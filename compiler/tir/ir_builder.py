@@ -45,16 +45,29 @@ _KINDS = {
 
 
 def create() -> IRBuilder:
-    """Return a builder that has emitted nothing yet."""
+    """Return a builder that has emitted nothing yet.
+
+    Returns
+    -------
+    IRBuilder
+    """
     return IRBuilder()
 
 
 class BufferVar:
     """Memory that is read and written by indexing.
 
+    Parameters
+    ----------
+    builder : IRBuilder
+        What stores are emitted to.
+    buffer : Buffer
+        The memory.
+
     Attributes
     ----------
     buffer : Buffer
+        The memory.
     dtype : str
         Type of one element.
     """
@@ -65,7 +78,12 @@ class BufferVar:
         self.dtype = buffer.dtype
 
     def asobject(self) -> Var:
-        """Return the pointer."""
+        """Return the pointer.
+
+        Returns
+        -------
+        Var
+        """
         return self.buffer.data
 
     def __getitem__(self, index: ExprLike) -> PrimExpr:
@@ -91,7 +109,18 @@ class IRBuilder:
         self._blocks: list[list[Stmt | Callable[[Stmt], Stmt]]] = [[]]
 
     def emit(self, stmt: Any) -> None:
-        """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block."""
+        """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block.
+
+        Parameters
+        ----------
+        stmt : Stmt, PrimExpr or callable
+            A function takes what follows it in the block as one statement, and returns a statement around that.
+
+        Raises
+        ------
+        ArgumentError
+            If it is none of these.
+        """
         if isinstance(stmt, PrimExpr):
             stmt = Evaluate(stmt)
         if not isinstance(stmt, Stmt) and not callable(stmt):
@@ -99,7 +128,17 @@ class IRBuilder:
         self._blocks[-1].append(stmt)
 
     def get(self) -> Stmt:
-        """Return everything that was emitted as one statement."""
+        """Return everything that was emitted as one statement.
+
+        Returns
+        -------
+        Stmt
+
+        Raises
+        ------
+        ArgumentError
+            If a ``with`` block is still open.
+        """
         if len(self._blocks) != 1:
             raise ArgumentError("get: a `with` block of the builder is still open")
         stmt = _sequence(self._blocks[0])
@@ -125,8 +164,24 @@ class IRBuilder:
 
         Parameters
         ----------
+        begin, end : PrimExpr or int
+            The first value of the variable, and the one behind its last.
+        name : str
+            The name of the variable.
+        dtype : str, optional
+            Its type; that of ``begin`` and ``end`` when left out.
         kind : str
             ``serial``, ``parallel``, ``vectorize`` or ``unroll``.
+
+        Returns
+        -------
+        context manager of Var
+            What is emitted inside is the body.
+
+        Raises
+        ------
+        ArgumentError
+            If ``kind`` is none of these.
         """
         if kind not in _KINDS:
             raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")
@@ -138,19 +193,52 @@ class IRBuilder:
 
     @contextmanager
     def while_loop(self, condition: ExprLike) -> Iterator[None]:
-        """Open a loop that runs as long as ``condition`` holds."""
+        """Open a loop that runs as long as ``condition`` holds.
+
+        Parameters
+        ----------
+        condition : PrimExpr
+            Evaluated before each iteration.
+
+        Returns
+        -------
+        context manager
+            What is emitted inside is the body.
+        """
         with self._block(lambda body: While(convert(condition), body)):
             yield
 
     @contextmanager
     def if_scope(self, cond: ExprLike) -> Iterator[None]:
-        """Open a block that runs where ``cond`` holds."""
+        """Open a block that runs where ``cond`` holds.
+
+        Parameters
+        ----------
+        cond : PrimExpr
+            Of type ``bool``.
+
+        Returns
+        -------
+        context manager
+            What is emitted inside runs where the condition holds.
+        """
         with self._block(lambda body: IfThenElse(convert(cond), body)):
             yield
 
     @contextmanager
     def else_scope(self) -> Iterator[None]:
-        """Open the other branch of the :meth:`if_scope` that was just closed."""
+        """Open the other branch of the :meth:`if_scope` that was just closed.
+
+        Returns
+        -------
+        context manager
+            What is emitted inside runs where the condition does not hold.
+
+        Raises
+        ------
+        ArgumentError
+            If no ``if_scope`` was closed just before.
+        """
         previous = self._blocks[-1][-1] if self._blocks[-1] else None
         if not isinstance(previous, IfThenElse) or previous.else_case is not None:
             raise ArgumentError("else_scope: must follow directly after an if_scope")
@@ -161,26 +249,72 @@ class IRBuilder:
     # what holds for the rest of the block
 
     def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:
-        """State a fact about ``node`` for the rest of the block."""
+        """State a fact about something for the rest of the block.
+
+        Parameters
+        ----------
+        node : Node or str
+            What the fact is about, e.g. an axis or the pointer of a buffer.
+        attr_key : str
+            Which fact, e.g. ``thread_extent``.
+        value : PrimExpr, number or str
+            What the fact says.
+        """
         fact = StringImm(value) if isinstance(value, str) else convert(value)
         subject = StringImm(node) if isinstance(node, str) else node
         self.emit(lambda body: AttrStmt(subject, attr_key, fact, body))
 
     def let(self, var_name: str, value: ExprLike) -> Var:
-        """Bind a value to a variable for the rest of the block."""
+        """Bind a value to a variable for the rest of the block.
+
+        Parameters
+        ----------
+        var_name : str
+            The name of the variable.
+        value : PrimExpr or number
+            Evaluated once.
+
+        Returns
+        -------
+        Var
+        """
         e = convert(value)
         var = Var(var_name, e.dtype)
         self.emit(lambda body: LetStmt(var, e, body))
         return var
 
     def assert_(self, condition: ExprLike, message: str) -> None:
-        """Fail with ``message`` unless ``condition`` holds."""
+        """Fail unless a condition holds; else go on with the rest of the block.
+
+        Parameters
+        ----------
+        condition : PrimExpr
+            Of type ``bool``.
+        message : str
+            What the error says.
+        """
         self.emit(lambda body: AssertStmt(convert(condition), StringImm(message), body))
 
     def allocate(
         self, dtype: str, shape: int | PrimExpr | Sequence[ExprLike], name: str = "buf", scope: str = "global"
     ) -> BufferVar:
-        """Allocate memory for the rest of the block."""
+        """Allocate memory for the rest of the block.
+
+        Parameters
+        ----------
+        dtype : str
+            Type of one element.
+        shape : int, PrimExpr or sequence of them
+            Extent of each dimension, in elements.
+        name : str
+            What the memory is called.
+        scope : str
+            The storage, e.g. ``global``, ``shared``, ``local``.
+
+        Returns
+        -------
+        BufferVar
+        """
         dims = as_exprs(shape)
         buffer = decl_buffer(dims, dtype, name, scope=scope)
         self.emit(lambda body: Allocate(buffer.data, dtype, dims, const(True), body))
@@ -189,16 +323,52 @@ class IRBuilder:
     # memory of others
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "global") -> BufferVar:
-        """Declare a pointer to elements that somebody else provides."""
+        """Declare a pointer to elements that the caller of the function provides.
+
+        Parameters
+        ----------
+        content_type : str
+            Type of one element.
+        name : str
+            What the pointer is called.
+        scope : str
+            The storage that it points to.
+
+        Returns
+        -------
+        BufferVar
+            Of one dimension.
+        """
         data = Var(name, "handle", PointerType(PrimType(content_type), scope))
         return BufferVar(self, Buffer(data, content_type, (Var(f"{name}_size"),), (), const(0), name))
 
     def buffer_ptr(self, buf: Buffer) -> BufferVar:
-        """Read and write a buffer."""
+        """Read and write a buffer.
+
+        Parameters
+        ----------
+        buf : Buffer
+            A buffer that is defined elsewhere.
+
+        Returns
+        -------
+        BufferVar
+        """
         return BufferVar(self, buf)
 
     def likely(self, expr: ExprLike) -> PrimExpr:
-        """Mark a condition that nearly always holds."""
+        """Mark a condition that nearly always holds.
+
+        Parameters
+        ----------
+        expr : PrimExpr
+            A condition.
+
+        Returns
+        -------
+        PrimExpr
+            The condition with the mark.
+        """
         return likely(expr)
 
 

@@ -34,6 +34,11 @@ _IR_IMPORT = "# from tvm.script import ir as I"
 def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
     """Return a module, function, statement or expression as TVMScript.
 
+    Parameters
+    ----------
+    n : IRModule, PrimFunc, Stmt or PrimExpr
+        What is written; axes, ranges, regions and reducers as well.
+
     Returns
     -------
     TextBuilder
@@ -64,12 +69,32 @@ def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
 
 
 def module_text(mod: IRModule) -> str:
-    """Return a module as ``str`` shows it: in loop notation if it was lowered in simple mode, else as TVMScript."""
+    """Return a module as ``str`` shows it: in loop notation if it was lowered in simple mode, else as TVMScript.
+
+    Parameters
+    ----------
+    mod : IRModule
+        A module of loop IR.
+
+    Returns
+    -------
+    str
+    """
     return loops(mod).text() if mod.attrs.get(SIMPLE_MODE) else script(mod).text()
 
 
 def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
-    """Return :func:`script` as a string."""
+    """Return :func:`script` as a string.
+
+    Parameters
+    ----------
+    n : IRModule, PrimFunc, Stmt or PrimExpr
+        As for :func:`script`.
+
+    Returns
+    -------
+    str
+    """
     return script(n).text()
 
 
@@ -174,11 +199,31 @@ class LoopFormat(TextFormat):
     abstraction = 0
 
     def text(self, thing: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
-        """Return what ``str`` shows; lowered in simple mode, a module is shown in loop notation."""
+        """Return what ``str`` shows; lowered in simple mode, a module is shown in loop notation.
+
+        Parameters
+        ----------
+        thing : IRModule, PrimFunc, Stmt or PrimExpr
+            What is written.
+
+        Returns
+        -------
+        str
+        """
         return module_text(thing) if isinstance(thing, IRModule) else text(thing)
 
     def script(self, thing: IRModule | PrimFunc) -> str:
-        """Return a module or a function as TVMScript."""
+        """Return a module or a function as TVMScript.
+
+        Parameters
+        ----------
+        thing : IRModule or PrimFunc
+            What is written.
+
+        Returns
+        -------
+        str
+        """
         return text(thing)
 
 

@@ -83,14 +83,30 @@ _ITER_TYPES = (
 
 
 class ExprPrinter(Functor):
-    """Writes expressions to a text builder; each one but a variable or constant is a region of its own."""
+    """Writes expressions to a text builder; each one but a variable or constant is a region of its own.
+
+    Parameters
+    ----------
+    out : TextBuilder
+        What is written to.
+    names : Names, optional
+        What variables are called; a fresh table where left out.
+    """
 
     def __init__(self, out: TextBuilder, names: Names | None = None) -> None:
         self.out = out
         self.names = names or Names()
 
     def expr(self, e: Any, level: int = 0) -> None:
-        """Write ``e`` where operators looser than ``level`` need parentheses."""
+        """Write ``e`` where operators looser than ``level`` need parentheses.
+
+        Parameters
+        ----------
+        e : PrimExpr, IterVar, Range, BufferRegion or CommReducer
+            What is written.
+        level : int
+            How tightly what surrounds it binds; parentheses where that is tighter.
+        """
         if isinstance(e, (Var, *_IMMEDIATES)):
             self.visit(e, level)
         else:
@@ -98,20 +114,44 @@ class ExprPrinter(Functor):
                 self.visit(e, level)
 
     def sequence(self, items: Sequence[Any], separator: str = ", ") -> None:
-        """Write expressions one after the other."""
+        """Write expressions one after the other.
+
+        Parameters
+        ----------
+        items : sequence of PrimExpr
+            What is written.
+        separator : str
+            What stands between.
+        """
         for index, item in enumerate(items):
             if index:
                 self.out.write(separator)
             self.expr(item)
 
     def shape(self, dims: Sequence[PrimExpr]) -> None:
-        """Write a tuple of expressions."""
+        """Write a tuple of expressions.
+
+        Parameters
+        ----------
+        dims : sequence of PrimExpr
+            In elements.
+        """
         self.out.write("(")
         self.sequence(dims)
         self.out.write(",)" if len(dims) == 1 else ")")
 
     def name_of(self, n: Any) -> str:
-        """Return the name of a variable, buffer or tensor."""
+        """Return the name of a variable, buffer or tensor.
+
+        Parameters
+        ----------
+        n : Var or Buffer
+            What has a name.
+
+        Returns
+        -------
+        str
+        """
         return self.names.get(n) or n.name
 
     def _call(self, function: str, *args: Any) -> None:
@@ -216,7 +256,15 @@ class ExprPrinter(Functor):
         self.element(n.buffer, n.indices)
 
     def element(self, buffer: Any, indices: Sequence[PrimExpr]) -> None:
-        """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices."""
+        """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices.
+
+        Parameters
+        ----------
+        buffer : Buffer
+            What is indexed.
+        indices : sequence of PrimExpr
+            In elements.
+        """
         self.out.write(self.name_of(buffer) + "[")
         if not indices:
             self.out.write("()")
@@ -243,7 +291,15 @@ class ExprPrinter(Functor):
                 self.out.write(f":{stride}")
 
     def region(self, buffer: Any, bounds: Sequence[Range]) -> None:
-        """Write ``buffer[begin:end, …]``."""
+        """Write ``buffer[begin:end, …]``.
+
+        Parameters
+        ----------
+        buffer : Buffer
+            What is indexed.
+        bounds : sequence of Range
+            A range for each dimension.
+        """
         self.out.write(self.name_of(buffer) + "[")
         for position, bound in enumerate(bounds):
             if position:
@@ -254,7 +310,13 @@ class ExprPrinter(Functor):
         self.out.write("]")
 
     def range_end(self, low: PrimExpr, extent: PrimExpr) -> None:
-        """Write ``low + extent``."""
+        """Write ``low + extent``.
+
+        Parameters
+        ----------
+        low, extent : PrimExpr
+            First element and number of elements.
+        """
         if is_const_int(low, 0):
             self.expr(extent)
         elif isinstance(low, IntImm) and isinstance(extent, IntImm):
@@ -318,7 +380,13 @@ class ExprPrinter(Functor):
     # what is not an expression
 
     def value(self, v: Any) -> None:
-        """Write the value of an attribute or annotation: a number, a string, a node, or a container of them."""
+        """Write the value of an attribute or annotation: a number, a string, a node, or a container of them.
+
+        Parameters
+        ----------
+        v : object
+            A node, a number, a str, or a sequence or mapping of them.
+        """
         if isinstance(v, Node):
             self.expr(v)
         elif isinstance(v, bool):
@@ -383,7 +451,17 @@ def string_text(value: str) -> str:
 
 
 def declaration_text(var: Var) -> str:
-    """Return the call that declares a free variable."""
+    """Return the call that declares a free variable.
+
+    Parameters
+    ----------
+    var : Var
+        The variable.
+
+    Returns
+    -------
+    str
+    """
     text = handle_text(var)
     if text.endswith(")"):
         return text
@@ -391,7 +469,17 @@ def declaration_text(var: Var) -> str:
 
 
 def handle_text(var: Var) -> str:
-    """Return the type of a pointer variable as a call of ``T.handle``, or of its data type."""
+    """Return the type of a pointer variable as a call of ``T.handle``, or of its data type.
+
+    Parameters
+    ----------
+    var : Var
+        A variable of type ``handle``, or another.
+
+    Returns
+    -------
+    str
+    """
     kind = var.type_annotation
     if var.dtype != "handle" or not isinstance(kind, PointerType):
         return f"T.{var.dtype}"

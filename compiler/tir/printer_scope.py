@@ -96,7 +96,13 @@ class Definitions(Visitor):
         self._depth: dict[Any, int] = {}
 
     def of_function(self, func: PrimFunc) -> None:
-        """Find the definitions of a function, its buffers included."""
+        """Find the definitions of a function, its buffers included.
+
+        Parameters
+        ----------
+        func : PrimFunc
+            What is looked at.
+        """
         self._bind(*func.params)
         for buffer in func.buffer_map.values():
             self._bind(buffer, buffer.data, *(s for s in buffer.strides if isinstance(s, Var)))
@@ -106,7 +112,13 @@ class Definitions(Visitor):
         self.of_statement(func.body)
 
     def of_statement(self, stmt: Stmt) -> None:
-        """Find the definitions of a statement."""
+        """Find the definitions of a statement.
+
+        Parameters
+        ----------
+        stmt : Stmt
+            What is looked at.
+        """
         self._statement(stmt)
         for n, path in self._first.items():
             self._place(n, path, self._depth[n])

@@ -47,6 +47,15 @@ class StmtPrinter(ExprPrinter):
 
     Every rule takes ``last``: whether nothing follows in the block.  Then what the statement defines holds for the
     rest of the block, and its body is written without indentation.
+
+    Parameters
+    ----------
+    out : TextBuilder
+        What is written to.
+    definitions : Definitions
+        What is declared where.
+    names : Names, optional
+        What variables are called; a fresh table where left out.
     """
 
     def __init__(self, out: TextBuilder, definitions: Definitions, names: Names | None = None) -> None:
@@ -54,12 +63,26 @@ class StmtPrinter(ExprPrinter):
         self._definitions = definitions
 
     def block(self, body: Stmt) -> None:
-        """Write an indented block with a scope of its own."""
+        """Write an indented block with a scope of its own.
+
+        Parameters
+        ----------
+        body : Stmt
+            What is written, indented.
+        """
         with self.names.scope(), self.out.indented():
             self.body(body, True)
 
     def body(self, stmt: Stmt, last: bool) -> None:
-        """Write statements into the block that is open, with the definitions that they need."""
+        """Write statements into the block that is open, with the definitions that they need.
+
+        Parameters
+        ----------
+        stmt : Stmt
+            What is written.
+        last : bool
+            Whether nothing follows it in its block.
+        """
         if isinstance(stmt, SeqStmt):
             end = len(stmt.seq) - 1
             for index, item in enumerate(stmt.seq):
@@ -71,7 +94,17 @@ class StmtPrinter(ExprPrinter):
 
     @contextmanager
     def line(self, n: Any) -> Iterator[None]:
-        """Write one line for ``n``."""
+        """Write one line for ``n``.
+
+        Parameters
+        ----------
+        n : Node
+            What the line stands for.
+
+        Returns
+        -------
+        context manager
+        """
         with self.out.at(n):
             yield
         self.out.newline()
@@ -79,7 +112,13 @@ class StmtPrinter(ExprPrinter):
     # definitions
 
     def definition(self, n: Any) -> None:
-        """Declare a buffer or a variable that no statement defines."""
+        """Declare a buffer or a variable that no statement defines.
+
+        Parameters
+        ----------
+        n : Var or Buffer
+            What is declared.
+        """
         with self.line(n):
             if isinstance(n, Buffer):
                 self.out.write(self.declare(n) + " = T.Buffer(")
@@ -90,7 +129,18 @@ class StmtPrinter(ExprPrinter):
                 self.out.write(f"{name} = {declaration_text(n)}")
 
     def declare(self, buffer: Buffer) -> str:
-        """Name a buffer; what nobody else defined is from now on a field of it."""
+        """Name a buffer; what nobody else defined is from now on a field of it.
+
+        Parameters
+        ----------
+        buffer : Buffer
+            What gets a name.
+
+        Returns
+        -------
+        str
+            The name.
+        """
         owns_data = self.names.get(buffer.data) is None
         name = self.names.define(buffer, buffer.name)
         if owns_data:
@@ -103,7 +153,13 @@ class StmtPrinter(ExprPrinter):
         return name
 
     def buffer_arguments(self, n: Buffer) -> None:
-        """Write shape, type and layout of a buffer, as far as they are not the usual ones."""
+        """Write shape, type and layout of a buffer, as far as they are not the usual ones.
+
+        Parameters
+        ----------
+        n : Buffer
+            What is described.
+        """
         self.shape(n.shape)
         if n.dtype != "float32":
             self.out.write(f', "{n.dtype}"')

@@ -98,9 +98,10 @@ def ir_transform(
     Parameters
     ----------
     stmt : Stmt
+        What is rebuilt.
     preorder : callable or None
-        Called on a node before its children; what it returns, unless that is None, stands instead of the node, and
-        neither the children nor ``postorder`` are visited.
+        Called on a node before its children; what it returns, unless that is None, replaces the node, and neither the
+        children nor ``postorder`` are visited.
     postorder : callable or None
         Called on a node whose children are transformed; what it returns, unless that is None, replaces the node.
     only_enable : sequence of str, optional
@@ -172,12 +173,12 @@ def _class_named(name: str) -> str:
 
 
 def _node_classes() -> set[str]:
-    found, todo = set(), [Node]
+    names, todo = set(), [Node]
     while todo:
         cls = todo.pop()
-        found.add(cls.__name__)
+        names.add(cls.__name__)
         todo.extend(cls.__subclasses__())
-    return found
+    return names
 
 
 def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
@@ -186,8 +187,14 @@ def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
     Parameters
     ----------
     node : Stmt or PrimExpr
-    vmap : mapping of Var or IterVar to expression
+        What uses the variables.
+    vmap : mapping of Var or IterVar to PrimExpr or number
         Numbers become constants of the variable's type.
+
+    Returns
+    -------
+    same kind as ``node``
+        The very same object if none of the variables is used.
     """
     _check_ir("substitute", node)
     return _substitute(node, {_variable(key): _replacement(_variable(key), value) for key, value in vmap.items()})

@@ -15,7 +15,18 @@ from compiler.tir.stmt_functor import StmtVisitor
 
 
 def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:
-    """Return the buffers that a statement reads, and those that it writes, in order of first use."""
+    """Return the buffers that a statement reads, and those that it writes, in order of first use.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        What uses them.
+
+    Returns
+    -------
+    tuple of two lists of Buffer
+        Those read, and those written.
+    """
     visitor = _Uses()
     visitor.visit(stmt)
     return list(visitor.read), list(visitor.written)
@@ -37,6 +48,11 @@ class _Uses(Visitor):
 
 def calculate_allocated_bytes(func_or_mod: PrimFunc | IRModule) -> dict[str, dict[str, int]]:
     """Return how many bytes each function allocates in each storage scope, all allocations added up.
+
+    Parameters
+    ----------
+    func_or_mod : PrimFunc or IRModule
+        A function, or several.
 
     Returns
     -------
@@ -70,8 +86,15 @@ def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1)
 
     Parameters
     ----------
+    func : PrimFunc
+        The function.
     workspace_byte_alignment : int
-        Each allocation takes a multiple of this.
+        In bytes: each allocation takes a multiple of this.
+
+    Returns
+    -------
+    int
+        In bytes; allocations whose size is not constant count as nothing.
     """
     return _live_at_most(func.body, workspace_byte_alignment)
 

@@ -20,6 +20,15 @@ def verify_memory(func: PrimFunc) -> bool:
 
     On a GPU the memory of the parameters may be read and written only under a thread axis; a CPU may do so anywhere,
     and so may a function without a target.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        What is checked.
+
+    Returns
+    -------
+    bool
     """
     if getattr(func.attrs.get("target"), "kind", "llvm") in CPU_KINDS:
         return True
@@ -59,7 +68,17 @@ class _HostAccess(Visitor):
 
 
 def verify_ssa(func: PrimFunc) -> bool:
-    """Return whether every variable is defined at most once."""
+    """Return whether every variable is defined at most once.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        What is checked.
+
+    Returns
+    -------
+    bool
+    """
     visitor = _SingleDefinition()
     visitor.define(*func.params)
     visitor.visit(func.body)
@@ -98,7 +117,17 @@ class _SingleDefinition(Visitor):
 
 
 def is_lowered(func: PrimFunc) -> bool:
-    """Return whether a function is as lowering leaves it: memory has one dimension, and vectors are written out."""
+    """Return whether a function is as lowering leaves it: memory has one dimension, and vectors are written out.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        What is checked.
+
+    Returns
+    -------
+    bool
+    """
     visitor = _Unlowered()
     visitor.visit(func.body)
     return not visitor.found

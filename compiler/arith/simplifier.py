@@ -1,14 +1,14 @@
-"""Questions about expressions, answered by simplifying: what rules and comparisons need to know."""
+"""What all simplifiers share: a memo, and questions that are answered by simplifying, for rules and comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compiler.arith.const_int_bound import UNBOUNDED, Interval
 from compiler.arith.deep_equal import deep_equal
-from compiler.arith.knowledge import NEGATION, Knowledge
+from compiler.arith.facts import NEGATION, Facts
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import (
@@ -32,34 +32,42 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import substitute, uses_var
 
-_MOST_REWRITES = 64
+MAX_REWRITES = 64
 """How deep rewritten results are rewritten again; real expressions need a few."""
 
 
-class Prover(Mutator):
-    """A simplifier, whatever its rules are, that can tell what holds.  Results are remembered until facts change."""
+class Simplifier(Mutator):
+    """Base of the simplifiers, whatever their rules are.  Results are remembered until facts change.
+
+    Attributes
+    ----------
+    facts : Facts
+        What holds where the expressions stand.
+    memo_name : str
+        Which of the memos of the facts is this simplifier's.
+    """
 
     memo_name: ClassVar[str]
 
-    def __init__(self, known: Knowledge) -> None:
-        self.known = known
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
         self._rewrites = 0
         self._assuming = False
 
     def __call__(self, e: PrimExpr) -> PrimExpr:
         """Return ``e`` simplified."""
-        return self.visit(e)  # type: ignore[no-any-return]
+        return self.visit(e)
 
-    def visit(self, n: Any, *args: Any) -> Any:
+    def visit(self, n: PrimExpr, *args: object) -> PrimExpr:
         """Return ``n`` simplified; the very same object where nothing changed."""
         kind = type(n)
         if kind is IntImm:
             return n
-        memo = self.known.memos[self.memo_name]
-        found = memo.get(n)
-        if found is not None:
-            return found
-        result = Mutator.visit(self, n)
+        memo = self.facts.memos[self.memo_name]
+        simplified = memo.get(n)
+        if simplified is not None:
+            return simplified
+        result: PrimExpr = Mutator.visit(self, n)
         if result is not n:
             memo[result] = result
         memo[n] = result
@@ -68,35 +76,35 @@ class Prover(Mutator):
     @property
     def is_too_deep(self) -> bool:
         """Whether no more results should be rewritten again."""
-        return self._rewrites > _MOST_REWRITES
+        return self._rewrites > MAX_REWRITES
 
-    def again(self, e: PrimExpr) -> PrimExpr:
+    def resimplify(self, e: PrimExpr) -> PrimExpr:
         """Simplify a result of simplification."""
         self._rewrites += 1
         try:
-            return self.visit(e)  # type: ignore[no-any-return]
+            return self.visit(e)
         finally:
             self._rewrites -= 1
 
     def low(self, e: PrimExpr) -> int:
         """Return the smallest value of ``e``."""
-        return self.known.bounds.visit(e)[0]
+        return self.facts.bounds.visit(e)[0]
 
     def high(self, e: PrimExpr) -> int:
         """Return the largest value of ``e``."""
-        return self.known.bounds.visit(e)[1]
+        return self.facts.bounds.visit(e)[1]
 
     def divisible(self, e: PrimExpr, divisor: int) -> bool:
         """Return whether ``divisor`` always divides ``e``."""
-        coeff, base = self.known.modular.visit(e)
+        coeff, base = self.facts.modular.visit(e)
         return coeff % divisor == 0 and base % divisor == 0
 
     def within_block(self, e: PrimExpr, distance: int, size: int) -> bool:
         """Return whether ``e`` and ``e + distance`` always have the same quotient by ``size``."""
-        low, high = self.known.bounds.visit(e)
+        low, high = self.facts.bounds.visit(e)
         if low // size == (high + distance) // size and (low + distance) // size == high // size:
             return True
-        coeff, base = self.known.modular.visit(e)
+        coeff, base = self.facts.modular.visit(e)
         return coeff % size == 0 and 0 <= base % size + distance < size
 
     def prove(self, condition: PrimExpr) -> bool:
@@ -122,32 +130,32 @@ class Prover(Mutator):
 
     def difference(self, a: PrimExpr, b: PrimExpr) -> Interval:
         """Return the interval of ``a - b``."""
-        (p, q), (r, s) = self.known.bounds.visit(a), self.known.bounds.visit(b)
+        (p, q), (r, s) = self.facts.bounds.visit(a), self.facts.bounds.visit(b)
         low, high = p - s, q - r
         if low > 0 or high < 0 or self.is_too_deep:
             return low, high
-        if (type(a) is IntImm or type(b) is IntImm) and not self.known.is_symbolic:
+        if (type(a) is IntImm or type(b) is IntImm) and not self.facts.is_symbolic:
             return low, high  # nothing can cancel
-        exact = self.again(Sub(a, b))
-        for known_low, known_high in self._ends(exact):
-            low, high = max(low, known_low), min(high, known_high)
+        exact = self.resimplify(Sub(a, b))
+        for least, most in self._ends(exact):
+            low, high = max(low, least), min(high, most)
         return low, high
 
     def _ends(self, e: PrimExpr) -> Iterator[Interval]:
         """Yield what is known about ``e``: its interval, and ends from symbolic ranges and from assumed comparisons."""
-        interval = self.known.bounds.visit(e)
+        interval = self.facts.bounds.visit(e)
         yield interval
         if interval[0] > 0 or interval[1] < 0:
             return
-        if self.known.symbolic:
-            yield self.known.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
-            yield -UNBOUNDED, self.known.bounds.visit(self._extreme(e, 1))[1]
-        if self.known.not_positive and not self._assuming:
+        if self.facts.symbolic:
+            yield self.facts.bounds.visit(self._extreme(e, 0))[0], UNBOUNDED
+            yield -UNBOUNDED, self.facts.bounds.visit(self._extreme(e, 1))[1]
+        if self.facts.not_positive and not self._assuming:
             with self._one_assumption():
-                for less in self.known.not_positive:
+                for less in self.facts.not_positive:
                     if less.dtype == e.dtype:  # e + less <= e <= e - less
-                        yield self.known.bounds.visit(self.again(Add(e, less)))[0], UNBOUNDED
-                        yield -UNBOUNDED, self.known.bounds.visit(self.again(Sub(e, less)))[1]
+                        yield self.facts.bounds.visit(self.resimplify(Add(e, less)))[0], UNBOUNDED
+                        yield -UNBOUNDED, self.facts.bounds.visit(self.resimplify(Sub(e, less)))[1]
 
     @contextmanager
     def _one_assumption(self) -> Iterator[None]:
@@ -155,24 +163,24 @@ class Prover(Mutator):
 
         What is simplified inside is not remembered outside, where more can be known.
         """
-        memo, self._assuming = self.known.memos[self.memo_name], True
-        self.known.memos[self.memo_name] = {}
+        memo, self._assuming = self.facts.memos[self.memo_name], True
+        self.facts.memos[self.memo_name] = {}
         try:
             yield
         finally:
-            self.known.memos[self.memo_name], self._assuming = memo, False
+            self.facts.memos[self.memo_name], self._assuming = memo, False
 
     def _extreme(self, e: PrimExpr, end: int) -> PrimExpr:
         """Replace the variables of symbolic range by the end that makes ``e`` smallest (0) or largest (1)."""
-        for var, ends in reversed(self.known.symbolic.items()):
+        for var, ends in reversed(self.facts.symbolic.items()):
             factor = _factor(e, var)
             if factor:
-                e = self.again(substitute(e, {var: ends[end if factor > 0 else 1 - end]}))
+                e = self.resimplify(substitute(e, {var: ends[end if factor > 0 else 1 - end]}))
         return e
 
-    def known_truth(self, e: PrimExpr) -> PrimExpr | None:
+    def assumed_truth(self, e: PrimExpr) -> PrimExpr | None:
         """Return true or false for a condition that was assumed, or whose negation was."""
-        for truth in self.known.truths:
+        for truth in self.facts.truths:
             if deep_equal(truth, e):
                 return const(True)
             if deep_equal(truth, negation(e)):
@@ -182,7 +190,6 @@ class Prover(Mutator):
 
 def negation(e: PrimExpr) -> PrimExpr:
     """Return the negation of a simplified condition, moved inwards."""
-    kind = type(e)
     if isinstance(e, IntImm):
         return IntImm(e.dtype, 1 - e.value)
     if isinstance(e, Not):
@@ -193,12 +200,12 @@ def negation(e: PrimExpr) -> PrimExpr:
         return Or(negation(e.a), negation(e.b))
     if isinstance(e, Or):
         return And(negation(e.a), negation(e.b))
-    if kind in (EQ, NE):
-        return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
-    if kind in NEGATION and dt.is_integral(e.a.dtype):  # type: ignore[attr-defined]
-        if kind in (GE, GT):
-            return NEGATION[kind](e.a, e.b)  # type: ignore[attr-defined]
-        return (LE if kind is LT else LT)(e.b, e.a)  # type: ignore[attr-defined]
+    if isinstance(e, (EQ, NE)):
+        return NEGATION[type(e)](e.a, e.b)
+    if isinstance(e, (LT, LE, GT, GE)) and dt.is_integral(e.a.dtype):
+        if isinstance(e, (GE, GT)):
+            return NEGATION[type(e)](e.a, e.b)
+        return (LE if isinstance(e, LT) else LT)(e.b, e.a)
     return Not(e)
 
 

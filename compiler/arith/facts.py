@@ -41,7 +41,7 @@ from compiler.ir.primexpr import (
 NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
 
 
-class Knowledge:
+class Facts:
     """Facts that the analyses share, and their memos, which hold as long as the facts do not change."""
 
     def __init__(self) -> None:
@@ -138,8 +138,8 @@ class Knowledge:
                 self._assume(Not(inner.a))
                 self._assume(Not(inner.b))
                 return
-            if type(inner) in NEGATION and is_index_type(inner.a.dtype):  # type: ignore[attr-defined]
-                self._assume(NEGATION[type(inner)](inner.a, inner.b))  # type: ignore[index, attr-defined]
+            if isinstance(inner, CmpOp) and type(inner) in NEGATION and is_index_type(inner.a.dtype):
+                self._assume(NEGATION[type(inner)](inner.a, inner.b))
                 return
         if isinstance(condition, IntImm) or not is_stable(condition):
             return
@@ -167,8 +167,8 @@ class Knowledge:
     def _narrow(self, e: PrimExpr, kind: type[CmpOp], other: Interval) -> None:
         """Note the interval of ``e`` where it compares like this with something in an interval."""
         low, high = _BELOW[kind]
-        known = (-UNBOUNDED if low is None else other[0] + low, UNBOUNDED if high is None else other[1] + high)
-        self.bounds.extra.append((e, known))
+        bound = (-UNBOUNDED if low is None else other[0] + low, UNBOUNDED if high is None else other[1] + high)
+        self.bounds.extra.append((e, bound))
 
     def _relate(self, a: PrimExpr, kind: type[CmpOp], b: PrimExpr) -> None:
         """Note a comparison of two expressions as differences that are not positive."""
