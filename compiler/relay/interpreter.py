@@ -1,7 +1,7 @@
 """Evaluates graphs with NumPy, operator by operator: the reference that passes and kernels are checked against.
 
-Nothing here recurses: what remains to be done stands on a list, so that neither long chains nor deep recursion of the
-program need stack.  Within one call of a function every expression is evaluated once, when it is first needed.
+An abstract machine with an explicit stack, so that neither long chains nor deep recursion of the program use Python's.
+Within one call of a function every expression is evaluated once, when it is first needed (call by need).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Frame:
         self.parent = parent
         self.values: dict[Any, Any] = {}
         self.pending: dict[Any, tuple[Any, Frame]] = {}
-        """Of a call, a branch or a match that has begun: what its value is the value of."""
+        """Calls, branches and matches in evaluation: the expression that yields the value, and its frame."""
 
     def find(self, expr: GraphExpr) -> Any:
         """Return the value of a variable or an expression, or :data:`UNKNOWN`."""
@@ -240,7 +240,7 @@ class Interpreter:
         return Closure(func, Frame())
 
     def _step(self, expr: GraphExpr, frame: Frame) -> None:
-        """Evaluate an expression whose operands have values, or begin to."""
+        """Evaluate an expression whose operands have values, or enter the body that yields its value."""
         rule = _STEPS.get(type(expr))
         if rule is None:
             raise InterpreterError(f"interpreter: there is no value of a {type(expr).__name__}")
@@ -319,7 +319,7 @@ _STEPS: dict[type, Callable[[Interpreter, Any, Frame], Any]] = {
 
 
 def _needed(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return what must have a value before an expression can be evaluated, or begun to be."""
+    """Return the operands that are evaluated before an expression; branches and bodies come later."""
     match expr:
         case Let():
             return (expr.value,)

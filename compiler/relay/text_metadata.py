@@ -1,4 +1,4 @@
-"""The ``#[metadata]`` section of Relay's text format: the constants that are too large to stand in the text.
+"""The ``#[metadata]`` section of Relay's text format: the constants that are too large for the text itself.
 
 It is JSON in the form that TVM 0.19 reads and writes: a list of nodes that name each other by position, and the
 arrays in base 64, each with the header of TVM's array format.

@@ -106,14 +106,14 @@ def _shape(shape: Any) -> tuple[PrimExpr, ...]:
 
 
 def _extent(value: Any) -> PrimExpr:
-    d = convert(value.value if isinstance(value, IntImm) else value)  # of one type, whoever computed it
+    d = convert(value.value if isinstance(value, IntImm) else value)  # of one data type, however it was computed
     if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
         raise ArgumentError(f"TensorType: shape must be of integers that are not negative, got {show(d)}")
     return d
 
 
 def _dim_key(d: Any) -> Any:
-    """Return what tells one extent from another; ``==`` on expressions makes an expression."""
+    """Return a hashable key of an extent; ``==`` on expressions makes an expression."""
     if isinstance(d, IntImm):
         return d.value
     if isinstance(d, AnyDim):

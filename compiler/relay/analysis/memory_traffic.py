@@ -83,7 +83,7 @@ def _is_kernel(op: Any) -> bool:
 
 
 def _all(module: IRModule, into_kernels: bool) -> list[Any]:
-    """Return every expression of a module's functions once; what is inside of kernels only where it is wanted."""
+    """Return every expression of a module's functions once; those inside of kernels with ``into_kernels``."""
     todo: list[Any] = [func for func in module.functions.values() if isinstance(func, Function)]
     seen: dict[Any, None] = {}
     while todo:

@@ -1,4 +1,4 @@
-"""Where in a graph a pattern fits, and moving what fits into functions."""
+"""The matches of a pattern in a graph, and moving them into functions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
 
 @dataclass(slots=True)
 class Group:
-    """One place where a pattern fits.
+    """One match of a pattern.
 
     Attributes
     ----------
     root : Expr
-        What fits as a whole.
+        The expression that the pattern matches.
     inside : list of Expr
         What it is made of, the root included, in order; constants that the pattern names are inside.
     inputs : list of Expr
@@ -87,7 +87,7 @@ class Partition(ExprMutator):
     attrs : mapping
         More attributes of the functions.
     check : callable
-        Whether a place is wanted.
+        From the root of a match to whether it is moved.
     """
 
     def __init__(self, matches: Iterator[Group], attrs: Mapping[str, Any], check: Callable[[Any], bool]) -> None:

@@ -96,7 +96,7 @@ class Matcher:
         return False
 
     def all_fit(self, patterns: Sequence[Pattern] | None, exprs: Sequence[GraphExpr]) -> bool:
-        """Return whether each expression matches its pattern; None stands for any number of any expressions."""
+        """Return whether each expression matches its pattern; None matches any number of any expressions."""
         if patterns is None:
             return True
         return len(patterns) == len(exprs) and all(self.fits(p, e) for p, e in zip(patterns, exprs, strict=True))

@@ -71,7 +71,7 @@ class Inference:
         self._matches: list[Match] = []
 
     def error(self, message: str, expr: GraphExpr) -> Type:
-        """Note that something is wrong; return a type that goes with everything."""
+        """Record an error; return a fresh type variable, which unifies with everything."""
         self.errors.append(diagnose(message, expr.span))
         return IncompleteType()
 
@@ -262,7 +262,7 @@ class Inference:
         return result
 
     def check_matches(self) -> None:
-        """Note the matches that must cover every value and do not."""
+        """Record the matches that must be exhaustive and are not."""
         for m in self._matches:
             missing = missing_cases(m, self.mod)
             if missing:

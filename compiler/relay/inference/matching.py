@@ -43,7 +43,7 @@ class InferenceRun(Protocol):
         """Make two types the same, or report that they cannot be."""
 
     def error(self, message: str, expr: GraphExpr) -> Type:
-        """Report an error; return a type that goes with everything."""
+        """Report an error; return a fresh type variable."""
 
 
 def definition_of(con: Constructor, mod: IRModule | None) -> TypeData:

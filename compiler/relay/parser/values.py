@@ -25,7 +25,7 @@ _KINDS = {"f": "float", "i": "int", "u": "uint"}
 
 
 class ValueParser(TypeParser):
-    """Reads constants and attributes; the large ones stand in ``metadata``."""
+    """Reads constants and attributes; the values of large constants come from ``metadata``."""
 
     def __init__(self, *args: Any, metadata: dict[str, list[NDArray]] | None = None) -> None:
         super().__init__(*args)

@@ -1,7 +1,6 @@
 """Writes modules, functions, expressions and types in Relay's text format.
 
-This is the one printer of graphs.  Whoever wants to know where a node stands in the text reads
-``relay_text(module).positions``.
+This is the one printer of graphs; ``relay_text(module).positions`` says where each node is written.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> T
     ----------
     n : IRModule, Expr or Type
     show_meta_data : bool
-        Whether constants that are too large to stand in the text follow in a section of their own.
+        Whether constants that are too large for the text follow in a ``#[metadata]`` section.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Where each expression of a graph stands in the text.
+"""Placement: the block and the line of each expression in the text.
 
-A graph shares expressions, a text has blocks: an expression with a line of its own stands in the innermost block that
-contains all of its uses, before the first of them.  Nothing here recurses, as graphs are deep.
+A graph shares expressions, a text has blocks: an expression with a line of its own is written in the innermost block
+that contains all of its uses, before the first of them.  Nothing here recurses, as graphs are deep.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Plan:
             use.block = _common(use.block, block)
 
     def _place(self, part: GraphExpr) -> None:
-        """Decide on a part whose users all have their places, and tell its operands where they are used."""
+        """Place an expression whose users are placed, and record the uses of its operands."""
         if isinstance(part, (LetLine, *ATOMS)):
             return
         use = self._uses[part]

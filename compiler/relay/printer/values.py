@@ -28,7 +28,7 @@ _SUFFIXES = {"int": "i", "uint": "u", "float": "f"}
 
 
 def scalar_text(constant: Constant) -> str | None:
-    """Return a constant that can stand in the text, such as ``2``, ``1f`` or ``3i64``; None if it is too large.
+    """Return a scalar constant as text, such as ``2``, ``1f`` or ``3i64``; None if it is too large.
 
     ``int32`` and ``bool`` have no ending, ``float32`` ends in a plain ``f``, all others name their width.
     """

@@ -1,4 +1,4 @@
-"""AlterOpLayout: operators in the layouts that the target computes fastest in."""
+"""AlterOpLayout: each operator gets the layout that the target computes fastest in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BackwardFoldScaleAxis: scales of results go back into the weights that the results were computed with."""
+"""BackwardFoldScaleAxis: multiplications of results by scales become part of the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CanonicalizeCast: widening casts stand where their result is used."""
+"""CanonicalizeCast: widening casts are repeated for each user."""
 
 from __future__ import annotations
 

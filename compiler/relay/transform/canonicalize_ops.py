@@ -1,4 +1,4 @@
-"""CanonicalizeOps: operators that are a special case of others are written as these."""
+"""CanonicalizeOps: rewrites operators as more general ones."""
 
 from __future__ import annotations
 

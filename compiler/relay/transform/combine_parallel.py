@@ -1,4 +1,4 @@
-"""CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul: one big product instead of several."""
+"""CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul: merge branches of the same operator on the same data."""
 
 from __future__ import annotations
 

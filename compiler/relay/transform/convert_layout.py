@@ -1,4 +1,4 @@
-"""ConvertLayout: operators in the layouts that a user asks for."""
+"""ConvertLayout: changes the layouts of operators to given ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
     ----------
     desired_layouts : mapping of str to sequence of str
         For each operator the layout of its data and, if it has them, of its weights: ``{"nn.conv2d": ["NHWC",
-        "default"], "nn.max_pool2d": ["NHWC"]}``.  ``default`` stands for what goes with the other one.
+        "default"], "nn.max_pool2d": ["NHWC"]}``.  ``default`` is the usual one for the other.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call 
 
 
 def _weight_layout(call: Call, data: str, weight: Type) -> str:
-    """Return the layout of weights that usually goes with one of data."""
+    """Return the usual layout of weights for a layout of data."""
     attrs = ConvolutionAttrs.of(call)
     given = attrs.kernel_layout
     plain = layout(given)

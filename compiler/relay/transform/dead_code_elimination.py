@@ -1,4 +1,4 @@
-"""DeadCodeElimination: what nothing uses is not computed."""
+"""DeadCodeElimination: removes bindings that nothing uses."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class _Uses:
     def __init__(self, func: Function, stays: Any) -> None:
         self.lets: list[Let] = []
         self.needed: set[Any] = set()
-        self.kept: set[Var] = set()
+        self.effectful: set[Var] = set()
         """Variables that nothing may need, but whose values have effects."""
         self._count: dict[Any, int] = {}
         self._home: dict[Any, Any] = {}
@@ -114,7 +114,7 @@ class _Uses:
                 self._home[part.var] = home
                 todo.append((part.body, home))
                 if stays(part.value):
-                    self.kept.add(part.var)
+                    self.effectful.add(part.var)
                     todo.append((part.value, home))
             elif isinstance(part, Var):
                 todo += [(values[part], home)] if part in values else []
@@ -145,7 +145,7 @@ def _rebuilt(func: Function, uses: _Uses, once: dict[Var, Any]) -> Function:
 
 def _let(let: Let, new: dict[Any, Any], uses: _Uses, once: dict[Var, Any]) -> Any:
     value, body = new[let.value], new[let.body]
-    if let.var in once or not (let.var in uses.needed or let.var in uses.kept):
+    if let.var in once or not (let.var in uses.needed or let.var in uses.effectful):
         return body
     if value is let.value and body is let.body:
         return let

@@ -1,4 +1,4 @@
-"""DynamicToStatic: shapes that are arguments become shapes that are known."""
+"""DynamicToStatic: replaces dynamic operators whose shape arguments are constants."""
 
 from __future__ import annotations
 

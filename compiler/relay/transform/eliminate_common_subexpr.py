@@ -1,4 +1,4 @@
-"""EliminateCommonSubexpr: what is computed twice is computed once."""
+"""EliminateCommonSubexpr: merges equal computations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EtaExpand: functions that are values are written as functions."""
+"""EtaExpand: wraps constructors and global functions that are used as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FastMath: transcendental functions by quick approximations."""
+"""FastMath: approximates transcendental functions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """FirstOrderGradient: gradients of graphs of operators, by reverse accumulation.
 
 The operators of the graph are gone through from the result to the parameters; what an operator adds to the gradients of
-its arguments stands in its registration.  See Griewank and Walther, "Evaluating Derivatives" (2008), chapter 3.
+its arguments is part of its registration.  See Griewank and Walther, "Evaluating Derivatives" (2008), chapter 3.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def first_order(func: Function, mod: IRModule | None) -> Function:
     ArgumentError
         If the body is more than operators and tuples.
     """
-    # Functions that are called where they stand, such as fused groups, are what they compute.
+    # Calls of function literals, such as fused kernels, are beta-reduced.
     body = beta_reduced(graph_normal_form(func.body, mod))
     infer_expr(body, mod)
     grads = _Accumulation(body, func.params)
@@ -74,7 +74,7 @@ def first_order(func: Function, mod: IRModule | None) -> Function:
 class _Accumulation:
     """The gradients of a result with respect to all that it is made of.
 
-    What users have added is kept for each tensor: of a tuple by the path of indices that leads to it.
+    Accumulated for each tensor: for a field of a tuple under the path of indices that leads to it.
     """
 
     def __init__(self, body: RelayExpr, params: tuple[Var, ...]) -> None:

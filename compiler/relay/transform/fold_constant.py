@@ -1,4 +1,4 @@
-"""FoldConstant: what can be computed before the model runs is computed."""
+"""FoldConstant: evaluates operators on constants at compile time."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _known(expr: GraphExpr) -> Any:
 
 
 def _grows(t: Type, values: list[Any]) -> bool:
-    """Return whether a result is big without need; one whose size nobody knows yet has what its inputs make of it."""
+    """Return whether a result is much larger than its inputs; one of unknown size counts as small."""
     size = _bytes_of_type(t)
     return size > _ALWAYS_SMALL and size > _GROWTH * sum(_bytes_of_value(v) for v in values)
 

@@ -1,4 +1,4 @@
-"""FoldScaleAxis: scales of channels go into weights, in both directions."""
+"""FoldScaleAxis: folds scales of channels into weights, in both directions."""
 
 from __future__ import annotations
 

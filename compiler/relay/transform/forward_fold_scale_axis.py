@@ -1,4 +1,4 @@
-"""ForwardFoldScaleAxis: scales of data go on into the weights that the data meets."""
+"""ForwardFoldScaleAxis: multiplications of data by scales become part of the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FuseOps: operators that belong into one kernel become one function."""
+"""FuseOps: groups operators into kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operators of a graph become one kernel.
+"""The partition of a graph's operators into kernels.
 
 Nodes are numbered in the order of evaluation; every node begins as a group of its own, and groups are merged into the
 group of their immediate post-dominator where the rules of :func:`_may_fuse` allow it for every node between them.
@@ -21,7 +21,7 @@ from compiler.relay.ty import AnyDim, TensorType, TupleType, tensor_types
 
 _OUTSIDE = -1
 Condition = Callable[[OpPattern, bool], bool]
-"""``condition(pattern of a group on the way, whether it is the last)`` tells whether fusion may go through it."""
+"""``condition(pattern of a group on the way, whether it is the last)`` says whether fusion may go through it."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class FusionGraph:
 
 
 def _pattern(expr: GraphExpr) -> OpPattern | None:
-    """Return how an expression may be fused; None if it is nothing that stands in a kernel."""
+    """Return the fusion pattern of an expression; None if it is never part of a kernel."""
     if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
         return OpPattern.OPAQUE if expr.op.stateful or _data_dependent(expr) else expr.op.pattern
     if isinstance(expr, Tuple):

@@ -1,4 +1,4 @@
-"""What both kinds of gradients are made of: ones, zeros, and the gradient of one operator."""
+"""Building blocks of both kinds of gradients: ones, zeros, and the gradient of one operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InferType: the types of all expressions."""
+"""InferType: infers the types of all expressions."""
 
 from __future__ import annotations
 

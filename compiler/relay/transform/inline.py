@@ -1,4 +1,4 @@
-"""Inline: calls of small functions become what they compute."""
+"""Inline: replaces calls by the bodies of the functions."""
 
 from __future__ import annotations
 

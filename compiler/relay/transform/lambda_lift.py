@@ -1,4 +1,4 @@
-"""LambdaLift: local functions become functions of the module."""
+"""LambdaLift: turns local functions into functions of the module."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _Lifter(ExprMutator):
         return fn if is_kernel(fn) else self._lift(fn, self._own_names.get(fn))
 
     def _lift(self, fn: Function, name: Var | None) -> Any:
-        """Return what stands for a local function; ``name`` is the variable by which it may call itself."""
+        """Lift a local function and return what replaces it; ``name`` is the variable by which it may call itself."""
         captured = tuple(v for v in free_vars(fn) if v is not name)
         gvar = GlobalVar(self._fresh("lifted" if name is None else f"lifted_{name.name_hint}"))
         inside = {old: Var(old.name_hint, old.type_annotation or old.checked_type_) for old in captured}
@@ -88,7 +88,7 @@ class _Lifter(ExprMutator):
         lifted = rebuild(fn, body=body)
         if captured:
             lifted = Function(tuple(inside.values()), lifted, None, (), DictAttrs(Closure=1))
-        # It stands on its own now, and is generic in what the function around it was generic in.
+        # It is closed now, so it binds the type variables of the function that was around it as well.
         outer_types = tuple(free_type_vars(lifted))
         if outer_types:
             lifted = rebuild(lifted, type_params=(*lifted.type_params, *outer_types))

@@ -29,7 +29,7 @@ Alter = Callable[[Call, Sequence[Any]], Call | None]
 
 @dataclass(frozen=True, slots=True)
 class RelaidValue:
-    """A value of the new graph that stands in another layout than in the old one."""
+    """A value that has another layout in the new graph than in the old one."""
 
     expr: RelayExpr
     old: str
@@ -165,7 +165,7 @@ def _flat_operands(call: Call) -> tuple[Any, ...]:
 
 
 def _like_operands(call: Call, forms: Sequence[Any]) -> tuple[Any, ...]:
-    """Return new operands in the tuples that the old ones stand in."""
+    """Return new operands, grouped into tuples like the old ones."""
     left = list(forms)
     made: list[Any] = []
     for arg in call.args:

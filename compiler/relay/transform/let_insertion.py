@@ -72,7 +72,7 @@ class LetInsertion:
         return name
 
     def _alias(self, part: GraphExpr) -> Any:
-        """Return what another name for something stands for."""
+        """Return the value of a variable that is only another name for it."""
         let = self._lets.get(part) if isinstance(part, Var) else None
         if let is None or self._names.get(_result(let.value)) is part or let.value not in self._new:
             return part

@@ -1,4 +1,4 @@
-"""MergeComposite: parts of graphs that an external compiler knows as one operator become functions."""
+"""MergeComposite: turns subgraphs that match patterns into functions."""
 
 from __future__ import annotations
 

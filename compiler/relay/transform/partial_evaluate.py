@@ -1,4 +1,4 @@
-"""PartialEvaluate: what can be decided before the program runs is decided."""
+"""PartialEvaluate: static values and control flow are computed at compile time."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class _Evaluator:
         if isinstance(callee.known, KnownFunction) and self._may_evaluate(callee.known):
             return self._evaluate(callee.known, args, block)
         if not (isinstance(call.op, Function) and is_kernel(call.op)):
-            self._cells.clear()  # nobody knows what it writes
+            self._cells.clear()  # it may write to any reference
         return Value(None, block.emit(Call(callee.code, _codes(args), call.attrs, call.type_args), name))
 
     def _operator(self, call: Call, args: Sequence[Value], block: Block, name: str) -> Value:
@@ -388,7 +388,7 @@ def _fits(pattern: Pattern, value: Value, scope: Environment) -> bool | None:
 
 
 def _fresh_pattern(pattern: Pattern, scope: Environment) -> Pattern:
-    """Return a pattern with variables of its own; in the scope they stand for those of ``pattern``."""
+    """Return a pattern with fresh variables, bound in the scope in the place of those of ``pattern``."""
     match pattern:
         case PatternVar(var=var):
             fresh = Var(var.name_hint)

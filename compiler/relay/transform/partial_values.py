@@ -1,4 +1,4 @@
-"""What a partial evaluator knows about values, and the code that it has written so far."""
+"""Values of partial evaluation: what is static about them, and the residual code that computes them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compiler.relay.expr import Constant, GraphExpr, Let, Var
 
 @dataclass(frozen=True, slots=True)
 class KnownTensor:
-    """A tensor that is known."""
+    """A static tensor."""
 
     constant: Constant
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTuple:
-    """A tuple whose elements are known, each as far as it is."""
+    """A tuple of known size, each of whose fields may be static."""
 
     fields: tuple[Value, ...]
 
@@ -66,7 +66,7 @@ class Value:
     ----------
     known : Known or None
     code : Expr or callable
-        The atom that stands for it in the program that is written, or what writes one when it is first needed.
+        The atom of the residual program that denotes it, or a function that emits one when it is first needed.
     """
 
     __slots__ = ("_code", "known")
@@ -77,7 +77,7 @@ class Value:
 
     @property
     def code(self) -> Any:
-        """The atom that stands for the value."""
+        """The atom that denotes the value in the residual program."""
         if not isinstance(self._code, (RelayExpr, Op)):
             self._code = self._code()
         return self._code
@@ -88,24 +88,24 @@ class Value:
 
 
 class Block:
-    """Lets that are being written."""
+    """Lets of the residual program that are being emitted."""
 
     def __init__(self) -> None:
         self._bindings: list[tuple[Var, Any]] = []
 
     def emit(self, expr: GraphExpr, name: str = "x") -> Var:
-        """Write the definition of a variable and return it."""
+        """Emit the binding of a fresh variable and return it."""
         with derived_from(expr.span):
             var = Var(name)
         self.define(var, expr)
         return var
 
     def define(self, var: Var, expr: GraphExpr) -> None:
-        """Write the definition of this variable."""
+        """Emit the binding of this variable."""
         self._bindings.append((var, expr))
 
     def around(self, body: RelayExpr) -> Any:
-        """Return the block with this result."""
+        """Return the lets around a result."""
         for var, value in reversed(self._bindings):
             with derived_from(value.span):
                 body = Let(var, value, body)
@@ -113,7 +113,7 @@ class Block:
 
 
 class Environment:
-    """What variables stand for, in a function and in those around it."""
+    """The values of variables, in a function and in those around it."""
 
     __slots__ = ("_around", "_values")
 

@@ -1,4 +1,4 @@
-"""The passes that turn a graph as it was written or imported into kernels."""
+"""The pass pipeline of ``relay.build``: from a graph as written or imported to kernels."""
 
 from __future__ import annotations
 

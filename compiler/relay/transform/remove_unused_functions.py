@@ -1,4 +1,4 @@
-"""RemoveUnusedFunctions: what nothing calls is not there."""
+"""RemoveUnusedFunctions: removes functions that no entry function reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes that rewrite graphs share: a mutator that needs no recursion, and short names for building graphs."""
+"""Shared by passes that rewrite graphs: a mutator that works bottom-up, and helpers for reading and building graphs."""
 
 from __future__ import annotations
 

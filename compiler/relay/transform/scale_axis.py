@@ -1,4 +1,4 @@
-"""Scales along one axis: which operators can take one over, and what their weights become.
+"""Scales along one axis: which operators they move through, and how they are folded into weights.
 
 A scale is a factor for each channel.  Convolutions and matrix products are linear, so that a scale of their result or
 of their data is as well a scale of their weights.
@@ -126,7 +126,7 @@ def scale_of(call: Any) -> tuple[int, Any, int] | None:
 
 
 def _plain_axis(name: str, letter: str) -> int | None:
-    """Return where a dimension stands in a layout that splits nothing."""
+    """Return the axis of a dimension in a layout that splits no axis; None for other layouts."""
     axes = layout(name)
     return None if any(a.factor for a in axes.axes) else axes.letters.index(letter)
 
@@ -177,7 +177,7 @@ _LINEAR: dict[str, Callable[[Call, bool], Weights | None]] = {
     "nn.dense": _dense,
     "nn.matmul": _matmul,
 }
-"""By operator: ``rule(call, of_result)`` tells where a scale of the result, or else of the data, goes."""
+"""By operator: ``rule(call, of_result)`` returns the axes of a scale of the result, or else of the data."""
 
 
 def weights_of(call: Any, of_result: bool) -> Weights | None:

@@ -1,4 +1,4 @@
-"""SimplifyExpr: expressions that say the same with fewer operators."""
+"""SimplifyExpr: rewrites expressions by algebraic rules."""
 
 from __future__ import annotations
 

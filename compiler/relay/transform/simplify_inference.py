@@ -1,4 +1,4 @@
-"""SimplifyInference: what only training needs goes, and normalisations become plain arithmetic."""
+"""SimplifyInference: expands normalisations and removes dropout."""
 
 from __future__ import annotations
 

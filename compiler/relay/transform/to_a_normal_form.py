@@ -1,4 +1,4 @@
-"""ToANormalForm: every value has a name."""
+"""ToANormalForm: binds every value to a variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ToBasicBlockNormalForm: what several blocks share has a name in the block around them."""
+"""ToBasicBlockNormalForm: binds values that several blocks share."""
 
 from __future__ import annotations
 

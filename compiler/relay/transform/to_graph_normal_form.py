@@ -1,4 +1,4 @@
-"""ToGraphNormalForm: no names, what is shared is one expression."""
+"""ToGraphNormalForm: turns lets into shared expressions."""
 
 from __future__ import annotations
 
