@@ -1,4 +1,4 @@
-"""CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul: merge branches of the same operator on the same data."""
+"""CombineParallelConv2D, -Dense and -BatchMatmul: merge branches of one operator on the same data."""
 
 from __future__ import annotations
 
