@@ -58,6 +58,10 @@ OPTIONS: dict[str, type] = {
 _AVX512 = "avx512f"
 
 
+_LIMITS = {"cuda": (1024, 32), "rocm": (256, 64), "metal": (256, 16), "opencl": (256, 1), "vulkan": (256, 1)}
+"""Threads of a block, and those of them that run in lockstep, of GPUs whose target does not say."""
+
+
 class TargetKind(str):
     """The first word of a target string; TVM's scripts ask for its ``name``."""
 
@@ -188,6 +192,16 @@ class Target:
             1 for a target without vectors.
         """
         return max(self.vector_bits // dt.bits(dtype), 1)
+
+    @property
+    def max_num_threads(self) -> int:
+        """Threads that a block of a GPU may have; 1 for a CPU."""
+        return int(self.attrs.get("max_num_threads", _LIMITS.get(self.kind, (1, 1))[0]))
+
+    @property
+    def thread_warp_size(self) -> int:
+        """Threads of a GPU that run in lockstep; 1 for a CPU."""
+        return int(self.attrs.get("thread_warp_size", _LIMITS.get(self.kind, (1, 1))[1]))
 
     # texts
 

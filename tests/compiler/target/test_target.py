@@ -103,6 +103,28 @@ def test_widths_of_vectors(key: str) -> None:
         assert llvm_get_vector_width() == VECTOR_BITS[key]
 
 
+def test_targets_say_what_schedules_ask() -> None:
+    wide, narrow = (assembly_targets()[f"x86-64-{width}"].target for width in ("avx512", "avx2"))
+    assert [t.vector_width("float32") for t in (wide, narrow)] == [16, 8]
+    assert [t.vector_width(dtype) for t, dtype in ((wide, "int8"), (narrow, "float64"))] == [64, 4]
+    assert [t.vector_registers for t in (wide, narrow)] == [32, 16]
+    assert assembly_targets()["aarch64-neon"].target.vector_registers == 32
+    without = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512 -mattr=-avx512f")
+    assert (without.vector_bits, without.vector_registers) == (256, 16)
+    assert (Target("cuda").vector_bits, Target("cuda").vector_width("float32")) == (0, 1)
+    assert (Target("cuda").max_num_threads, Target("cuda").thread_warp_size) == (1024, 32)
+    assert Target("cuda -max_num_threads=512").max_num_threads == 512
+    assert Target("llvm").max_num_threads == 1
+
+
+def test_a_target_is_found_where_none_is_given() -> None:
+    assert Target.target_or_current(None) == Target("llvm")
+    with Target("llvm -mcpu=haswell") as target:
+        assert Target.target_or_current(None) is target
+        assert Target.target_or_current("llvm -mcpu=x86-64").cpu == "x86-64"
+    assert Target.target_or_current(target) is target
+
+
 def test_every_selectable_target_is_tested() -> None:
     assert set(assembly_targets()) == {"host", *VECTOR_FMA}
 
