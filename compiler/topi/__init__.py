@@ -9,13 +9,13 @@ from typing import Any
 from compiler.ir.extension import public_module
 from compiler.topi import generic, nn, tag, x86
 from compiler.topi.definitions import load_definitions
+from compiler.topi.generic import schedule_injective, schedule_reduce
 
-_NAMESPACES = ("generic", "nn", "tag", "x86")
-"""Modules that programs reach under their own names."""
 _TOOLS = ("compute", "definitions", "layout", "schedules", "util")
 """Modules that definitions are made with."""
 
-__all__ = ["generic", "nn", "tag", "x86", *load_definitions(globals(), (*_NAMESPACES, *_TOOLS))]
+__all__ = ["generic", "nn", "schedule_injective", "schedule_reduce", "tag", "x86"]
+__all__ += load_definitions(globals(), (*__all__, *_TOOLS))
 
 _load, __dir__ = public_module("tvm.topi", __all__)
 

@@ -15,8 +15,8 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.nn import resize as topi
 from compiler.topi.nn import sampling
+from compiler.topi.nn.resize import AxisResize
 from compiler.topi.schedules.x86.sampling import schedule_resampling
 
 
@@ -55,7 +55,7 @@ def _grid_reference(attrs: GridSampleAttrs, x: Array, grid: Array) -> Any:
     rank = x.ndim - 2
     extents, low_index, weights = x.shape[2:], [], []
     spline = {"bilinear": "linear", "bicubic": "cubic"}.get(attrs.method, "nearest_neighbor")
-    axis = topi.AxisResize(1, 1, spline, "asymmetric", cubic_alpha=-0.75)
+    axis = AxisResize(1, 1, spline, "asymmetric", cubic_alpha=-0.75)
     for d, extent in enumerate(extents):
         place = grid[:, rank - 1 - d].astype("float64")
         place = (place + 1) * (extent - 1) / 2 if attrs.align_corners else ((place + 1) * extent - 1) / 2

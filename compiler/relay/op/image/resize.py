@@ -19,8 +19,9 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
-from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.resize import METHODS, MODES, ROUNDING, AxisResize
+from compiler.topi.nn.resize import resize as topi_resize
 from compiler.topi.schedules.x86.sampling import schedule_resampling
 from compiler.topi.util import constant, dims
 
@@ -51,11 +52,11 @@ class ResizeAttrs(SpatialAttrs):
         None,
     )
     layout: str = attr_field(STRING, _LAYOUT_DOC, "")
-    method: str = attr_field(one_of(*topi.METHODS), "Interpolation between pixels.", "linear")
+    method: str = attr_field(one_of(*METHODS), "Interpolation between pixels.", "linear")
     coordinate_transformation_mode: str = attr_field(
-        one_of(*topi.MODES), "How coordinates of the result become those of the data, as ONNX names it.", "half_pixel"
+        one_of(*MODES), "How coordinates of the result become those of the data, as ONNX names it.", "half_pixel"
     )
-    rounding_method: str = attr_field(one_of(*topi.ROUNDING), "How ``nearest_neighbor`` rounds.", "")
+    rounding_method: str = attr_field(one_of(*ROUNDING), "How ``nearest_neighbor`` rounds.", "")
     cubic_alpha: float = attr_field(FLOAT, "Coefficient of the cubic spline.", -0.5)
     cubic_exclude: int = attr_field(INT, "Whether weights of elements outside of the data are left out.", 0)
     extrapolation_value: float = attr_field(FLOAT, "What is outside of the data in mode ``tf_crop_and_resize``.", 0.0)
@@ -98,12 +99,12 @@ def _relation(types: Types, attrs: ResizeAttrs) -> Type:
     return TensorType(shape, attrs.out_dtype or data.dtype)
 
 
-def _axes(attrs: ResizeAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
+def _axes(attrs: ResizeAttrs, shape: Sequence[Any]) -> list[AxisResize]:
     x = layout(attrs.layout).extents(shape)
     rank = len(attrs.size)
     roi = attrs.roi or (0.0,) * rank + (1.0,) * rank
     return [
-        topi.AxisResize(
+        AxisResize(
             source=constant(x[letter], "resize"),
             target=attrs.size[d],
             method=attrs.method,
@@ -124,7 +125,7 @@ def _compute(attrs: ResizeAttrs, inputs: list[Tensor], out_type: Type) -> list[T
     letters = spatial_letters(attrs.layout)
     axes = _axes(attrs, dims(data))
     dtype = attrs.out_dtype or data.dtype
-    return [topi.resize(data, attrs.layout, axes, letters, attrs.extrapolation_value, dtype)]
+    return [topi_resize(data, attrs.layout, axes, letters, attrs.extrapolation_value, dtype)]
 
 
 def _reference(attrs: ResizeAttrs, x: Array) -> Any:

@@ -30,7 +30,8 @@ from compiler.relay.operator import (
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
-from compiler.topi.nn import conv as topi
+from compiler.topi.nn.conv import conv as topi_conv
+from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.schedules.x86.conv import schedule_conv
 
 
@@ -39,7 +40,7 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")
     w = extents(weight, layout(attrs.kernel_layout), "weight")
-    spatial = topi.spatial_letters(attrs.data_layout)
+    spatial = spatial_letters(attrs.data_layout)
     _check_channels(x["C"], w["O"], w["I"], attrs)
     if attrs.kernel_size is not None:
         for d, letter in enumerate(spatial):
@@ -76,17 +77,17 @@ def conv_complete(types: PartialTypes, attrs: ConvAttrs) -> Sequence[Type | None
     if is_symbolic(x["C"]):
         return types
     w = {"O": attrs.channels, "I": x["C"] // attrs.groups}
-    w |= dict(zip(topi.spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))
+    w |= dict(zip(spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))
     return (images, TensorType(layout(attrs.kernel_layout).shape(w), images.dtype))
 
 
 def _compute(attrs: ConvAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.conv(inputs[0], inputs[1], attrs.spec(inputs[0].dtype))]
+    return [topi_conv(inputs[0], inputs[1], attrs.spec(inputs[0].dtype))]
 
 
 def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Any:
     """Convolve by one matrix product of the windows with the weights, group by group."""
-    spatial = topi.spatial_letters(attrs.data_layout)
+    spatial = spatial_letters(attrs.data_layout)
     dtype = attrs.out_dtype or str(data.dtype)
     x = layout(attrs.data_layout).to_plain(data, "NC" + spatial).astype(dtype)
     w = layout(attrs.kernel_layout).to_plain(weight, "OI" + spatial).astype(dtype)

@@ -24,8 +24,9 @@ from compiler.relay.operator import Array, Layouts, OpPattern, PartialTypes, Rel
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
-from compiler.topi.nn import conv_transpose as topi
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.conv_transpose import conv_transpose as topi_conv_transpose
+from compiler.topi.nn.conv_transpose import transposed_extent
 from compiler.topi.schedules.x86.conv import schedule_conv
 
 _PLAIN_LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
@@ -55,7 +56,7 @@ def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: i
         return AnyDim()
     around = attrs.padding[d] + attrs.padding[d + rank]
     more = attrs.output_padding[d]
-    size: Dim = topi.transposed_extent(extent, around, kernel, attrs.strides[d], attrs.dilation[d], more)
+    size: Dim = transposed_extent(extent, around, kernel, attrs.strides[d], attrs.dilation[d], more)
     if isinstance(size, int) and size < 1:
         raise RelationError(f"a padding of {around} leaves nothing of the result")
     return size
@@ -75,7 +76,7 @@ def _complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type |
 
 
 def _compute(attrs: ConvTransposeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.conv_transpose(inputs[0], inputs[1], attrs.spec(inputs[0].dtype), attrs.output_padding)]
+    return [topi_conv_transpose(inputs[0], inputs[1], attrs.spec(inputs[0].dtype), attrs.output_padding)]
 
 
 def _reference(attrs: ConvTransposeAttrs, data: Array, weight: Array) -> Any:

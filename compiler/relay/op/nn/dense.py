@@ -21,7 +21,11 @@ from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
-from compiler.topi.nn import matmul as topi
+from compiler.topi.nn.matmul import FEW_ROWS
+from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
+from compiler.topi.nn.matmul import dense as topi_dense
+from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
+from compiler.topi.nn.matmul import matmul as topi_matmul
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 _PANEL = 16
@@ -97,7 +101,7 @@ def _dense_complete(types: PartialTypes, attrs: DenseAttrs) -> Sequence[Type | N
 
 
 def _dense_compute(attrs: DenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.dense(inputs[0], inputs[1], attrs.out_dtype or inputs[0].dtype)]
+    return [topi_dense(inputs[0], inputs[1], attrs.out_dtype or inputs[0].dtype)]
 
 
 def _dense_reference(attrs: DenseAttrs | DensePackAttrs, data: Array, weight: Array) -> Any:
@@ -119,7 +123,7 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
     rows, units = data.dims[0], weight.dims[0]
     if target.kind != "llvm" or len(data.dims) != 2 or not isinstance(call.args[1], Constant):
         return None
-    if (isinstance(rows, int) and rows < topi.FEW_ROWS) or units % _PANEL or data.dtype != "float32":
+    if (isinstance(rows, int) and rows < FEW_ROWS) or units % _PANEL or data.dtype != "float32":
         return None
     return call_op("nn.contrib_dense_pack", *call.args, **{**call.attrs, "weight_layout": f"NK{_PANEL}n"})
 
@@ -164,7 +168,7 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
 
 
 def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.dense_pack(inputs[0], inputs[1], attrs.out_dtype or inputs[0].dtype)]
+    return [topi_dense_pack(inputs[0], inputs[1], attrs.out_dtype or inputs[0].dtype)]
 
 
 def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Any:
@@ -219,7 +223,7 @@ def _matmul_complete(types: PartialTypes, attrs: MatmulAttrs) -> Sequence[Type |
 
 def _matmul_compute(attrs: MatmulAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     a, b = inputs
-    return [topi.matmul(a, b, attrs.transpose_a, attrs.transpose_b, attrs.out_dtype or a.dtype)]
+    return [topi_matmul(a, b, attrs.transpose_a, attrs.transpose_b, attrs.out_dtype or a.dtype)]
 
 
 def _matmul_reference(attrs: MatmulAttrs | BatchMatmulAttrs, a: Array, b: Array) -> Any:
@@ -275,7 +279,7 @@ def _batch_relation(types: Types, attrs: BatchMatmulAttrs) -> Type:
 
 def _batch_compute(attrs: BatchMatmulAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     a, b = inputs
-    return [topi.batch_matmul(a, b, attrs.transpose_a, attrs.transpose_b, attrs.out_dtype or a.dtype)]
+    return [topi_batch_matmul(a, b, attrs.transpose_a, attrs.transpose_b, attrs.out_dtype or a.dtype)]
 
 
 def _batch_gradient(call: Call, grad: Expr) -> list[Expr]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from compiler.relay.operator import Array
-from compiler.topi.nn import resize as topi
+from compiler.topi.nn.resize import AxisResize
 
 
-def resized(x: Array, axis: topi.AxisResize, extrapolation: float) -> Any:
+def resized(x: Array, axis: AxisResize, extrapolation: float) -> Any:
     """Return an array with its last axis resized: a product with a matrix that has a row for each new element."""
     place = axis.coordinate(np.arange(axis.target, dtype="float64"))
     if axis.method == "nearest_neighbor":
@@ -24,7 +24,7 @@ def resized(x: Array, axis: topi.AxisResize, extrapolation: float) -> Any:
     return result
 
 
-def _matrix(axis: topi.AxisResize, place: Array) -> Array:
+def _matrix(axis: AxisResize, place: Array) -> Array:
     base = np.floor(place)
     weights = np.stack(axis.weights(place - base, np.minimum, np.maximum))
     indices = base.astype(int) + axis.first_tap() + np.arange(len(weights))[:, None]

@@ -18,7 +18,8 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, Input, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.nn import pad as topi
+from compiler.topi.nn.pad import pad as topi_pad
+from compiler.topi.nn.pad import pad_edge, pad_reflect, pad_wrap
 
 Widths = Sequence[tuple[int, int]]
 
@@ -77,10 +78,8 @@ def _compute(attrs: PadAttrs, inputs: list[Tensor], out_type: Type) -> list[Tens
     before, after = _sides(attrs)
     if attrs.pad_mode == "constant":
         fill = value(*([0] * value.ndim)).astype(data.dtype)
-        return [topi.pad(data, before, after, fill) if any(before + after) else topi.pad_edge(data, before, after)]
-    return [
-        {"edge": topi.pad_edge, "reflect": topi.pad_reflect, "wrap": topi.pad_wrap}[attrs.pad_mode](data, before, after)
-    ]
+        return [topi_pad(data, before, after, fill) if any(before + after) else pad_edge(data, before, after)]
+    return [{"edge": pad_edge, "reflect": pad_reflect, "wrap": pad_wrap}[attrs.pad_mode](data, before, after)]
 
 
 def cut(x: Array, pad_width: Widths) -> tuple[Array, list[tuple[int, int]]]:
@@ -128,7 +127,7 @@ def _mirror_relation(types: Types, attrs: MirrorPadAttrs) -> Type:
 
 
 def _mirror_compute(attrs: MirrorPadAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.pad_reflect(inputs[0], *_sides(attrs), mode=attrs.mode)]
+    return [pad_reflect(inputs[0], *_sides(attrs), mode=attrs.mode)]
 
 
 def _mirror_reference(attrs: MirrorPadAttrs, x: Array) -> Array:

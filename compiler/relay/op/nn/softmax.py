@@ -15,7 +15,8 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.te.tensor import Tensor
-from compiler.topi.nn import softmax as topi
+from compiler.topi.nn.softmax import log_softmax as topi_log_softmax
+from compiler.topi.nn.softmax import softmax as topi_softmax
 
 
 class SoftmaxAttrs(Attrs):
@@ -34,7 +35,7 @@ def _relation(types: Types, attrs: SoftmaxAttrs) -> Type:
 
 
 def _softmax_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
+    return [topi_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _softmax_reference(attrs: SoftmaxAttrs, x: Array) -> Any:
@@ -49,7 +50,7 @@ def _softmax_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 
 def _log_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.log_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
+    return [topi_log_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _log_reference(attrs: SoftmaxAttrs, x: Array) -> Any:

@@ -20,8 +20,9 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
-from compiler.topi.nn import resize as topi
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.resize import MODES, AxisResize
+from compiler.topi.nn.resize import resize as topi_resize
 from compiler.topi.schedules.x86.sampling import schedule_resampling
 from compiler.topi.util import constant, dims
 
@@ -70,7 +71,7 @@ class UpSampling3DAttrs(UpsampleAttrs):
     layout: str = attr_field(STRING, "Layout of the data, such as ``NCDHW``.", "NCDHW")
     method: str = attr_field(_METHOD, "Interpolation between voxels.", "nearest_neighbor")
     coordinate_transformation_mode: str = attr_field(
-        one_of(*topi.MODES), "How coordinates of the result become those of the data.", "half_pixel"
+        one_of(*MODES), "How coordinates of the result become those of the data.", "half_pixel"
     )
 
     @property
@@ -93,11 +94,11 @@ def _relation(types: Types, attrs: UpsampleAttrs) -> Type:
     return TensorType(layout(attrs.layout).shape(x), data.dtype)
 
 
-def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
+def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[AxisResize]:
     extents = layout(attrs.layout).extents(shape)
     x = {letter: constant(extents[letter], "upsampling") for letter in spatial_letters(attrs.layout)}
     return [
-        topi.AxisResize(x[letter], round(x[letter] * scale), _METHODS[attrs.method], attrs.mode, cubic_alpha=-0.5)
+        AxisResize(x[letter], round(x[letter] * scale), _METHODS[attrs.method], attrs.mode, cubic_alpha=-0.5)
         for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True)
     ]
 
@@ -105,7 +106,7 @@ def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[topi.AxisResize]:
 def _compute(attrs: UpsampleAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     (data,) = inputs
     letters = spatial_letters(attrs.layout)
-    return [topi.resize(data, attrs.layout, _axes(attrs, dims(data)), letters, 0.0, data.dtype)]
+    return [topi_resize(data, attrs.layout, _axes(attrs, dims(data)), letters, 0.0, data.dtype)]
 
 
 def _reference(attrs: UpsampleAttrs, x: Array) -> Any:

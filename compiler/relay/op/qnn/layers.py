@@ -19,9 +19,9 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, Types
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.nn import matmul
 from compiler.topi.nn import qnn as topi
 from compiler.topi.nn.conv import conv
+from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
@@ -130,7 +130,7 @@ def _dense_relation(types: Types, attrs: QnnDenseAttrs) -> Type:
 
 def _dense_compute(attrs: QnnDenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     data = topi.centred(inputs[0], inputs[2], inputs[0].ndim - 1)
-    return [matmul.dense(data, topi.centred(inputs[1], inputs[3], 0), attrs.out_dtype)]
+    return [topi_dense(data, topi.centred(inputs[1], inputs[3], 0), attrs.out_dtype)]
 
 
 def _dense_reference(attrs: QnnDenseAttrs, x: Array, w: Array, zero: Array, kernel_zero: Array, *scales: Array) -> Any:
