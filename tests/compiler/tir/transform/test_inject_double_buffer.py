@@ -1,0 +1,130 @@
+"""The buffer of the next iteration is filled while the current one is in use."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.ir.transform import Sequential
+from compiler.tir.transform import InjectDoubleBuffer, Simplify, StorageRewrite
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, program
+
+PARAMS = "A: T.Buffer((80,), 'int32'), C: T.Buffer((80,), 'int32')"
+INJECT = Sequential([InjectDoubleBuffer(), Simplify()])
+
+
+def test_the_next_iteration_is_filled_ahead() -> None:
+    assert_pass(
+        INJECT,
+        """
+        for i in range(8):
+            B = T.allocate([4], "int32")
+            B_1 = T.Buffer((4,), "int32", data=B)
+            with T.attr(B, "double_buffer_scope", 1):
+                for j in range(4):
+                    B_1[j] = A[i * 4 + j]
+            for k in range(4):
+                C[i * 4 + k] = B_1[k] + B_1[3 - k]
+        """,
+        """
+        B = T.allocate([8], "int32", "global")
+        B_1 = T.Buffer((8,), "int32", data=B)
+        for j in range(4):
+            B_1[j] = A[j]
+        for i_outer in range(7):
+            with T.attr(B, "double_buffer_write", 1):
+                for j in range(4):
+                    B_1[(i_outer + 1) % 2 * 4 + j] = A[i_outer * 4 + j + 4]
+            for k in range(4):
+                C[i_outer * 4 + k] = B_1[i_outer % 2 * 4 + k] + B_1[i_outer % 2 * 4 + 3 - k]
+        T.evaluate(0)
+        for k in range(4):
+            C[k + 28] = B_1[k + 4] + B_1[7 - k]
+        """,
+        params=PARAMS,
+    )
+
+
+def test_one_loop_with_a_guard_fills_the_next_iteration_ahead() -> None:
+    assert_pass(
+        Sequential([InjectDoubleBuffer(split_loop=0), Simplify()]),
+        """
+        for i in range(8):
+            B = T.allocate([4], "int32")
+            B_1 = T.Buffer((4,), "int32", data=B)
+            with T.attr(B, "double_buffer_scope", 1):
+                for j in range(4):
+                    B_1[j] = A[i * 4 + j]
+            for k in range(4):
+                C[i * 4 + k] = B_1[k] + B_1[3 - k]
+        """,
+        """
+        B = T.allocate([8], "int32", "global")
+        B_1 = T.Buffer((8,), "int32", data=B)
+        for j in range(4):
+            B_1[j] = A[j]
+        for i in range(8):
+            if i < 7:
+                T.attr(B, "double_buffer_write", 1)
+                for j in range(4):
+                    B_1[(i + 1) % 2 * 4 + j] = A[i * 4 + j + 4]
+            for k in range(4):
+                C[i * 4 + k] = B_1[i % 2 * 4 + k] + B_1[i % 2 * 4 + 3 - k]
+        """,
+        params=PARAMS,
+    )
+
+
+def test_what_depends_on_the_same_iteration_is_not_filled_ahead() -> None:
+    assert_pass(
+        INJECT,
+        """
+        for i in range(8):
+            B = T.allocate([4], "int32")
+            B_1 = T.Buffer((4,), "int32", data=B)
+            with T.attr(B, "double_buffer_scope", 1):
+                for j in range(4):
+                    B_1[j] = C[i * 4 + j]
+            for k in range(4):
+                C[i * 4 + k] = B_1[k] + B_1[3 - k]
+        """,
+        """
+        for i in range(8):
+            B = T.allocate([4], "int32", "global")
+            B_1 = T.Buffer((4,), "int32", data=B)
+            for j in range(4):
+                B_1[j] = C[i * 4 + j]
+            for k in range(4):
+                C[i * 4 + k] = B_1[k] + B_1[3 - k]
+        """,
+        params=PARAMS,
+    )
+
+
+def buffered(loop: str) -> str:
+    """Return a loop that fills a marked buffer and uses it, in each iteration."""
+    return f"""
+for i in {loop}:
+    B = T.allocate([4], "int32")
+    B_1 = T.Buffer((4,), "int32", data=B)
+    with T.attr(B, "double_buffer_scope", 1):
+        for j in range(4):
+            B_1[j] = A[i * 4 + j] + 1
+    for k in range(4):
+        C[i * 4 + k] = B_1[k] * 2 + B_1[3 - k]
+"""
+
+
+@pytest.mark.parametrize("split", [0, 1, 2, 3])
+@pytest.mark.parametrize("loop", ["range(1)", "range(2)", "range(5)", "range(8)", "range(2, 6)"])
+def test_constant_loops_compute_the_same(loop: str, split: int) -> None:
+    func = program(buffered(loop))
+    after = apply(func, InjectDoubleBuffer(), config={"tir.InjectDoubleBuffer": {"split_loop": split}})
+    assert after is not func
+    for result in (after, apply(after, StorageRewrite())):
+        assert_same(func, result, scalars={"n": 0})
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_a_symbolic_loop_computes_the_same(n: int) -> None:
+    func = program(buffered("range(n)"))
+    assert_same(func, apply(func, InjectDoubleBuffer()), scalars={"n": n})
