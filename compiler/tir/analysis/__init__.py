@@ -56,11 +56,11 @@ def undefined_vars(node: PrimExpr | Stmt | PrimFunc, defs: list[Var] | None = No
     list of Var
         In order of first use.
     """
-    known = list(defs or [])
+    defined = list(defs or [])
 
     def launched(n: Any) -> None:
         if isinstance(n, AttrStmt) and isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
-            known.append(n.node.var)
+            defined.append(n.node.var)
 
     post_order_visit(node.body if isinstance(node, PrimFunc) else node, launched)
-    return [v for v in free_vars(node) if not any(v is d for d in known)]
+    return [v for v in free_vars(node) if not any(v is d for d in defined)]

@@ -34,14 +34,14 @@ def verify_memory(func: PrimFunc) -> bool:
         return True
     visitor = _HostAccess()
     visitor.visit(func.body)
-    return not visitor.found
+    return not visitor.violated
 
 
 class _HostAccess(Visitor):
     """Looks for accesses outside of all thread axes to memory that was not allocated right there."""
 
     def __init__(self) -> None:
-        self.found = False
+        self.violated = False
         self._local: set[Var] = set()
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
@@ -63,7 +63,7 @@ class _HostAccess(Visitor):
         self._check(n)
 
     def _check(self, n: BufferLoad | BufferStore) -> None:
-        self.found |= n.buffer.data not in self._local
+        self.violated |= n.buffer.data not in self._local
         self.visit_Node(n)
 
 
@@ -130,28 +130,28 @@ def is_lowered(func: PrimFunc) -> bool:
     """
     visitor = _Unlowered()
     visitor.visit(func.body)
-    return not visitor.found
+    return not visitor.unlowered
 
 
 class _Unlowered(Visitor):
     def __init__(self) -> None:
-        self.found = False
+        self.unlowered = False
 
     def visit_Node(self, n: Node) -> None:
-        if not self.found:
+        if not self.unlowered:
             Visitor.visit_Node(self, n)
 
     def visit_BufferRealize(self, n: BufferRealize) -> None:
-        self.found = True
+        self.unlowered = True
 
     def visit_For(self, n: For) -> None:
-        self.found |= n.kind is ForKind.VECTORIZED
+        self.unlowered |= n.kind is ForKind.VECTORIZED
         self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.found |= len(n.indices) != 1
+        self.unlowered |= len(n.indices) != 1
         self.visit_Node(n)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
-        self.found |= len(n.indices) != 1
+        self.unlowered |= len(n.indices) != 1
         self.visit_Node(n)

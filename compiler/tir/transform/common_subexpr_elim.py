@@ -52,8 +52,8 @@ class CommonSubexprElimTIR(PrimFuncPass):
         if not self.enable_cse_tir or ctx.config.get("tir.disable_cse_tir"):
             return func
         equivalent = self.identify_equiv_terms or bool(ctx.config.get("tir.enable_equiv_terms_in_cse_tir"))
-        known = [*func.params, *_vars_of_buffers(func)]
-        return func.with_body(_Eliminator(Numbering(equivalent), known).region(func.body))
+        visible = [*func.params, *_vars_of_buffers(func)]
+        return func.with_body(_Eliminator(Numbering(equivalent), visible).region(func.body))
 
 
 def _vars_of_buffers(func: PrimFunc) -> list[Var]:
@@ -142,16 +142,16 @@ class _Counter(Functor):
 
     def _without(self, table: _Table, var: Var) -> _Table:
         """Take apart what uses ``var``, down to what does not."""
-        kept: _Table = {}
+        rest: _Table = {}
         bit = self._numbering.bit(var)
         todo = [(x.expr, x.count, x.span) for x in table.values()]
         while todo:
             e, count, span = todo.pop()
             if not self._numbering.facts(e).vars & bit:
-                self.add(kept, e, count, span)
+                self.add(rest, e, count, span)
             else:
                 todo.extend((x, count, x.span) for x in self._numbering.below(e))
-        return kept
+        return rest
 
 
 def _shared(parts: list[_Table]) -> _Table:
@@ -169,16 +169,16 @@ def _shared(parts: list[_Table]) -> _Table:
 class _Eliminator(StmtMutator):
     """Goes through the regions from the outside in."""
 
-    def __init__(self, numbering: Numbering, known: list[Var]) -> None:
+    def __init__(self, numbering: Numbering, visible: list[Var]) -> None:
         self._numbering = numbering
         self._counter = _Counter(numbering)
-        self._known = 0
+        self._visible = 0
         self._made = 0
-        self._define(*known)
+        self._define(*visible)
 
     def _define(self, *variables: Var) -> None:
         for var in variables:
-            self._known |= self._numbering.bit(var)
+            self._visible |= self._numbering.bit(var)
 
     def region(self, stmt: Stmt) -> Stmt:
         """Eliminate within a statement that always runs as a whole, then within its parts."""
@@ -220,7 +220,7 @@ class _Eliminator(StmtMutator):
         while sizes:
             for number, entry in sizes.pop(max(sizes)).items():
                 if entry.count > 1:
-                    if not self._is_known(entry.expr):
+                    if not self._is_visible(entry.expr):
                         continue
                     self._made += 1
                     with derived_from(entry.span):
@@ -229,8 +229,8 @@ class _Eliminator(StmtMutator):
                     self._counter.add(sizes.setdefault(self._numbering.facts(x).size, {}), x, 1, x.span)
         return chosen
 
-    def _is_known(self, e: PrimExpr) -> bool:
-        return not self._numbering.facts(e).vars & ~self._known
+    def _is_visible(self, e: PrimExpr) -> bool:
+        return not self._numbering.facts(e).vars & ~self._visible
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         self._define(n.var)
@@ -268,5 +268,5 @@ class _Replacement(Mutator):
         return n
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        found = self._chosen.get(self._numbering.facts(n).number)
-        return self.visit_Node(n) if found is None else found[0]
+        replacement = self._chosen.get(self._numbering.facts(n).number)
+        return self.visit_Node(n) if replacement is None else replacement[0]

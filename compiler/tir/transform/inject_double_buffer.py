@@ -61,10 +61,10 @@ class _Doubled:
 
     def wide(self, buffer: Buffer) -> Buffer:
         """Return the view of both halves."""
-        found = self._wide.get(buffer)
-        if found is None:
-            found = self._wide[buffer] = rebuild(buffer, shape=(self.size * 2,))
-        return found
+        view = self._wide.get(buffer)
+        if view is None:
+            view = self._wide[buffer] = rebuild(buffer, shape=(self.size * 2,))
+        return view
 
 
 class _Inject(StmtMutator):
@@ -78,24 +78,24 @@ class _Inject(StmtMutator):
         return rebuild(n, body=body)
 
     def visit_For(self, n: For) -> Stmt:
-        found = _find(n) if n.kind == ForKind.SERIAL else []
-        if not found:
+        doubled_buffers = _find(n) if n.kind == ForKind.SERIAL else []
+        if not doubled_buffers:
             body = self.visit(n.body)
             return rebuild(n, body=body)
         step = n.loop_var - n.min
-        ahead = _Ahead(n, found)
+        ahead = _Ahead(n, doubled_buffers)
         body = self.visit(ahead.visit(n.body))
-        for doubled in found:
+        for doubled in doubled_buffers:
             body = _Halves(doubled, step % 2).visit(body)
-        loop = seq([*self._before(n, found), self._loop(n, body)])
-        for doubled in reversed(found):
+        loop = seq([*self._before(n, doubled_buffers), self._loop(n, body)])
+        for doubled in reversed(doubled_buffers):
             loop = rebuild(doubled.alloc, extents=(doubled.size * 2,), body=loop)
         return loop
 
-    def _before(self, n: For, found: list[_Doubled]) -> list[Stmt]:
+    def _before(self, n: For, doubled_buffers: list[_Doubled]) -> list[Stmt]:
         """Fill the first half for the first iteration."""
         fills: list[Stmt] = []
-        for doubled in found:
+        for doubled in doubled_buffers:
             fill = substitute(doubled.fill.body, {n.loop_var: n.min})
             fill = _Halves(doubled, const(0, n.loop_var.dtype)).visit(fill)
             if not isinstance(n.extent, IntImm):
@@ -180,17 +180,17 @@ class _Accesses(Visitor):
 class _Ahead(StmtMutator):
     """Takes the allocations out of the body and makes each filling one for the next iteration."""
 
-    def __init__(self, loop: For, found: list[_Doubled]) -> None:
+    def __init__(self, loop: For, doubled_buffers: list[_Doubled]) -> None:
         self._loop = loop
-        self._found = found
+        self._doubled_buffers = doubled_buffers
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if any(n is d.alloc for d in self._found):
+        if any(n is d.alloc for d in self._doubled_buffers):
             return self.visit(n.body)  # type: ignore[no-any-return]
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        for doubled in self._found:
+        for doubled in self._doubled_buffers:
             if n is doubled.fill:
                 return self._fill_next(doubled)
         return self.visit_Node(n)  # type: ignore[no-any-return]

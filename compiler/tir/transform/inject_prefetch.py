@@ -59,10 +59,10 @@ class _Inject(StmtMutator):
         var = self._loops[-1]
         bounds = []
         for axis in zip(*reads.boxes, strict=True):
-            whole = union(axis)
-            if not whole.is_bounded():
+            hull = union(axis)
+            if not hull.is_bounded():
                 return body  # type: ignore[no-any-return]
-            box = Range.from_min_extent(whole.min_value, whole.max_value - whole.min_value + 1)
+            box = Range.from_min_extent(hull.min_value, hull.max_value - hull.min_value + 1)
             bounds.append(substitute(box, {var: var + n.value}))
         return seq([Prefetch(n.node, tuple(bounds)), body])
 

@@ -121,21 +121,21 @@ class _Accesses(Visitor):
 
 def _uses(e: Any) -> set[Var]:
     """Return the variables and the pointers of loads within an expression."""
-    found: set[Var] = set()
+    uses: set[Var] = set()
     todo = [e]
     while todo:
         n = todo.pop()
         if isinstance(n, Var):
-            found.add(n)
+            uses.add(n)
         elif isinstance(n, BufferLoad):
-            found.add(n.buffer.data)
+            uses.add(n.buffer.data)
         for name in n.children:
             child = getattr(n, name)
             if isinstance(child, Node):
                 todo.append(child)
             elif child is not None:
                 todo.extend(child)
-    return found
+    return uses
 
 
 class _Inject(Mutator):
@@ -188,10 +188,10 @@ class _Inject(Mutator):
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
         """Return the access to the thread's own part of the memory."""
         size = self._sizes[buffer.data]
-        found = self._buffers.get(buffer)
-        if found is None:
-            found = self._buffers[buffer] = rebuild(buffer, shape=(size * self._count,))
-        return found, (self._var * size + indices[0],)
+        view = self._buffers.get(buffer)
+        if view is None:
+            view = self._buffers[buffer] = rebuild(buffer, shape=(size * self._count,))
+        return view, (self._var * size + indices[0],)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         if self._depends(n.value):

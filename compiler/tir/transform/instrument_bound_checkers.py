@@ -104,20 +104,20 @@ def _checks(e: PrimExpr) -> list[PrimExpr]:
     """Return the conditions under which every load of an expression stays inside of its buffer."""
     if isinstance(e, Call) and e.op is IF_THEN_ELSE:
         condition, then, other = e.args
-        found = _checks(condition)
-        for wanted, checks in ((True, _checks(then)), (False, _checks(other))):
+        conditions = _checks(condition)
+        for holds, checks in ((True, _checks(then)), (False, _checks(other))):
             open_checks = [c for c in checks if not isinstance(c, IntImm) or not c.value]
-            found += [Call("bool", IF_THEN_ELSE, _choice(condition, check, wanted)) for check in open_checks]
-        return found
-    found = list(_inside(e.buffer, e.indices)) if isinstance(e, BufferLoad) else []
+            conditions += [Call("bool", IF_THEN_ELSE, _choice(condition, check, holds)) for check in open_checks]
+        return conditions
+    conditions = list(_inside(e.buffer, e.indices)) if isinstance(e, BufferLoad) else []
     for name in e.children:
         child = getattr(e, name)
         for part in child if isinstance(child, tuple) else (child,):
             if isinstance(part, PrimExpr):
-                found += _checks(part)
-    return found
+                conditions += _checks(part)
+    return conditions
 
 
-def _choice(condition: PrimExpr, check: PrimExpr, wanted: bool) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
+def _choice(condition: PrimExpr, check: PrimExpr, holds: bool) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
     true = const(True)
-    return (condition, check, true) if wanted else (condition, true, check)
+    return (condition, check, true) if holds else (condition, true, check)

@@ -93,7 +93,7 @@ class _Guards(Visitor):
         self._var = var
         self._inner: dict[Var, IntervalSet] = {}
         self._unknown: set[Var] = set()
-        self.found: list[_Guard] = []
+        self.guards: list[_Guard] = []
 
     def visit_For(self, n: For) -> None:
         if uses_var(n.min, self._var) or uses_var(n.extent, self._var):
@@ -111,7 +111,7 @@ class _Guards(Visitor):
         if n.op is LIKELY:
             used = free_vars(n)
             if self._var in used and not self._unknown.intersection(used) and is_pure(n):
-                self.found.append(_Guard(n, dict(self._inner)))
+                self.guards.append(_Guard(n, dict(self._inner)))
         self.visit_Node(n)
 
 
@@ -121,7 +121,7 @@ class _Piece(NamedTuple):
     begin: PrimExpr
     extent: PrimExpr
     free: bool
-    known: dict[Call, bool]
+    decided: dict[Call, bool]
 
 
 class _Limit:
@@ -185,8 +185,8 @@ class _Partition(StmtMutator):
         """Decide where to cut a loop; no pieces where there is nothing to gain."""
         collector = _Guards(n.loop_var)
         collector.visit(n.body)
-        below, above, known = _Limit(), _Limit(), dict[Call, bool]()
-        for guard in collector.found:
+        below, above, decided = _Limit(), _Limit(), dict[Call, bool]()
+        for guard in collector.guards:
             holds = deduce_bound(n.loop_var, guard.call.args[0], self._outer, guard.inner)
             ends = (holds.min_value, holds.max_value)
             if holds.is_nothing() or any(uses_var(end, guard.inner.__contains__) for end in ends):
@@ -195,7 +195,7 @@ class _Partition(StmtMutator):
                 below.add(guard, holds.min_value)
             if holds.has_upper_bound():
                 above.add(guard, holds.max_value + 1)
-            known[guard.call] = True
+            decided[guard.call] = True
         low, high = n.min, self._analyzer.simplify(n.min + n.extent)
         begin, end = low, high
         for bound in below.bounds:
@@ -204,12 +204,12 @@ class _Partition(StmtMutator):
             end = self._smaller(end, bound)
         begin = self._smaller(begin, high)
         end = self._larger(self._smaller(end, high), begin)
-        cuts = [(low, begin, below.beyond()), (begin, end, known), (end, high, above.beyond())]
-        pieces = [_Piece(a, self._analyzer.simplify(b - a), facts is known, facts) for a, b, facts in cuts]
+        cuts = [(low, begin, below.beyond()), (begin, end, decided), (end, high, above.beyond())]
+        pieces = [_Piece(a, self._analyzer.simplify(b - a), facts is decided, facts) for a, b, facts in cuts]
         pieces = [p for p in pieces if not self._proved(p.extent <= 0)]
         if n.kind in _WRITTEN_OUT and not all(isinstance(p.extent, IntImm) for p in pieces):
             return []
-        return pieces if known and any(p.free for p in pieces) else []
+        return pieces if decided and any(p.free for p in pieces) else []
 
     def _proved(self, e: PrimExpr) -> bool:
         return self._analyzer.can_prove(e)
@@ -226,7 +226,7 @@ class _Partition(StmtMutator):
 
     def _piece_loop(self, n: For, piece: _Piece, recurse: bool) -> Stmt:
         """Return the loop over one piece; a single iteration needs no loop."""
-        body = _Known(piece.known).visit(n.body)
+        body = _Decide(piece.decided).visit(n.body)
         var = Var(n.loop_var.name, n.loop_var.dtype, span=n.loop_var.span)
         single = isinstance(piece.extent, IntImm) and piece.extent.value == 1 and not self._keep_single
         value = piece.begin if single else _shifted(piece.begin, var)
@@ -247,15 +247,15 @@ def _shifted(begin: PrimExpr, var: Var) -> PrimExpr:
     return var if isinstance(begin, IntImm) and begin.value == 0 else var + begin
 
 
-class _Known(Mutator):
+class _Decide(Mutator):
     """Replaces conditions by what is known about them."""
 
-    def __init__(self, known: dict[Call, bool]) -> None:
-        self._known = known
+    def __init__(self, decided: dict[Call, bool]) -> None:
+        self._decided = decided
 
     def visit_Call(self, n: Call) -> PrimExpr:
-        if n in self._known:
-            return const(self._known[n])
+        if n in self._decided:
+            return const(self._decided[n])
         new = self.visit_Node(n)
         if n.op is IF_THEN_ELSE and isinstance(new.args[0], IntImm):
             return new.args[1] if new.args[0].value else new.args[2]  # type: ignore[no-any-return]
@@ -272,11 +272,11 @@ class _Known(Mutator):
         return new
 
 
-class _Prune(_Known):
+class _Prune(_Decide):
     """Replaces marked conditions that turn out to hold always, or never, in a piece."""
 
     def __init__(self, analyzer: Analyzer) -> None:
-        _Known.__init__(self, {})
+        _Decide.__init__(self, {})
         self._analyzer = analyzer
 
     def visit_For(self, n: For) -> Stmt:
@@ -288,7 +288,7 @@ class _Prune(_Known):
             if self._analyzer.can_prove(n.args[0]):
                 return const(True)
             return const(False) if self._analyzer.can_prove(Not(n.args[0])) else n
-        return _Known.visit_Call(self, n)
+        return _Decide.visit_Call(self, n)
 
 
 class _RemoveLikely(Mutator):

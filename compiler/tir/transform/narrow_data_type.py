@@ -1,4 +1,4 @@
-"""Narrowing: index arithmetic in fewer bits, where its values are known to fit."""
+"""Narrowing: index arithmetic in fewer bits, where its values fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class NarrowDataType(PrimFuncPass):
-    """Compute 64-bit indices in fewer bits where their values are known to fit.
+    """Compute 64-bit indices in fewer bits where their values fit.
 
     Shapes given as int64 make every loop variable and index 64 bits wide.  From the ranges of the loops the pass
     bounds each index; the loop variables all of whose uses fit, intermediate results included, become narrower::

@@ -1,4 +1,4 @@
-"""Simplifying: arithmetic made shorter by what is known about loops and branches."""
+"""Simplifying: arithmetic made shorter by what loops and branches tell."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class Simplify(PrimFuncPass):
-    """Simplify arithmetic with what is known about loop variables and branches.
+    """Simplify arithmetic with what loops and branches tell about variables.
 
     The walk tells the arithmetic analyser what holds where it is: the range of each loop variable, the value of each
     let, the condition of each branch (and its opposite in the other one)::
@@ -38,7 +38,7 @@ class Simplify(PrimFuncPass):
         for n_c in range(32):                        for n_c in range(32):
             C[n_c // 32 * 64 + n_c % 32] = 0.0   →       C[n_c] = 0.0
 
-    A branch whose condition is thereby known disappears, and so does a store of an element to itself.
+    A branch whose condition is decided thereby disappears, and so does a store of an element to itself.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -79,7 +79,7 @@ class Lifetimes(Visitor):
     """
 
     def __init__(self, body: Stmt) -> None:
-        self.found: dict[Var, Lifetime] = {}
+        self.lifetimes: dict[Var, Lifetime] = {}
         self._time = 0
         self._scopes: list[_Scope] = []
         self._regions: list[tuple[Stmt | None, set[Var]]] = [(None, set())]
@@ -87,7 +87,7 @@ class Lifetimes(Visitor):
         self.visit(body)
 
     def _touch(self, data: Any) -> None:
-        life = self.found.get(data)
+        life = self.lifetimes.get(data)
         if life is None:
             return
         if len(self._scopes) > life.depth:
@@ -178,5 +178,5 @@ class Lifetimes(Visitor):
         plain = isinstance(n.condition, IntImm) and n.condition.value != 0
         movable = plain and not any(v in bound for e in n.extents for v in free_vars(e))
         self._leaf_stmt(n, *n.extents)
-        self.found[n.buffer_var] = Lifetime(n, region, len(self._scopes), movable)
+        self.lifetimes[n.buffer_var] = Lifetime(n, region, len(self._scopes), movable)
         self.visit(n.body)

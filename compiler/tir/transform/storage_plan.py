@@ -69,11 +69,11 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
     """
     storages: list[Storage] = []
     for life in sorted(lives, key=lambda x: x.first):
-        found = _in_place(storages, life) or _free(storages, life)
-        if found is None:
+        storage = _in_place(storages, life) or _free(storages, life)
+        if storage is None:
             storages.append(Storage(life))
         else:
-            found.add(life)
+            storage.add(life)
     return storages
 
 

@@ -52,7 +52,7 @@ class StorageRewrite(PrimFuncPass):
 def rewrite_storage(body: Stmt) -> Stmt:
     """Return ``body`` with its allocations moved to their regions, and shared."""
     body = _OneVariableEach().visit(body)
-    lives = [x for x in Lifetimes(body).found.values() if x.movable]
+    lives = [x for x in Lifetimes(body).lifetimes.values() if x.movable]
     touched = [x for x in lives if x.last >= 0]
     storages = plan(touched)
     taken = {x.alloc for x in lives}
@@ -116,10 +116,10 @@ class _Rewrite(Mutator):
         data = self._var.get(buffer.data)
         if data is None:
             return buffer
-        found = self._buffers.get(buffer)
-        if found is None:
-            found = self._buffers[buffer] = rebuild(buffer, data=data, name=data.name)
-        return found
+        view = self._buffers.get(buffer)
+        if view is None:
+            view = self._buffers[buffer] = rebuild(buffer, data=data, name=data.name)
+        return view
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         buffer, indices = self._buffer(n.buffer), self._visit_tuple(n.indices)

@@ -31,7 +31,7 @@ from compiler.tir.buffer import BufferLoad
 
 
 class Facts(NamedTuple):
-    """What is known about an expression: expressions with equal ``number`` have the same value.
+    """Facts about an expression: expressions with equal ``number`` have the same value.
 
     ``vars`` is a set of variables, one bit each.
     """
@@ -53,18 +53,18 @@ class Numbering:
         self._largest: dict[Node, tuple[PrimExpr, ...]] = {}
 
     def facts(self, e: PrimExpr) -> Facts:
-        """Return what is known about an expression."""
-        known = self._facts
-        if e not in known:
+        """Return the facts about an expression."""
+        facts = self._facts
+        if e not in facts:
             todo = [e]  # with a list of its own, as sums nest deeply
             while todo:
                 part = todo[-1]
-                missing = [x for x in operands(part) if x not in known]
+                missing = [x for x in operands(part) if x not in facts]
                 if missing:
                     todo += missing
                 else:
-                    known[todo.pop()] = self._look(part)
-        return known[e]
+                    facts[todo.pop()] = self._look(part)
+        return facts[e]
 
     def bit(self, var: Var) -> int:
         """Return the set that holds just this variable."""
@@ -104,10 +104,10 @@ class Numbering:
         """Return the largest eligible expressions within ``e``."""
         if self.eligible(e):
             return (e,)
-        found = self._largest.get(e)
-        if found is None:
-            found = self._largest[e] = self.below(e)
-        return found
+        parts = self._largest.get(e)
+        if parts is None:
+            parts = self._largest[e] = self.below(e)
+        return parts
 
     def below(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within the operands of ``e``."""
@@ -119,14 +119,14 @@ _OPAQUE = (Call, BufferLoad, ProducerLoad, Reduce, Let)
 
 def operands(n: Node) -> list[PrimExpr]:
     """Return the expressions that a node is made of directly."""
-    found: list[PrimExpr] = []
+    parts: list[PrimExpr] = []
     for name in n.children:
         child = getattr(n, name)
         if isinstance(child, PrimExpr):
-            found.append(child)
+            parts.append(child)
         elif isinstance(child, tuple):
-            found.extend(c for c in child if isinstance(c, PrimExpr))
-    return found
+            parts.extend(c for c in child if isinstance(c, PrimExpr))
+    return parts
 
 
 _COMMUTATIVE = (Add, Mul, Min, Max, And, Or)

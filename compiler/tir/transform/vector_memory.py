@@ -38,10 +38,10 @@ class _Interleave(Mutator):
         self._wide: dict[Buffer, Buffer] = {}
 
     def _buffer(self, buffer: Buffer) -> Buffer:
-        found = self._wide.get(buffer)
-        if found is None:
-            found = self._wide[buffer] = rebuild(buffer, shape=(self._size,))
-        return found
+        view = self._wide.get(buffer)
+        if view is None:
+            view = self._wide[buffer] = rebuild(buffer, shape=(self._size,))
+        return view
 
     def _index(self, index: PrimExpr) -> PrimExpr:
         return Add(Mul(index, const(self._lanes, index.dtype)), self._lane)

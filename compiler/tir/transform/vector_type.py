@@ -72,8 +72,8 @@ class _Accesses(Visitor):
             return 0
         if not isinstance(index.stride, IntImm) or index.stride.value != 1 or size % index.lanes:
             return 0
-        found = self._analyzer.modular_set(index.base)
-        return index.lanes if found.coeff % index.lanes == 0 and found.base % index.lanes == 0 else 0
+        alignment = self._analyzer.modular_set(index.base)
+        return index.lanes if alignment.coeff % index.lanes == 0 and alignment.base % index.lanes == 0 else 0
 
 
 class _Retype(Mutator):
@@ -99,16 +99,16 @@ class _Retype(Mutator):
         return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
 
     def _element(self, buffer: Buffer, indices: tuple[PrimExpr, ...], count: int) -> Any:
-        found = self._buffers.get(buffer)
-        if found is None:
+        view = self._buffers.get(buffer)
+        if view is None:
             shape = tuple(
                 FloorDiv(d, const(count, d.dtype)) if not isinstance(d, IntImm) else const(d.value // count, d.dtype)
                 for d in buffer.shape
             )
             dtype, data = dt.with_lanes(buffer.dtype, count), self._pointers[buffer.data]
-            found = self._buffers[buffer] = rebuild(buffer, data=data, dtype=dtype, shape=shape)
+            view = self._buffers[buffer] = rebuild(buffer, data=data, dtype=dtype, shape=shape)
         ramp: Any = indices[0]
-        return found, (FloorDiv(ramp.base, const(count, ramp.base.dtype)),)
+        return view, (FloorDiv(ramp.base, const(count, ramp.base.dtype)),)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
