@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.module import IRModule
-from compiler.ir.transform import ModulePass, PassContext
+from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
 from compiler.relay.inference import infer_expr, infer_module
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-class InferType(ModulePass):
+class InferType(Pass):
     """Find the type of every expression.
 
     Level 0.  The expressions stay the same objects, with their ``checked_type`` filled in; functions get their result
@@ -41,7 +41,20 @@ class InferType(ModulePass):
         }
     """
 
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Infer the types of the very module, whose answer is remembered, and not of a copy.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+            The context that the pass runs in.
+
+        Returns
+        -------
+        IRModule
+            ``mod`` itself where nothing changed.
+        """
         return infer_module(mod)
 
 
