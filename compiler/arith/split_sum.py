@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
-from compiler.arith.deep_equal import deep_equal
+from compiler.arith.deep_equal import deep_equal, fingerprint
 from compiler.ir.origin import NO_SPAN, Span, derived_from
 from compiler.ir.primexpr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub
+
+_LONG = 16
+"""Terms from which on a sum looks them up instead of comparing a new one with each."""
 
 NO_UPPER = 0
 """Stands for a piece that is not reduced by a modulus."""
@@ -74,12 +77,13 @@ class Split:
 class Sum:
     """``base`` plus the values of ``terms``; no two of them are pieces that could be merged."""
 
-    __slots__ = ("base", "dtype", "terms")
+    __slots__ = ("_fingerprints", "base", "dtype", "terms")
 
     def __init__(self, dtype: str, terms: list[Split], base: int = 0) -> None:
         self.dtype = dtype
         self.terms = terms
         self.base = base
+        self._fingerprints: set[int] | None = None
 
     def add(self, other: Sum, factor: int = 1, span: Span = NO_SPAN) -> None:
         """Add ``other * factor`` to this sum; its terms also come from ``span``."""
@@ -91,6 +95,9 @@ class Sum:
 
     def add_term(self, term: Split) -> None:
         """Add one piece, merged with those that it fits, in the place of the first of them."""
+        if (self._fingerprints is not None or len(self.terms) > _LONG) and self._is_new(term):
+            self.terms.append(term)
+            return
         for i, mine in enumerate(self.terms):
             if mine.same_piece(term):
                 merged: Split | None = mine.scaled(mine.scale + term.scale, term.span)
@@ -107,6 +114,16 @@ class Sum:
                     self.add_term(other)
             return
         self.terms.append(term)
+
+    def _is_new(self, term: Split) -> bool:
+        """Return whether no piece of a long sum has the index of ``term``, and note that one does from now on."""
+        if self._fingerprints is None:
+            self._fingerprints = {fingerprint(mine.index) for mine in self.terms}
+        key = fingerprint(term.index)
+        if key in self._fingerprints:
+            return False
+        self._fingerprints.add(key)
+        return True
 
     def separate(self, divisor: int) -> tuple[Sum, Sum]:
         """Return the part that ``divisor`` divides, term by term, and the rest."""

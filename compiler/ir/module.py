@@ -235,7 +235,7 @@ def _format(module: IRModule) -> TextFormat:
 
 
 @functools.singledispatch
-def as_function(expr: Any) -> BaseFunc:
+def as_function(expr: object) -> BaseFunc:
     """Return a function whose body is an expression and whose parameters are the free variables of the expression.
 
     Each level that has expressions registers how, by their class.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.coercion import as_exprs, convert, match_types
@@ -21,6 +21,9 @@ __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "DataProducer", "Div", "FloorDiv",
     "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "ProducerLoad", "Ramp", "Select", "Shuffle", "Sub",
 ]  # fmt: skip
+
+
+Number = TypeVar("Number", int, float)
 
 
 @node
@@ -62,7 +65,7 @@ def _match_operands(n: BinaryOp) -> None:
     object.__setattr__(n, "b", b)
 
 
-def trunc_div(a: Any, b: Any) -> Any:
+def trunc_div(a: Number, b: Number) -> Number:
     """Divide; integers round towards zero, as in C.
 
     Parameters
@@ -112,7 +115,7 @@ def logical_or(a: int, b: int) -> int:
     return a or b
 
 
-def trunc_mod(a: Any, b: Any) -> Any:
+def trunc_mod(a: Number, b: Number) -> Number:
     """Return the remainder of :func:`trunc_div`; it has the sign of ``a``.
 
     Parameters

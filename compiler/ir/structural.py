@@ -18,7 +18,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 
 
-def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
+def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     """Return whether two expressions, statements, functions or modules have the same structure.
 
     Parameters
@@ -35,7 +35,7 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     return _Equality(map_free_vars).equal(a, b)
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
     """Check that two expressions, statements, functions or modules have the same structure.
 
     Parameters
@@ -55,7 +55,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         raise ArgumentError("assert_structural_equal: the structures differ\n" + "\n".join(lines))
 
 
-def structural_hash(n: Any, map_free_vars: bool = False) -> int:
+def structural_hash(n: object, map_free_vars: bool = False) -> int:
     """Return a hash that agrees with :func:`structural_equal` under the same ``map_free_vars``.
 
     Parameters
@@ -101,7 +101,7 @@ class _Equality:
         self._owner: dict[Node, Node] = {}
         self._todo: list[tuple[Any, Any, int]] = []
 
-    def equal(self, a: Any, b: Any) -> bool:
+    def equal(self, a: object, b: object) -> bool:
         self._todo.append((a, b, _USE))
         while self._todo:
             if not self._same(*self._todo.pop()):
@@ -113,7 +113,7 @@ class _Equality:
         self._todo.extend(reversed(list(pairs)))
         return True
 
-    def _same(self, a: Any, b: Any, mode: int) -> bool:
+    def _same(self, a: object, b: object, mode: int) -> bool:
         """Return False if two things differ; what they are made of is compared next."""
         if isinstance(a, Node):
             return type(a) is type(b) and self._nodes(a, b, mode)
@@ -177,7 +177,7 @@ def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
     return (types, functions, mod.attrs)
 
 
-def _same_leaf(a: Any, b: Any) -> bool:
+def _same_leaf(a: object, b: object) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
@@ -187,7 +187,7 @@ def _same_leaf(a: Any, b: Any) -> bool:
     return _array_key(a) == _array_key(b) if hasattr(a, "__array__") else bool(a == b)
 
 
-def _array_key(value: Any) -> tuple[str, tuple[int, ...], bytes]:
+def _array_key(value: object) -> tuple[str, tuple[int, ...], bytes]:
     """Return what tells one array from another: every bit of it."""
     array = np.asarray(value)
     return (str(array.dtype), array.shape, array.tobytes())
@@ -203,7 +203,7 @@ class _Hash:
         self._found: list[Any] = []
         self._todo: list[tuple[Any, int]] = []
 
-    def of(self, n: Any) -> int:
+    def of(self, n: object) -> int:
         self._todo.append((n, _USE))
         while self._todo:
             self._look(*self._todo.pop())
@@ -212,7 +212,7 @@ class _Hash:
     def _later(self, items: Iterable[tuple[Any, int]]) -> None:
         self._todo.extend(reversed(list(items)))
 
-    def _look(self, n: Any, mode: int) -> None:
+    def _look(self, n: object, mode: int) -> None:
         if isinstance(n, Node):
             self._node(n, mode)
         elif isinstance(n, (tuple, list)):
@@ -257,7 +257,7 @@ class _Hash:
                 self._todo.extend([(value, mode), (key, _USE)])
 
 
-def _hashable(value: Any) -> bool:
+def _hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:

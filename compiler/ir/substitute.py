@@ -88,7 +88,7 @@ class _Substitution(Mutator):
         return replaced
 
 
-def _may_replace(n: Node, name: str, new: Any) -> bool:
+def _may_replace(n: Node, name: str, new: object) -> bool:
     """Only a variable can stand where a statement names one, e.g. the subject of an attribute."""
     return name in n.children or not isinstance(new, PrimExpr) or isinstance(new, Var)
 
@@ -138,7 +138,7 @@ def post_order_visit(n: Node, f: Callable[[Any], None]) -> None:
             todo.extend([(getattr(item, name), False) for name in reversed(item.children)])
 
 
-def free_vars(n: Any) -> list[Var]:
+def free_vars(n: object) -> list[Var]:
     """Return the variables that are used but not defined within ``n``, in order of first use.
 
     The pointer of a buffer counts as used where the buffer is.
@@ -174,7 +174,7 @@ class _EndOfScope:
     variables: int
 
 
-def uses_var(n: Any, var: Var | Callable[[Var], bool]) -> bool:
+def uses_var(n: object, var: Var | Callable[[Var], bool]) -> bool:
     """Return whether ``n`` uses the variable, or one for which the predicate holds."""
     matches = (lambda v: v is var) if isinstance(var, Var) else var
     return any(matches(v) for v in free_vars(n))

@@ -10,7 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import arith, te, tir
-from compiler.arith.deep_equal import deep_equal
+from compiler.arith.deep_equal import deep_equal, fingerprint
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
@@ -86,6 +86,29 @@ def test_simplification(make: Callable[[], PrimExpr]) -> None:
     assert coefficient.value == sum(k % 7 + 1 for k in range(20, TERMS, 20)) + 1
 
 
+def test_like_terms_of_long_sums_meet() -> None:
+    names = [Var(f"w{k}") for k in range(60)]
+    e: PrimExpr = names[0] // 3
+    for k in range(1, 60):
+        e = e + names[k] // 3 * (k + 1)
+    for k in range(20, 60):
+        e = e - names[k] // 3 * (k + 1)
+    for k in range(20, 40):
+        e = e + names[k] // 3
+    result = arith.Analyzer().canonical_simplify(e)
+    assert len(free_vars(result)) == 40
+    assert str(result).count("//") == 40
+
+
+def test_fingerprints_agree_with_equality() -> None:
+    a, b = variables[:2]
+    pairs = [(a + b, a + b), (a // 3 % b, a // 3 % b), (tir.exp(a.astype("float32")), tir.exp(a.astype("float32")))]
+    for x, y in pairs:
+        assert deep_equal(x, y)
+        assert fingerprint(x) == fingerprint(y)
+    assert fingerprint(a + b) != fingerprint(b + a)
+
+
 def test_substitution_and_visits(make: Callable[[], PrimExpr]) -> None:
     e = make()
     assert free_vars(substitute(e, {variables[1]: variables[0]})) != free_vars(e)
@@ -107,9 +130,9 @@ def test_text(make: Callable[[], PrimExpr]) -> None:
     assert str(make()).count("+") == TERMS - 1
 
 
-@pytest.mark.parametrize("scheduled", [False, True])
-def test_from_script_to_machine_code(scheduled: bool) -> None:
-    a = te.placeholder((TERMS,), name="A")
+@pytest.mark.parametrize(("dtype", "scheduled"), [("float32", False), ("float32", True), ("int32", False)])
+def test_from_script_to_machine_code(dtype: str, scheduled: bool) -> None:
+    a = te.placeholder((TERMS,), name="A", dtype=dtype)
 
     def body(i: PrimExpr) -> PrimExpr:
         e = a[0]
@@ -123,7 +146,7 @@ def test_from_script_to_machine_code(scheduled: bool) -> None:
         outer, inner = s[b].split(b.op.axis[0], 4)
         s[b].vectorize(inner)
         s[b].parallel(outer)
-    numbers = np.ones(TERMS, "float32")
-    result = tvm.nd.array(np.zeros(8, "float32"))
+    numbers = np.ones(TERMS, dtype)
+    result = tvm.nd.array(np.zeros(8, dtype))
     tvm.build(s, [a, b], target="llvm")(tvm.nd.array(numbers), result)
     assert (result.numpy() == 1 + sum(k % 3 for k in range(1, TERMS))).all()
