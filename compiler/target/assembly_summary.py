@@ -29,7 +29,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
     Parameters
     ----------
     text : str
-        Assembly as LLVM prints it; its architecture is told by its registers.
+        Assembly as LLVM prints it.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def _memory_use(operands: str, architecture: str) -> str:
 
 def _vector_bits(text: str, lines: list[str], architecture: str) -> int:
     if architecture == "riscv64":
-        # Registers are as long as the machine likes, and at least as long as the code was told.
+        # The length of registers is up to the machine; the code relies on the least that its features name.
         widths = [int(bits) for bits in re.findall(r"_zvl(\d+)b", text)]
         return max(widths, default=128) if any("vset" in line for line in lines) else 0
     for pattern, bits in _WIDTHS.get(architecture, ()):

@@ -104,7 +104,7 @@ class Target:
     """
 
     default_opt_level = 3
-    """LLVM's optimisation level for targets that do not name one; one for the whole process."""
+    """LLVM's optimisation level for targets that do not name one; one for the process."""
 
     def __init__(self, target: TargetLike, host: TargetLike | None = None) -> None:
         self.kind, self.attrs = _parse(target)

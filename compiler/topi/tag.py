@@ -54,7 +54,7 @@ class Tag(StrEnum):
     CONV = "conv"
     """In any layout."""
     CONV_ROWS = "conv_rows"
-    """Columns last, in whole vectors; with :class:`~compiler.topi.compute.RowVectors`."""
+    """Columns last, in full vectors; with :class:`~compiler.topi.compute.RowVectors`."""
     CONV_ROWS_DEPTHWISE = "conv_rows_depthwise"
     CONV_PACKED = "conv_packed"
     """Channels in blocks as wide as a vector."""

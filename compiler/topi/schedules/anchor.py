@@ -32,7 +32,7 @@ class Group:
     anchor : ComputeOp
         As its definition declared it, with its tag and attributes.
     tile : Tensor
-        What the anchor computes, kept in registers.
+        The anchor's result in registers.
     result : Tensor
         What the tile is computed at: stored in memory, with the axes of the anchor.
     """

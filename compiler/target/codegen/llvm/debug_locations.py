@@ -19,7 +19,7 @@ Place: TypeAlias = tuple[int, int]
 NOWHERE: Place = (0, 0)
 
 MAX_COLUMN = 0xFFFF
-"""LLVM keeps a column in 16 bits; further to the right only the line is known, column 0."""
+"""LLVM stores a column in 16 bits; places further to the right have column 0, which means unknown."""
 
 
 class DebugLocations:

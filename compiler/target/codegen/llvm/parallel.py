@@ -103,7 +103,7 @@ class Outlined:
             failed, done = function.append_basic_block("failed"), function.append_basic_block("done")
             builder.cbranch(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), failed, done)
             builder.position_at_end(failed)
-            # Several threads may fail at once; one of their codes is kept.
+            # Several threads may fail at once; one of their codes is returned.
             builder.atomic_rmw("xchg", _field(builder, closure, closure_type, count), status, "monotonic")
             builder.branch(done)
             builder.position_at_end(done)

@@ -1,4 +1,4 @@
-"""Which expressions may be evaluated although their value may not be wanted."""
+"""Speculation: expressions that may be evaluated where their value may not be used."""
 
 from __future__ import annotations
 

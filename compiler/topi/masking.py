@@ -1,0 +1,108 @@
+"""Tensors with parts replaced: diagonals and triangles of matrices, and what is behind the end of a sequence."""
+
+from __future__ import annotations
+
+from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.tag import Tag
+from compiler.topi.util import Index, dims
+
+__all__ = ["matrix_set_diag", "sequence_mask", "trilu"]
+
+
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k1: int, k2: int, align: tuple[bool, bool]) -> Tensor:
+    """Return matrices with the diagonals from ``k1`` to ``k2`` replaced.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(…, rows, columns)`` of any type.
+    diagonal : Tensor
+        ``(…, length)``, or ``(…, k2 - k1 + 1, longest length)`` of several, the highest diagonal first; of the data
+        type of ``data``.
+    k1, k2 : int
+        The lowest and the highest diagonal; positive ones lie above the main one.
+    align : (bool, bool)
+        Whether diagonals above, and below, the main one stand at the right end of their row.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
+    shape = dims(data)
+    rows, columns = shape[-2:]
+    several = k1 != k2
+    longest = dims(diagonal)[-1]
+
+    def element(*i: Var) -> PrimExpr:
+        *batch, row, column = i
+        k = column - row
+        above = te.max(k, 0)
+        at = column - above
+        if several:
+            length = te.min(columns - above, rows - te.max(-k, 0))
+            above_right, below_right = (longest - length if right else 0 for right in align)
+            at = at + te.if_then_else(k >= 0, above_right, below_right)
+        inside = k.equal(k1) if not several else te.all(k >= k1, k <= k2)
+        new = diagonal(*batch, *([k2 - k] if several else []), at)
+        return te.if_then_else(inside, new, data(*i))
+
+    return compute(shape, element, name="matrix_set_diag", tag=Tag.INJECTIVE)
+
+
+def trilu(data: Tensor, k: Index | Tensor, upper: bool) -> Tensor:
+    """Return the upper or lower triangles of matrices, with zeros elsewhere.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(…, rows, columns)`` of any type.
+    k : int, PrimExpr or Tensor
+        The outermost diagonal that stays; positive ones lie above the main one.  A tensor has no dimensions.
+    upper : bool
+        Whether the upper triangle stays, else the lower one.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
+    offset = k() if isinstance(k, Tensor) else k
+
+    def element(*i: Var) -> PrimExpr:
+        row, column = i[-2:]
+        limit = row + offset
+        stays = column >= limit if upper else column <= limit
+        return tir.Select(stays, data(*i), tir.const(0, data.dtype))
+
+    return compute(dims(data), element, name="trilu", tag=Tag.ELEMWISE)
+
+
+def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0) -> Tensor:
+    """Return sequences with a value behind their ends.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of at least two dimensions and any type.
+    valid_length : Tensor
+        ``(batch,)`` of a number type: the length of each sequence.
+    mask_value : float
+        What stands behind the end of a sequence.
+    axis : int
+        The axis of the elements, 0 or 1; the other one is that of the sequences.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
+
+    def element(*i: Var) -> PrimExpr:
+        inside = i[axis] < valid_length(i[1 - axis]).astype("int32")
+        return tir.Select(inside, data(*i), tir.const(mask_value, data.dtype))
+
+    return compute(dims(data), element, name="sequence_mask", tag=Tag.INJECTIVE)
