@@ -99,13 +99,16 @@ def listing_key(listing: Listing) -> str:
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
+NodeKind = Literal["operator", "input", "function", "control"]
+
+
 class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A node of a drawn graph: an operator, an input, the call of a function."""
 
     key: str
     """Identifies the node from pass to pass: the same key keeps its position."""
     label: str
-    kind: Literal["operator", "input", "function", "control"] = "operator"
+    kind: NodeKind = "operator"
     detail: str = ""
     """Attributes that are not at their defaults."""
     type: str = ""
@@ -253,11 +256,14 @@ class Problem(Struct, frozen=True, kw_only=True):
     """The user's own frames, innermost last, one string each."""
 
 
+MeasurementKind = Literal["kernel", "prefix", "numpy", "peak"]
+
+
 class Measurement(Struct, frozen=True, kw_only=True):
     """A time and how it was measured."""
 
     name: str
-    kind: Literal["kernel", "prefix", "numpy", "peak"]
+    kind: MeasurementKind
     seconds: float
     """Median, in seconds."""
     spread: float = 0.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
-from app.artifacts import Drawing, GraphEdge, GraphNode, drawing_key
+from app.artifacts import Drawing, GraphEdge, GraphNode, NodeKind, drawing_key
 from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
 from compiler.relay.adt import Constructor
@@ -34,7 +35,7 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing
     func = next((f for var, f in module.items() if var.name_hint == "main"), None)
     if not isinstance(func, Function):
         return None
-    lines = {node: line for node, (line, _) in out.positions.items()} if out is not None else {}
+    lines: dict[Node | Op, int] = {node: line for node, (line, _) in out.positions.items()} if out is not None else {}
     walk = _Walk(lines)
     walk.function(func, "")
     if not 0 < len(walk.nodes) <= MAX_NODES:
@@ -46,11 +47,11 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing
 class _Walk:
     """Goes through a function in the order of evaluation; values are positions of the nodes that make them."""
 
-    def __init__(self, lines: dict[Any, int]) -> None:
+    def __init__(self, lines: Mapping[Node | Op, int]) -> None:
         self.nodes: list[GraphNode] = []
         self.edges: list[GraphEdge] = []
         self._lines = lines
-        self._values: dict[Any, list[int]] = {}
+        self._values: dict[GraphExpr, list[int]] = {}
         self._seen: Counter[str] = Counter()
 
     def function(self, func: Function, group: str) -> list[int]:
@@ -61,7 +62,7 @@ class _Walk:
                 self._values[param] = [self._add(param, param.name_hint, "input", "")] if param in data else []
         return self.value(func.body, group)
 
-    def value(self, root: Any, group: str) -> list[int]:
+    def value(self, root: GraphExpr, group: str) -> list[int]:
         """Return the nodes that make a value, drawing those that are new; no recursion along chains."""
         todo = [root]
         while todo:
@@ -77,7 +78,7 @@ class _Walk:
             self._values[expr] = self._draw(expr, group)
         return self._values[root]
 
-    def _draw(self, expr: Any, group: str) -> list[int]:
+    def _draw(self, expr: GraphExpr, group: str) -> list[int]:
         match expr:
             case Tuple():
                 return [node for part in expr.fields for node in self._values[part]]
@@ -109,7 +110,7 @@ class _Walk:
 
     def _call(self, call: Call, group: str) -> int:
         op = call.op
-        kind = "operator" if isinstance(op, RelayOp) else "function"
+        kind: NodeKind = "operator" if isinstance(op, RelayOp) else "function"
         label = op.name if isinstance(op, RelayOp) else getattr(op, "name_hint", "call")
         node = self._add(call, label, kind, group, _attributes(call))
         for arg in call.args:
@@ -117,13 +118,13 @@ class _Walk:
                 self.edges.append(GraphEdge(source, node, _type_text(arg)))
         return node
 
-    def _control(self, expr: Any, label: str, group: str) -> int:
+    def _control(self, expr: GraphExpr, label: str, group: str) -> int:
         node = self._add(expr, label, "control", group)
         for part in _inputs(expr):
             self.edges += [GraphEdge(source, node, _type_text(part)) for source in dict.fromkeys(self._values[part])]
         return node
 
-    def _add(self, expr: Any, label: str, kind: Any, group: str, detail: str = "") -> int:
+    def _add(self, expr: GraphExpr, label: str, kind: NodeKind, group: str, detail: str = "") -> int:
         origins = sorted(expr.span)
         key = f"{label}:{origins[-1] if origins else ''}"
         self._seen[key] += 1
@@ -143,7 +144,7 @@ class _Walk:
         return len(self.nodes) - 1
 
 
-def _inputs(expr: Any) -> tuple[Any, ...]:
+def _inputs(expr: GraphExpr) -> tuple[GraphExpr, ...]:
     """Return what must be drawn before an expression; bodies are drawn on their own."""
     if isinstance(expr, Let):
         return ()
@@ -156,7 +157,7 @@ def _inputs(expr: Any) -> tuple[Any, ...]:
     return operands(expr)
 
 
-def _data_parameters(body: Any) -> set[Var]:
+def _data_parameters(body: GraphExpr) -> set[Var]:
     """Return the parameters that data flows in by: all but those that are only ever weights of an operator."""
     data: set[Var] = set()
     seen = set()
@@ -176,11 +177,11 @@ def _data_parameters(body: Any) -> set[Var]:
     return data
 
 
-def _is_fused(op: Any) -> bool:
+def _is_fused(op: GraphExpr) -> bool:
     return isinstance(op, Function) and "Primitive" in op.attrs
 
 
-def _weights(call: Call) -> list[Any]:
+def _weights(call: Call) -> list[GraphExpr]:
     """Return the parameters among the arguments of an operator, or of a fused function, that are weights to it."""
     if isinstance(call.op, Function):
         inside = _data_parameters(call.op.body)
@@ -188,7 +189,7 @@ def _weights(call: Call) -> list[Any]:
     return [arg for arg in call.args[1:] if isinstance(arg, Var) and arg is not call.args[0]]
 
 
-def _constant_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:
+def _constant_arguments(call: Call, values: dict[GraphExpr, list[int]]) -> list[str]:
     names = tuple(call.op.inputs) if isinstance(call.op, RelayOp) else ()
     arguments = []
     for index, arg in enumerate(call.args):
@@ -198,7 +199,7 @@ def _constant_arguments(call: Call, values: dict[Any, list[int]]) -> list[str]:
     return arguments
 
 
-def _constant_text(arg: Any) -> str:
+def _constant_text(arg: Var | Constant) -> str:
     if isinstance(arg, Constant) and arg.data.shape == ():
         return f"{arg.value.item():g}"
     if isinstance(arg, Constant):
@@ -206,7 +207,7 @@ def _constant_text(arg: Any) -> str:
     return _type_text(arg) or arg.name_hint
 
 
-def _type_text(expr: Any) -> str:
+def _type_text(expr: GraphExpr) -> str:
     kind = getattr(expr, "checked_type_", None) or getattr(expr, "type_annotation", None)
     if isinstance(kind, TensorType):
         return _shape_text(kind)
@@ -226,7 +227,7 @@ def _attributes(call: Call) -> str:
     return ", ".join(attributes)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, tuple):
         return "×".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else str(value)
     return str(value)

@@ -9,21 +9,25 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from app.artifacts import Event, Failed, Measured, Measurement, Options, Problem, Progress
+from app.artifacts import Event, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
 from app.recorder.environment import CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.ir.structural import structural_equal
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import array
 from compiler.runtime.threads import set_num_threads
 from compiler.target.peak import measure_peak
+from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
 from compiler.te.numpy_reference import NoNumPyProgram, evaluate
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -40,13 +44,13 @@ class Ladder:
         As the user left it.
     args : list of Tensor
         The function's arguments, placeholders and outputs, in the user's order.
-    target : str
+    target : Target
     emit : callable
         Receives each event as it happens.
     """
 
     def __init__(
-        self, schedule: Any, args: list[Any], target: Any, options: Options, emit: Callable[[Event], None]
+        self, schedule: Schedule, args: list[Tensor], target: Target, options: Options, emit: Callable[[Event], None]
     ) -> None:
         self._schedule = schedule
         self._args = args
@@ -56,7 +60,7 @@ class Ladder:
         self._flops = schedule_flops(schedule)
         self._expected: list[Array] | None = None
         self._inputs = self._make_inputs()
-        self._previous: tuple[Any, Measurement] | None = None
+        self._previous: tuple[IRModule, Measurement] | None = None
 
     def run(self) -> None:
         """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
@@ -87,9 +91,10 @@ class Ladder:
     def _make_inputs(self) -> list[Array]:
         shapes = []
         for tensor in self._args:
-            if not all(isinstance(d, IntImm) for d in tensor.shape):
+            extents = tuple(d.value for d in tensor.shape if isinstance(d, IntImm))
+            if len(extents) != len(tensor.shape):
                 raise TVMError(f"the ladder needs constant shapes; {tensor.name!r} has {tensor.shape}")
-            shapes.append(tuple(d.value for d in tensor.shape))
+            shapes.append(extents)
         return random_arrays(shapes, [t.dtype for t in self._args])
 
     def _outputs(self) -> list[int]:
@@ -167,7 +172,7 @@ class Ladder:
         )
 
     def _measurement(
-        self, kind: Any, name: str, timing: Timing | None, check: Check | None, step: int | None
+        self, kind: MeasurementKind, name: str, timing: Timing | None, check: Check | None, step: int | None
     ) -> Measurement:
         seconds = timing.median if timing else 0.0
         return Measurement(
