@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from types import UnionType
 from typing import Any, TypeVar
 
 import msgspec
@@ -52,14 +51,14 @@ class Operation:
 _operations: dict[Callable[..., Any], Operation] = {}
 
 
-def json_of(kind: type | UnionType) -> Content:
+def json_of(kind: Any) -> Content:
     """Describe a JSON body of that type."""
     return Content("application/json", kind)
 
 
 def operation(
     *,
-    body: type | UnionType | None = None,
+    body: Any = None,
     answers: Mapping[int, Content | None],
     headers: Mapping[str, str] | None = None,
     optional_headers: Mapping[str, str] | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir import instrument, transform
+from compiler.ir.attrs import Attrs, DictAttrs, make_node
 from compiler.ir.error import TVMError
 from compiler.ir.extension import public_module
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
@@ -15,7 +16,9 @@ from compiler.ir.structural import assert_structural_equal, structural_equal, st
 from compiler.ir.types import FuncType, PointerType, PrimType, Type
 
 __all__ = [
+    "Attrs",
     "BaseFunc",
+    "DictAttrs",
     "FuncType",
     "GlobalVar",
     "IRModule",
@@ -29,6 +32,7 @@ __all__ = [
     "Type",
     "assert_structural_equal",
     "instrument",
+    "make_node",
     "structural_equal",
     "structural_hash",
     "transform",

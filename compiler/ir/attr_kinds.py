@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, SupportsFloat, SupportsIndex, TypeVar
+
+import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import AttrKind, Attrs
@@ -21,106 +23,107 @@ class _Plain(AttrKind[T]):
         super().__init__(type_name)
         self._convert = convert
 
-    def convert(self, value: Any, owner: type[Attrs]) -> T:
+    def convert(self, value: object, owner: type[Attrs]) -> T:
         return self._convert(value)
 
 
-def as_int(value: Any) -> int | None:
+def as_int(value: object) -> int | None:
     """Return a value as an int; None if it is none."""
     if isinstance(value, IntImm):
         return value.value
-    return int(value) if hasattr(value, "__index__") and not isinstance(value, bool) else None
+    return int(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else None
 
 
-def _int(value: Any) -> int:
+def _int(value: object) -> int:
     number = as_int(value)
     if number is None:
         raise ValueError("an int")
     return number
 
 
-def _positive(value: Any) -> int:
+def _positive(value: object) -> int:
     number = as_int(value)
     if number is None or number < 1:
         raise ValueError("a positive int")
     return number
 
 
-def _bool(value: Any) -> bool:
+def _bool(value: object) -> bool:
     if isinstance(value, bool):
         return value
     number = as_int(value)
-    if number is None and type(value).__name__ in ("bool_", "bool"):  # NumPy's
-        number = int(value)
+    if isinstance(value, np.bool_):
+        return bool(value)
     if number not in (0, 1):
         raise ValueError("a bool")
     return bool(number)
 
 
-def _float(value: Any) -> float:
-    if isinstance(value, (str, bytes, bool)) or not hasattr(value, "__float__"):
+def _float(value: object) -> float:
+    if isinstance(value, (str, bytes, bool)) or not isinstance(value, SupportsFloat):
         raise ValueError("a number")
     return float(value)
 
 
-def _number(value: Any) -> int | float:
+def _number(value: object) -> int | float:
     number = as_int(value)
     return _float(value) if number is None else number
 
 
-def _string(value: Any) -> str:
+def _string(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("a string")
     return value
 
 
-def _dtype(value: Any) -> str:
+def _dtype(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("a data type such as 'float32'")
     dt.parse(value)
     return value
 
 
-def _optional_dtype(value: Any) -> str:
+def _optional_dtype(value: object) -> str:
     return "" if value is None or value == "" else _dtype(value)
 
 
-def _ints(value: Any) -> tuple[int, ...]:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+def _ints(value: object) -> tuple[int, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         return (_int(value),)
     return tuple(_int(v) for v in value)
 
 
-def _int_sequence(value: Any) -> tuple[int, ...]:
+def _int_sequence(value: object) -> tuple[int, ...]:
     try:
         return _ints(value)
     except ValueError:
         raise ValueError("an int or a sequence of ints") from None
 
 
-def _extent(value: Any) -> int | PrimExpr:
+def _extent(value: object) -> int | PrimExpr:
     if isinstance(value, PrimExpr) and not isinstance(value, IntImm):
         return value
     return _int(value)
 
 
-def _shape(value: Any) -> tuple[int | PrimExpr, ...]:
-    values = value if isinstance(value, (tuple, list)) or hasattr(value, "__iter__") else (value,)
+def _shape(value: object) -> tuple[int | PrimExpr, ...]:
+    values = value if isinstance(value, Iterable) else (value,)
     try:
         return tuple(_extent(v) for v in values)
     except ValueError:
         raise ValueError("a sequence of extents") from None
 
 
-def _floats(value: Any) -> tuple[float, ...]:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+def _floats(value: object) -> tuple[float, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise ValueError("a sequence of numbers")
     return tuple(_float(v) for v in value)
 
 
-def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+def _pairs(value: object) -> tuple[tuple[int, int], ...]:
     try:
-        return tuple((_int(low), _int(high)) for low, high in value)
+        pairs = [tuple(pair) for pair in value] if isinstance(value, Iterable) else [()]
+        return tuple((_int(low), _int(high)) for low, high in pairs)
     except (TypeError, ValueError):
         raise ValueError("a pair of ints for each axis") from None
 
@@ -149,7 +152,7 @@ class _Optional(AttrKind[T | None]):
         super().__init__(f"{kind.type_name}, optional")
         self._kind = kind
 
-    def convert(self, value: Any, owner: type[Attrs]) -> T | None:
+    def convert(self, value: object, owner: type[Attrs]) -> T | None:
         return None if value is None else self._kind.convert(value, owner)
 
 
@@ -161,7 +164,7 @@ def optional(kind: AttrKind[T]) -> AttrKind[T | None]:
 def one_of(*choices: str) -> AttrKind[str]:
     """Return the kind of strings that are one of ``choices``."""
 
-    def choose(value: Any) -> str:
+    def choose(value: object) -> str:
         if not isinstance(value, str) or value not in choices:
             raise ValueError(f"one of {', '.join(map(repr, choices))}")
         return value
@@ -169,7 +172,7 @@ def one_of(*choices: str) -> AttrKind[str]:
     return _Plain("{" + ", ".join(map(repr, choices)) + "}", choose)
 
 
-def int_or_ints(value: Any) -> int | tuple[int, ...]:
+def int_or_ints(value: object) -> int | tuple[int, ...]:
     """Return an int as it is, and a sequence of ints as a tuple."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _int_sequence(value)

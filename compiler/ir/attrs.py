@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, dataclass_transform
 
 from compiler.ir.error import ArgumentError, TVMError, show, unknown_name
 
@@ -48,7 +48,7 @@ class AttrKind(Generic[T]):
     def __init__(self, type_name: str) -> None:
         self.type_name = type_name
 
-    def convert(self, value: Any, owner: type[Attrs]) -> T:
+    def convert(self, value: object, owner: type[Attrs]) -> T:
         """Return a value in the form in which it is kept.
 
         Parameters
@@ -92,7 +92,7 @@ class AttrField:
         return self.default is REQUIRED
 
 
-def attr_field(kind: AttrKind[T], doc: str, default: Any = REQUIRED) -> T:
+def attr_field(kind: AttrKind[T], doc: str, default: object = REQUIRED) -> T:
     """Declare an attribute in the body of an :class:`Attrs` class.
 
     Parameters
@@ -117,20 +117,20 @@ class AttrsMeta(ABCMeta):
 
     __attr_fields__: dict[str, AttrField]
 
-    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> AttrsMeta:
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: object) -> AttrsMeta:
         own = {key: value for key, value in body.items() if isinstance(value, AttrField)}
         inherited: dict[str, AttrField] = {}
         for base in reversed(bases):
             inherited |= getattr(base, "__attr_fields__", {})
         plain = {key: value for key, value in body.items() if key not in own}
         plain.setdefault("__slots__", tuple(key for key in own if key not in inherited))
-        made = super().__new__(mcls, name, bases, plain, **options)
+        made: Any = super().__new__(mcls, name, bases, plain, **options)
         made.__attr_fields__ = {key: _with_default(made, f) for key, f in (inherited | own).items()}
-        _CLASSES[f"relay.attrs.{name}"] = made  # type: ignore[assignment]
-        return made
+        _CLASSES[f"relay.attrs.{name}"] = made
+        return made  # type: ignore[no-any-return]
 
 
-def _with_default(cls: Any, field: AttrField) -> AttrField:
+def _with_default(cls: type[Attrs], field: AttrField) -> AttrField:
     """Return a declaration with its default in the form in which values of ``cls`` are kept."""
     if field.given_default is REQUIRED:
         return field
@@ -141,15 +141,32 @@ def _with_default(cls: Any, field: AttrField) -> AttrField:
     return AttrField(field.kind, field.doc, field.given_default, default)
 
 
+class HasAttrs(Protocol):
+    """A call, or whatever else has attributes."""
+
+    @property
+    def attrs(self) -> Attrs:
+        """The attributes."""
+
+    @property
+    def op(self) -> object:
+        """What is called."""
+
+
 class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     """Base of all attributes: immutable, and also a mapping from names to values.
 
     Attributes compare and hash by class and values.
+
+    Parameters
+    ----------
+    values
+        The attributes by name; those left out have their defaults.
     """
 
     __slots__ = ()
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, **values: object) -> None:
         self._fill(type(self).__name__, values)
 
     @classmethod
@@ -162,6 +179,11 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
             Name of the operator, for messages.
         values : mapping of str to object
 
+        Returns
+        -------
+        Attrs
+            Of this class.
+
         Raises
         ------
         ArgumentError
@@ -172,8 +194,17 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         return made
 
     @classmethod
-    def of(cls, call: Any) -> Self:
+    def of(cls, call: HasAttrs) -> Self:
         """Return the attributes of a call that are of this class.
+
+        Parameters
+        ----------
+        call : Call
+
+        Returns
+        -------
+        Attrs
+            Of this class.
 
         Raises
         ------
@@ -205,6 +236,11 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         name : str
             The attribute.
         given : mapping of str to object
+
+        Returns
+        -------
+        object
+            Of the declared type.
 
         Raises
         ------
@@ -242,7 +278,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
                 raise AttributeError(name)
             raise unknown_name(f"these attributes ({type(self).__name__})", name, type(self).__attr_fields__)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise TypeError(f"attributes are immutable: use with_values({name}=...)")
 
     def __delattr__(self, name: str) -> None:
@@ -265,8 +301,18 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (type(self), dict(self)))
 
-    def with_values(self, **changes: Any) -> Self:
+    def with_values(self, **changes: object) -> Self:
         """Return these attributes with some of them changed.
+
+        Parameters
+        ----------
+        changes
+            The new values by name.
+
+        Returns
+        -------
+        Attrs
+            Of the same class.
 
         Raises
         ------
@@ -285,15 +331,60 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         return made
 
     def get_int(self, key: str) -> int:
-        """Return an attribute that is an int."""
+        """Return an attribute that is an int.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        KeyError
+            If there is none of that name.
+        """
         return int(self[key])
 
     def get_str(self, key: str) -> str:
-        """Return an attribute that is a string."""
+        """Return an attribute that is a string.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        KeyError
+            If there is none of that name.
+        """
         return str(self[key])
 
     def get_int_tuple(self, key: str) -> tuple[int, ...]:
-        """Return an attribute that is a sequence of ints."""
+        """Return an attribute that is a sequence of ints.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute.
+
+        Returns
+        -------
+        tuple of int
+
+        Raises
+        ------
+        KeyError
+            If there is none of that name.
+        """
         return tuple(int(v) for v in self[key])
 
 
@@ -301,12 +392,18 @@ class DictAttrs(Attrs):
     """Free attributes, as functions have them: any names with any values.
 
     Sequences are kept as tuples, so that attributes can be compared and hashed.
+
+    Parameters
+    ----------
+    values : mapping of str to object, optional
+    more
+        Further attributes by name.
     """
 
     __slots__ = ("_entries",)
     _entries: dict[str, Any]
 
-    def __init__(self, values: Mapping[str, Any] | None = None, **more: Any) -> None:
+    def __init__(self, values: Mapping[str, Any] | None = None, **more: object) -> None:
         self._fill("DictAttrs", {**(values or {}), **more})
 
     def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
@@ -335,8 +432,18 @@ class DictAttrs(Attrs):
     def __hash__(self) -> int:
         return hash(frozenset(self._entries.items()))
 
-    def with_values(self, **changes: Any) -> DictAttrs:
-        """Return these attributes with some of them changed or added."""
+    def with_values(self, **changes: object) -> DictAttrs:
+        """Return these attributes with some of them changed or added.
+
+        Parameters
+        ----------
+        changes
+            The new values by name.
+
+        Returns
+        -------
+        DictAttrs
+        """
         return DictAttrs({**self._entries, **changes})
 
 
@@ -348,7 +455,7 @@ def _restored(cls: type[Attrs], values: dict[str, Any]) -> Attrs:
     return cls.make(cls.__name__, values)
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: object) -> Any:
     """Return a value with its lists as tuples."""
     return tuple(frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
 
@@ -358,16 +465,28 @@ def attr_fields(cls: type[Attrs]) -> Mapping[str, AttrField]:
     return cls.__attr_fields__
 
 
-def attrs_class(type_key: str) -> type[Attrs]:
-    """Return the class of attributes that has a type key such as ``relay.attrs.Conv2DAttrs``.
+def make_node(type_key: str, **fields: object) -> Attrs:
+    """Return attributes of a class that is known by its type key.
+
+    Parameters
+    ----------
+    type_key : str
+        E.g. ``relay.attrs.Conv2DAttrs``, or ``DictAttrs``.
+    fields
+        The values; those left out have their defaults.
+
+    Returns
+    -------
+    Attrs
 
     Raises
     ------
     TVMError
-        If there is none.
+        If there is no such class.
+    ArgumentError
+        If a name is unknown, a value does not fit, or a required one is missing.
     """
-    if type_key == "DictAttrs":
-        return DictAttrs
-    if type_key not in _CLASSES:
-        raise TVMError(f"there are no attributes of type {type_key!r}")
-    return _CLASSES[type_key]
+    kind = DictAttrs if type_key == "DictAttrs" else _CLASSES.get(type_key)
+    if kind is None:
+        raise TVMError(f"make_node: there are no attributes of type {type_key!r}")
+    return kind.make(type_key, fields)

@@ -112,7 +112,7 @@ class RewriteFunctor(Functor):
         depth = ambient.depth
         if not depth:
             with traversing():
-                return RewriteFunctor.visit(self, n, *args)  # not the visit of a subclass, which called this one
+                return self.visit(n, *args)
         outer = ambient.span
         ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
         ambient.depth = depth + 1

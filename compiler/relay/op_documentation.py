@@ -12,6 +12,7 @@ from compiler.ir.attrs import REQUIRED
 
 _WIDTH = 100
 """Columns of a generated docstring."""
+_RAISES = "If an input is missing or no expression, or the value of an attribute does not fit."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,7 @@ class Documentation:
         if self.parameters:
             parts.append(_section("Parameters", [(_heading(p), p.doc) for p in self.parameters]))
         parts.append(_section("Returns", [(self.result_type, self.returns)]))
-        if any(p.type_name != "Expr" for p in self.parameters):
-            parts.append(_section("Raises", [("ArgumentError", "If the value of an attribute does not fit.")]))
+        parts.append(_section("Raises", [("ArgumentError", _RAISES)]))
         if self.references:
             parts.append("References\n----------\n" + "\n".join(_wrapped(r, "") for r in self.references))
         return "\n\n".join(parts) + "\n"

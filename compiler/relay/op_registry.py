@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -139,16 +140,21 @@ onnx, spelt_out, parameters, returns, references, waived
         namespace, _, short = name.rpartition(".")
         topi.__name__ = topi.__qualname__ = short
         extension_point(f"tvm.topi.{namespace}".rstrip(".")).add(short, lambda: topi)
-    function: OpFunction = _publish(op, _call_function(op))
+    function: OpFunction = _publish(op, _call_function(op), _caller())
     return function
 
 
-def _publish(op: RelayOp, function: Any) -> Any:
+def _caller() -> str:
+    """Return the module that registers an operator: its public function is defined there."""
+    return str(sys._getframe(2).f_globals["__name__"])
+
+
+def _publish(op: RelayOp, function: Any, module: str) -> Any:
     """Give a public function its documentation and enter it under the operator's name."""
     documentation = op.documentation
     namespace, _, function.__name__ = op.name.lower().rpartition(".")
     function.__qualname__ = function.__name__
-    function.__module__ = f"tvm.relay.{namespace}".rstrip(".")
+    function.__module__ = module
     function.__doc__ = documentation.docstring()
     function.__signature__ = documentation.signature()
     function.op = op
@@ -242,7 +248,7 @@ def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None
         count = size if isinstance(size, int) else size(call)
         return call if count is None else TupleWrapper(call, count)
 
-    made: TupleFunction = _publish(op, unpacked)
+    made: TupleFunction = _publish(op, unpacked, _caller())
     return made
 
 
@@ -269,7 +275,7 @@ def public_function(row: OpFunction | TupleFunction, **docs: str) -> Callable[[F
             result_type=str(signature.return_annotation),
             references=op.references,
         )
-        made: F = _publish(op, function)
+        made: F = _publish(op, function, function.__module__)
         return made
 
     return enter

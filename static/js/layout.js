@@ -19,7 +19,7 @@ const SPLITS = [
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
 const reading = document.body.classList.contains("reading");
-const divisions = new Map(); // name of a split -> the instance that divides its open parts
+const made = new Map(); // name of a split -> what divides its open parts
 
 const NAMES = PANES.map(({ name }) => name);
 /** Rows, then the columns that they stand in. */
@@ -56,8 +56,7 @@ const level = () => $("#right").dataset.level;
 const levelOf = (pane) => paneOf(pane).level || level();
 const hasGraph = () => Boolean($("#strip .group.graph"));
 
-/** Show the panes of a level.
- * @param {"graph" | "code"} name */
+/** Show the panes of a level: "graph" or "code". */
 export function setLevel(name) {
   const alone = $(".pane.alone");
   if (alone && levelOf(alone.dataset.pane) !== name) enlarge(alone.dataset.pane);
@@ -75,9 +74,7 @@ function offer() {
   }
 }
 
-/** Close a pane, or open it where it was; the last one stays open.
- * @param {string} pane
- * @param {boolean} open */
+/** Close a pane, or open it where it was; the last one stays. */
 export function setOpen(pane, open) {
   const now = closed();
   if (open) now.delete(pane);
@@ -121,10 +118,10 @@ function makeMenu() {
 
 /** Divide a row or column among its open parts, in the proportions that they had when all were open. */
 function split({ name, parts, direction, sizes, least }) {
-  divisions.get(name)?.destroy();
-  divisions.delete(name);
-  const stored = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
-  const all = stored.length === parts.length ? stored : [...sizes];
+  made.get(name)?.destroy();
+  made.delete(name);
+  const kept = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
+  const all = kept.length === parts.length ? kept : [...sizes];
   const open = parts.map((_, index) => index).filter((index) => !$(parts[index]).classList.contains("closed"));
   const share = open.reduce((sum, index) => sum + all[index], 0);
   if (open.length === 1) Object.assign($(parts[open[0]]).style, { flexBasis: "0px", flexGrow: "1", flexShrink: "1" });
@@ -133,19 +130,19 @@ function split({ name, parts, direction, sizes, least }) {
     open.forEach((index, place) => { all[index] = (now[place] * share) / 100; });
     remember(`layout.${name}`, all.map((size) => size.toFixed(2)).join(" "));
   };
-  const percentages = (values) => {
+  const whole = (values) => {
     const sum = open.reduce((total, index) => total + values[index], 0);
     return open.map((index) => (100 * values[index]) / sum);
   };
   const shown = open.map((index) => parts[index]);
   const divided = Split(shown, {
-    direction, minSize: least, gutterSize: 1, snapOffset: 0, sizes: percentages(all),
+    direction, minSize: least, gutterSize: 1, snapOffset: 0, sizes: whole(all),
     elementStyle: (dimension, size) => ({ "flex-basis": "0px", "flex-grow": size, "flex-shrink": 1 }),
     gutterStyle: () => ({ "flex-basis": "1px" }),
     gutter: (index) => gutter(name, direction, shown[index - 1], shown[index]),
     onDragEnd: keep,
   });
-  divisions.set(name, divided);
+  made.set(name, divided);
   $$(`.gutter[data-split="${name}"]`).forEach((bar, index) => {
     const show = () => bar.setAttribute("aria-valuenow", String(Math.round(divided.getSizes()[index])));
     bar.addEventListener("keydown", (event) => {
@@ -160,7 +157,7 @@ function split({ name, parts, direction, sizes, least }) {
       keep(now);
       show();
     });
-    bar.addEventListener("dblclick", () => { divided.setSizes(percentages(sizes)); keep(percentages(sizes)); show(); });
+    bar.addEventListener("dblclick", () => { divided.setSizes(whole(sizes)); keep(whole(sizes)); show(); });
     show();
   });
 }
@@ -176,8 +173,7 @@ function gutter(name, direction, before, after) {
 
 // One at a time
 
-/** Show a pane where one shows at a time.
- * @param {string} pane */
+/** Bring a pane forward and put the focus into it. */
 function showPane(pane) {
   if (narrow.matches && levelOf(pane) !== level()) setLevel(levelOf(pane));
   for (const section of $$(".pane")) section.classList.toggle("shown", section.dataset.pane === pane);
@@ -186,7 +182,7 @@ function showPane(pane) {
   tell("shown");
 }
 
-/** Maximise a pane, or restore all of them. */
+/** Let a pane have the whole room, or go back to all of them. */
 export function enlarge(pane) {
   const section = $(`#pane-${pane}`);
   const alone = !section.classList.contains("alone");

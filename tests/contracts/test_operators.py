@@ -9,9 +9,10 @@ import pickle
 import numpy as np
 import pytest
 
+import compiler
 from compiler import relay
 from compiler.ir.attrs import AttrKind, Attrs, DictAttrs
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, TVMError
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs
 from compiler.relay.operator import RelayOp, relay_ops
 from tests.compiler.relay.op.example import by_code, by_reference, check_gradient
@@ -112,6 +113,9 @@ def test_values_have_one_form() -> None:
     with pytest.raises(TypeError, match="immutable"):
         attrs.strides = (1, 1)  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(attrs)) == attrs
+    assert compiler.ir.make_node("relay.attrs.Conv2DAttrs", strides=2, padding=(1, 2), channels=8) == attrs
+    with pytest.raises(TVMError, match=r"there are no attributes of type 'relay.attrs.Conv9DAttrs'"):
+        compiler.ir.make_node("relay.attrs.Conv9DAttrs")
 
 
 @pytest.mark.parametrize(("name", "index"), _CASES)

@@ -40,7 +40,7 @@ class _Steps(AttrKind[tuple[int, ...]]):
 
     __slots__ = ()
 
-    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...]:
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
         return (1,) if value is None else INTS.convert(value, owner)
 
 

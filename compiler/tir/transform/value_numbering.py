@@ -55,17 +55,15 @@ class Numbering:
     def facts(self, e: PrimExpr) -> Facts:
         """Return the facts about an expression."""
         facts = self._facts
-        if e in facts:
-            return facts[e]
-        todo = [e]  # with a list of its own, as sums nest deeply
-        while todo:
-            part = todo[-1]
-            parts = (part.a, part.b) if isinstance(part, BinaryOp) else operands(part) if part.children else ()
-            missing = [x for x in parts if x not in facts]
-            if missing:
-                todo += missing
-            else:
-                facts[todo.pop()] = self._look(part)
+        if e not in facts:
+            todo = [e]  # with a list of its own, as sums nest deeply
+            while todo:
+                part = todo[-1]
+                missing = [x for x in operands(part) if x not in facts]
+                if missing:
+                    todo += missing
+                else:
+                    facts[todo.pop()] = self._look(part)
         return facts[e]
 
     def bit(self, var: Var) -> int:

@@ -31,7 +31,7 @@ class _Region(AttrKind[tuple[float, ...] | None]):
 
     __slots__ = ()
 
-    def convert(self, value: Any, owner: type[Attrs]) -> tuple[float, ...] | None:
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[float, ...] | None:
         values = () if value is None else FLOATS.convert(value, owner)
         rank = owner.RANK if issubclass(owner, SpatialAttrs) else 0
         if len(values) not in (0, 2 * rank):

@@ -31,7 +31,7 @@ class _OptionalSize(AttrKind[tuple[int, ...] | None]):
 
     __slots__ = ()
 
-    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...] | None:
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...] | None:
         return None if value is None or value == () else POSITIVE_SPATIAL.convert(value, owner)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from numpy.lib.stride_tricks import as_strided
 
@@ -43,7 +43,7 @@ class _Spatial(AttrKind[tuple[int, ...]]):
         super().__init__("int or sequence of int")
         self._least = least
 
-    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...]:
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
         count = _rank(owner)
         values = _ints(value, count)
         if len(values) == 1:
@@ -60,7 +60,7 @@ class _Padding(AttrKind[tuple[int, ...]]):
 
     __slots__ = ()
 
-    def convert(self, value: Any, owner: type[Attrs]) -> tuple[int, ...]:
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
         count = _rank(owner)
         values = _ints(value, count)
         if len(values) not in (1, count, 2 * count):
@@ -68,7 +68,7 @@ class _Padding(AttrKind[tuple[int, ...]]):
         return (values * (2 * count // len(values)))[: 2 * count]
 
 
-def _ints(value: Any, count: int) -> tuple[int, ...]:
+def _ints(value: object, count: int) -> tuple[int, ...]:
     single = as_int(value)
     if single is not None:
         return (single,)
