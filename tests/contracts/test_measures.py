@@ -22,7 +22,7 @@ MAX_ANY_PERCENT = {
     "compiler/arith": 1.6,
     "compiler/driver": 21.5,
     "compiler/ir": 20.2,
-    "compiler/relay": 26.2,
+    "compiler/relay": 4,
     "compiler/runtime": 19.5,
     "compiler/te": 0.5,
     "compiler/tir": 7.6,

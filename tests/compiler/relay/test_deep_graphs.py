@@ -142,3 +142,13 @@ def test_default_passes(module: tvm.IRModule, text: str) -> None:
 def test_passes(module: tvm.IRModule, text: str) -> None:
     with tvm.transform.PassContext(opt_level=4):
         assert len(parse_pass(text)(module)["main"].params) == 1
+
+
+def test_what_a_subclass_does_around_a_visit_happens_once() -> None:
+    class Twice(relay.ExprMutator):
+        def visit(self, expr: Any) -> Any:
+            new = super().visit(expr)
+            return relay.negative(new) if isinstance(expr, relay.Var) else new
+
+    x = relay.var("x", shape=(4,))
+    assert tvm.ir.structural_equal(Twice().visit(x), relay.negative(x))
