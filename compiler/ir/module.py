@@ -94,7 +94,16 @@ class IRModule:
         self.type_definitions: dict[Any, Any] = dict(type_definitions or {})
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """Return the variable of that name.
+        """Return the variable of a function.
+
+        Parameters
+        ----------
+        name : str
+            The function's name.
+
+        Returns
+        -------
+        GlobalVar
 
         Raises
         ------
@@ -108,11 +117,26 @@ class IRModule:
         raise ArgumentError(f"IRModule: no function is named {name!r}; there are {names}")
 
     def get_global_vars(self) -> list[GlobalVar]:
-        """Return the variables of all functions, in order of definition."""
+        """Return the variables of all functions.
+
+        Returns
+        -------
+        list of GlobalVar
+            In order of definition.
+        """
         return list(self.functions)
 
     def get_global_type_var(self, name: str) -> Any:
-        """Return the global type variable of that name.
+        """Return the variable of an algebraic data type.
+
+        Parameters
+        ----------
+        name : str
+            The type's name.
+
+        Returns
+        -------
+        GlobalTypeVar
 
         Raises
         ------
@@ -126,7 +150,18 @@ class IRModule:
         raise ArgumentError(f"IRModule: no type is named {name!r}; there are {names}")
 
     def get_type(self, name: str) -> tuple[Any, ...]:
-        """Return the global type variable of that name, and the constructors of the type."""
+        """Return an algebraic data type.
+
+        Parameters
+        ----------
+        name : str
+            The type's name.
+
+        Returns
+        -------
+        tuple
+            Its global type variable, then its constructors.
+        """
         var = self.get_global_type_var(name)
         return (var, *self.type_definitions[var].constructors)
 
@@ -141,7 +176,11 @@ class IRModule:
         func : BaseFunc or RelayExpr
             Of an expression that is no function, one is made whose parameters are its free variables.
         functions, type_defs : mapping, optional
-            What else the module has.
+            Further functions and algebraic data types of the module.
+
+        Returns
+        -------
+        IRModule
 
         Raises
         ------
@@ -161,8 +200,8 @@ class IRModule:
     def __setitem__(self, key: GlobalVar | str, value: Any) -> None:
         """Define a function or, under a global type variable, a type."""
         if isinstance(key, str):
-            known = [var for var in self.functions if var.name_hint == key]
-            key = known[0] if known else GlobalVar(key)
+            variables = [var for var in self.functions if var.name_hint == key]
+            key = variables[0] if variables else GlobalVar(key)
         (self.functions if isinstance(key, GlobalVar) else self.type_definitions)[key] = value
 
     def __contains__(self, key: GlobalVar | str) -> bool:
@@ -174,36 +213,95 @@ class IRModule:
         return iter(self.functions)
 
     def items(self) -> list[tuple[GlobalVar, Any]]:
-        """Return all functions with their variables, in order of definition."""
+        """Return all functions with their variables.
+
+        Returns
+        -------
+        list of (GlobalVar, BaseFunc)
+            In order of definition.
+        """
         return list(self.functions.items())
 
     def update_func(self, var: GlobalVar, func: Any) -> None:
-        """Replace the function of a variable."""
+        """Define the function of a variable, or replace it.
+
+        Parameters
+        ----------
+        var : GlobalVar
+            The variable.
+        func : BaseFunc
+            Its function.
+        """
         self.functions[var] = func
 
     def update(self, other: IRModule) -> None:
-        """Take over the functions and types of another module; those of the same name are replaced."""
+        """Take over the functions and types of another module.
+
+        Parameters
+        ----------
+        other : IRModule
+            Its functions replace those of the same name.
+        """
         for var, func in other.items():
             self[var.name_hint if var.name_hint in self else var] = func
         self.type_definitions.update(other.type_definitions)
 
     def with_functions(self, functions: Mapping[GlobalVar, Any]) -> IRModule:
-        """Return a module with these functions, or this one if all are the same objects."""
+        """Return a module with other functions.
+
+        Parameters
+        ----------
+        functions : mapping of GlobalVar to BaseFunc
+            All functions of the new module.
+
+        Returns
+        -------
+        IRModule
+            This one if all functions are the same objects.
+        """
         same = len(functions) == len(self.functions) and all(
             self.functions.get(var) is func for var, func in functions.items()
         )
         return self if same else IRModule(functions, self.attrs, self.type_definitions)
 
     def shallow_copy(self) -> IRModule:
-        """Return another module with the same functions, to change without changing this one."""
+        """Return another module with the same functions, to change without changing this one.
+
+        Returns
+        -------
+        IRModule
+        """
         return IRModule(self.functions, self.attrs, self.type_definitions)
 
     def with_attr(self, key: str, value: Any) -> IRModule:
-        """Return this module with one more fact about it."""
+        """Return a module with one more attribute.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute.
+        value : object
+            Its value.
+
+        Returns
+        -------
+        IRModule
+        """
         return IRModule(self.functions, {**self.attrs, key: value}, self.type_definitions)
 
     def get_attr(self, key: str) -> Any:
-        """Return a fact about the module, or None."""
+        """Return an attribute.
+
+        Parameters
+        ----------
+        key : str
+            Name of the attribute.
+
+        Returns
+        -------
+        object
+            None if the module does not have it.
+        """
         return self.attrs.get(key)
 
     def __str__(self) -> str:
@@ -216,11 +314,20 @@ class IRModule:
         ----------
         show_meta_data : bool
             Whether constants too large to print inline are appended, where the format has a place for them.
+
+        Returns
+        -------
+        str
         """
         return _format(self).astext(self, show_meta_data)
 
     def script(self) -> str:
-        """Return the module as TVMScript, or in its own text format where it has no loops yet."""
+        """Return the module as TVMScript, or in its own text format where it has no loops yet.
+
+        Returns
+        -------
+        str
+        """
         return _format(self).script(self)
 
     def show(self) -> None:
