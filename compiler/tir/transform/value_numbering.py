@@ -54,17 +54,13 @@ class Numbering:
 
     def facts(self, e: PrimExpr) -> Facts:
         """Return the facts about an expression."""
-        facts = self._facts
-        if e not in facts:
-            todo = [e]  # with a list of its own, as sums nest deeply
-            while todo:
-                part = todo[-1]
-                missing = [x for x in operands(part) if x not in facts]
-                if missing:
-                    todo += missing
-                else:
-                    facts[todo.pop()] = self._look(part)
-        return facts[e]
+        facts = self._facts.get(e)
+        return self._find_facts(e) if facts is None else facts
+
+    @deep
+    def _find_facts(self, e: PrimExpr) -> Facts:
+        facts = self._facts[e] = self._look(e)
+        return facts
 
     def bit(self, var: Var) -> int:
         """Return the set that holds just this variable."""
@@ -99,7 +95,6 @@ class Numbering:
         facts = self.facts(e)
         return facts.computes and facts.size > 1 and not isinstance(e, (Ramp, Broadcast))
 
-    @deep
     def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within ``e``."""
         if self.eligible(e):
@@ -109,6 +104,7 @@ class Numbering:
             parts = self._largest[e] = self.below(e)
         return parts
 
+    @deep
     def below(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within the operands of ``e``."""
         return tuple([x for c in operands(e) for x in self.largest(c)])
