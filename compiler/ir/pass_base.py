@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, replace
 from types import new_class
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -130,7 +130,11 @@ class Pass:
 
     @classmethod
     def made_of(
-        cls, target: Any, opt_level: int = 0, name: str | None = None, required: Sequence[str] | None = None
+        cls,
+        target: Callable[..., object] | type | None,
+        opt_level: int = 0,
+        name: str | None = None,
+        required: Sequence[str] | None = None,
     ) -> Any:
         """Make a pass of this kind of a function or class of the user's, as :func:`module_pass` says.
 

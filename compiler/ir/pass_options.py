@@ -38,7 +38,7 @@ def check_options(instance: object, name: str) -> None:
             raise ArgumentError(f"{name}: {option} must be {type_text(hint)}, got {show(value)}")
 
 
-def fits(value: object, hint: Any) -> bool:
+def fits(value: object, hint: object) -> bool:
     """Return whether a value is of the type that an annotation says."""
     if hint is Any:
         return True
@@ -46,7 +46,7 @@ def fits(value: object, hint: Any) -> bool:
         return value is None
     origin = get_origin(hint)
     if origin is None:
-        return _is_instance(value, hint)
+        return isinstance(hint, type) and _is_instance(value, hint)
     args = get_args(hint)
     if origin in (Union, types.UnionType):
         return any(fits(value, arg) for arg in args)
@@ -73,13 +73,13 @@ def _elements_fit(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
     return all(fits(item, args[0]) for item in value)
 
 
-def type_text(hint: Any) -> str:
+def type_text(hint: object) -> str:
     """Return an annotation as an error message says it: ``of type int``, ``'basic' or None``."""
     named = (isinstance(hint, type) and hint is not type(None)) or get_origin(hint) is tuple
     return f"of type {_type_name(hint)}" if named else _type_name(hint)
 
 
-def _type_name(hint: Any) -> str:
+def _type_name(hint: object) -> str:
     if hint is None or hint is type(None):
         return "None"
     origin, args = get_origin(hint), get_args(hint)

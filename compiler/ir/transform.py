@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, show
@@ -176,7 +176,7 @@ class Sequential(Pass):
 
 
 def module_pass(
-    pass_func: Any = None,
+    pass_func: Callable[..., IRModule] | type | None = None,
     opt_level: int = 0,
     name: str | None = None,
     required: Sequence[str] | None = None,

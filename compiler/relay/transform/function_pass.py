@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError
@@ -74,7 +74,7 @@ class FunctionPass(Pass, abstract=True):
 
 
 def function_pass(
-    pass_func: Any = None,
+    pass_func: Callable[..., Function] | type | None = None,
     opt_level: int = 0,
     name: str | None = None,
     required: Sequence[str] | None = None,

@@ -71,7 +71,7 @@ class PrimFuncPass(Pass, abstract=True):
 
 
 def prim_func_pass(
-    pass_func: Any = None,
+    pass_func: Callable[..., PrimFunc] | type | None = None,
     opt_level: int = 0,
     name: str | None = None,
     required: Sequence[str] | None = None,
