@@ -1,4 +1,4 @@
-"""Matmul, the definition alone
+"""Matmul, unscheduled
 
 Three loops in the order in which the definition names them. The innermost one walks down a column of B: every step
 touches another cache line, which is why this is slow.

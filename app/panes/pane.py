@@ -24,7 +24,7 @@ class Dock:
     """Level at which it shows: a graph, or the code of one function; empty for both."""
     direction: Literal["horizontal", "vertical"] = "horizontal"
     size: float = 100.0
-    """Percent of the column's height, beside the other docks of its level."""
+    """Share of the column's height, in proportion to the other docks of its level."""
     minimum: int = 120
     """Least width or height of a pane, in pixels."""
 
@@ -43,7 +43,7 @@ class Pane:
     dock: str
     """Name of its dock."""
     size: float
-    """Percent of the dock, beside its other panes."""
+    """Share of the dock, in proportion to the sizes of its other panes."""
     template: str
     producer: Callable[[Pane, Selection], object | None]
     """Returns what the template draws; None where the answer holds nothing for this pane."""

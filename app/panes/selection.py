@@ -11,6 +11,8 @@ from app.artifacts import Answer, Options, Unit
 from app.panes.limits import trimmed
 from app.panes.steps import TimelineStep, timeline_steps
 
+_decoder = msgspec.json.Decoder(dict[str, str | int | float | bool])
+
 PREVIOUS = "previous"
 """Stands for the step before in a comparison."""
 
@@ -30,7 +32,7 @@ class View:
     def read(cls, raw: str) -> View:
         """Read a view that a client sent as JSON; what is not understood is left at its default."""
         try:
-            values = msgspec.json.decode(raw, type=dict[str, str | int | float | bool])
+            values = _decoder.decode(raw)
         except msgspec.MsgspecError:
             return cls()
         positions = {name: value for name in ("unit", "of_graph") if type(value := values.get(name)) is int}

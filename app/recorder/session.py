@@ -59,7 +59,7 @@ class Session:
         Target.default_opt_level = self._request.options.opt_level
         instruments = instrumented(self._recorder, self._policy, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
-        with recording(self._table), instruments, guard:
+        with recording(self._table, process_wide=True), instruments, guard:
             self._script.run(self._request.budget_seconds, afterwards=self._completion.run)
         self._completion.check_graphs()
         self._snapshot(None)

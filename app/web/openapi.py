@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from types import UnionType
 from typing import Any, TypeVar
 
 import msgspec
@@ -51,14 +52,14 @@ class Operation:
 _operations: dict[Callable[..., Any], Operation] = {}
 
 
-def json_of(kind: Any) -> Content:
+def json_of(kind: type | UnionType) -> Content:
     """Describe a JSON body of that type."""
     return Content("application/json", kind)
 
 
 def operation(
     *,
-    body: Any = None,
+    body: type | UnionType | None = None,
     answers: Mapping[int, Content | None],
     headers: Mapping[str, str] | None = None,
     optional_headers: Mapping[str, str] | None = None,

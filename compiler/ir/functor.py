@@ -112,7 +112,7 @@ class RewriteFunctor(Functor):
         depth = ambient.depth
         if not depth:
             with traversing():
-                return self.visit(n, *args)
+                return RewriteFunctor.visit(self, n, *args)  # not the visit of a subclass, which called this one
         outer = ambient.span
         ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
         ambient.depth = depth + 1

@@ -185,14 +185,25 @@ def lowering_to(level: str, span: Span) -> Iterator[None]:
 
 
 @contextmanager
-def recording(table: OriginTable) -> Iterator[OriginTable]:
-    """Mint origins into ``table`` inside the block, in this thread or asynchronous task."""
-    outer = _ambient.get()
+def recording(table: OriginTable, process_wide: bool = False) -> Iterator[OriginTable]:
+    """Mint origins into a table inside the block.
+
+    Parameters
+    ----------
+    table : OriginTable
+        Where rows are added.
+    process_wide : bool
+        Whether threads that are started in the block mint into it as well; else this thread or asynchronous task only.
+    """
+    outer, shared = _ambient.get(), _NOWHERE.table
     _ambient.set(Ambient(outer.span, outer.inherited, table, outer.level, outer.depth))
+    if process_wide:
+        _NOWHERE.table = table
     try:
         yield table
     finally:
         _ambient.set(outer)
+        _NOWHERE.table = shared
 
 
 class traversing:

@@ -49,11 +49,11 @@ class Names:
 
     def define(self, n: Any, hint: str) -> str:
         """Give ``n`` a free name like ``hint``, unless it has one."""
-        found = self._of.get(n)
-        if found is None:
-            found = self._of[n] = self._free(re.sub(r"\W", "_", hint) or "v")
-            self._taken.add(found)
-        return found
+        name = self._of.get(n)
+        if name is None:
+            name = self._of[n] = self._free(re.sub(r"\W", "_", hint) or "v")
+            self._taken.add(name)
+        return name
 
     def alias(self, n: Any, text: str) -> None:
         """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name."""

@@ -124,10 +124,10 @@ class PythonSource(PythonExpression):
         """Return Python for the memory, what was written of it, the view, and the access."""
         if len(indices) != len(buffer.shape):
             raise BoundError(f"interpret: {buffer.name} has {len(buffer.shape)} dimensions, got {len(indices)} indices")
-        found = self._memory.get(buffer.data)
-        if found is None:
+        place = self._memory.get(buffer.data)
+        if place is None:
             raise BuildError(f"interpret: the buffer {buffer.name} has no memory")
-        name, _, _, local = found
+        name, _, _, local = place
         access = self._constant(memory.Access(buffer, tuple(i.dtype for i in indices), text))
         return f"D{name}", f"W{name}" if local else "None", self._view(buffer), access
 

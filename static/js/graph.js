@@ -3,12 +3,12 @@ import { $, $$, announce, toast } from "./dom.js";
 import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
-const NEAR = { least: 0.02, most: 3 };
+const SCALE = { min: 0.02, max: 3 };
 const READABLE = 0.85;
 const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
 let shown = ""; // key and folding of what is drawn
 let cursor = -1;
-let found = [];
+let matches = []; // positions of the nodes that the search found
 let bands = [];
 
 export function startGraph() {
@@ -35,13 +35,13 @@ export function startGraph() {
 async function load() {
   const key = $("#step-graph")?.selectedOptions[0]?.dataset.drawing ?? "";
   const folding = $("#fold")?.value ?? "";
-  const wanted = key && `${key}?fold=${folding}`;
-  if (wanted === shown) return;
-  shown = wanted;
+  const address = key && `${key}?fold=${folding}`;
+  if (address === shown) return;
+  shown = address;
   const body = $("#body-drawing");
   if (!key) { body.replaceChildren(); return; }
-  const answer = await fetch(`/graph/${wanted}`, { headers: { "HX-Request": "true" } });
-  if (wanted !== shown) return;
+  const answer = await fetch(`/graph/${address}`, { headers: { "HX-Request": "true" } });
+  if (address !== shown) return;
   if (!answer.ok) { toast("This drawing has expired; compile again to see it"); return; }
   const first = !$("#graph");
   body.innerHTML = await answer.text();
@@ -71,18 +71,18 @@ function place() {
   view.placed = true;
 }
 
-/** From the top, where data comes in, at a size that can be read; asked for once more, the whole. */
+/** Show the inputs at the top at a readable size; called again, the whole drawing. */
 function fit(again = false) {
   const body = $("#body-drawing");
   if (!svg() || !body.clientWidth) return;
   const { width, height } = size();
-  const whole = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
-  const readable = Math.max(whole, Math.min(1, Math.max(body.clientWidth / width, READABLE)));
+  const all = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
+  const readable = Math.max(all, Math.min(1, Math.max(body.clientWidth / width, READABLE)));
   const top = middleOf(nodes()[0]).y - 40;
   const begin = { scale: readable, x: (width - body.clientWidth / readable) / 2, y: top };
   if (width * readable > body.clientWidth) begin.x = middleOf(nodes()[0]).x - body.clientWidth / readable / 2;
   const there = again && Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y - top) < 1e-3;
-  Object.assign(view, there ? { scale: whole, x: (width - body.clientWidth / whole) / 2, y: 0 } : begin);
+  Object.assign(view, there ? { scale: all, x: (width - body.clientWidth / all) / 2, y: 0 } : begin);
   place();
 }
 
@@ -92,7 +92,7 @@ function middleOf(node) {
 }
 
 function zoom(factor, x = $("#body-drawing").clientWidth / 2, y = $("#body-drawing").clientHeight / 2) {
-  const scale = Math.min(NEAR.most, Math.max(NEAR.least, view.scale * factor));
+  const scale = Math.min(SCALE.max, Math.max(SCALE.min, view.scale * factor));
   view.x += x / view.scale - x / scale;
   view.y += y / view.scale - y / scale;
   view.scale = scale;
@@ -153,20 +153,20 @@ function go(index) {
 }
 
 function search(text) {
-  const wanted = text.trim().toLowerCase();
-  found = [];
+  const query = text.trim().toLowerCase();
+  matches = [];
   for (const [index, node] of nodes().entries()) {
-    const hit = Boolean(wanted) && $("title", node).textContent.toLowerCase().includes(wanted);
+    const hit = Boolean(query) && $("title", node).textContent.toLowerCase().includes(query);
     node.classList.toggle("found", hit);
-    if (hit) found.push(index);
+    if (hit) matches.push(index);
   }
   const count = $("#graph-found");
-  if (count) count.textContent = wanted ? `${found.length} found` : "";
+  if (count) count.textContent = query ? `${matches.length} found` : "";
 }
 
-/** Go to the next node that was found. */
+/** Go to the next match of the search. */
 function next() {
-  if (found.length) go(found.find((index) => index > cursor) ?? found[0]);
+  if (matches.length) go(matches.find((index) => index > cursor) ?? matches[0]);
 }
 
 const STEP = 60;

@@ -19,7 +19,7 @@ const SPLITS = [
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
 const reading = document.body.classList.contains("reading");
-const made = new Map(); // name of a split -> what divides its open parts
+const divisions = new Map(); // name of a split -> the instance that divides its open parts
 
 const NAMES = PANES.map(({ name }) => name);
 /** Rows, then the columns that they stand in. */
@@ -56,7 +56,8 @@ const level = () => $("#right").dataset.level;
 const levelOf = (pane) => paneOf(pane).level || level();
 const hasGraph = () => Boolean($("#strip .group.graph"));
 
-/** Show the panes of a level: "graph" or "code". */
+/** Show the panes of a level.
+ * @param {"graph" | "code"} name */
 export function setLevel(name) {
   const alone = $(".pane.alone");
   if (alone && levelOf(alone.dataset.pane) !== name) enlarge(alone.dataset.pane);
@@ -74,7 +75,9 @@ function offer() {
   }
 }
 
-/** Close a pane, or open it where it was; the last one stays. */
+/** Close a pane, or open it where it was; the last one stays open.
+ * @param {string} pane
+ * @param {boolean} open */
 export function setOpen(pane, open) {
   const now = closed();
   if (open) now.delete(pane);
@@ -118,10 +121,10 @@ function makeMenu() {
 
 /** Divide a row or column among its open parts, in the proportions that they had when all were open. */
 function split({ name, parts, direction, sizes, least }) {
-  made.get(name)?.destroy();
-  made.delete(name);
-  const kept = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
-  const all = kept.length === parts.length ? kept : [...sizes];
+  divisions.get(name)?.destroy();
+  divisions.delete(name);
+  const stored = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
+  const all = stored.length === parts.length ? stored : [...sizes];
   const open = parts.map((_, index) => index).filter((index) => !$(parts[index]).classList.contains("closed"));
   const share = open.reduce((sum, index) => sum + all[index], 0);
   if (open.length === 1) Object.assign($(parts[open[0]]).style, { flexBasis: "0px", flexGrow: "1", flexShrink: "1" });
@@ -130,19 +133,19 @@ function split({ name, parts, direction, sizes, least }) {
     open.forEach((index, place) => { all[index] = (now[place] * share) / 100; });
     remember(`layout.${name}`, all.map((size) => size.toFixed(2)).join(" "));
   };
-  const whole = (values) => {
+  const percentages = (values) => {
     const sum = open.reduce((total, index) => total + values[index], 0);
     return open.map((index) => (100 * values[index]) / sum);
   };
   const shown = open.map((index) => parts[index]);
   const divided = Split(shown, {
-    direction, minSize: least, gutterSize: 1, snapOffset: 0, sizes: whole(all),
+    direction, minSize: least, gutterSize: 1, snapOffset: 0, sizes: percentages(all),
     elementStyle: (dimension, size) => ({ "flex-basis": "0px", "flex-grow": size, "flex-shrink": 1 }),
     gutterStyle: () => ({ "flex-basis": "1px" }),
     gutter: (index) => gutter(name, direction, shown[index - 1], shown[index]),
     onDragEnd: keep,
   });
-  made.set(name, divided);
+  divisions.set(name, divided);
   $$(`.gutter[data-split="${name}"]`).forEach((bar, index) => {
     const show = () => bar.setAttribute("aria-valuenow", String(Math.round(divided.getSizes()[index])));
     bar.addEventListener("keydown", (event) => {
@@ -157,7 +160,7 @@ function split({ name, parts, direction, sizes, least }) {
       keep(now);
       show();
     });
-    bar.addEventListener("dblclick", () => { divided.setSizes(whole(sizes)); keep(whole(sizes)); show(); });
+    bar.addEventListener("dblclick", () => { divided.setSizes(percentages(sizes)); keep(percentages(sizes)); show(); });
     show();
   });
 }
@@ -173,7 +176,8 @@ function gutter(name, direction, before, after) {
 
 // One at a time
 
-/** Bring a pane forward and put the focus into it. */
+/** Show a pane where one shows at a time.
+ * @param {string} pane */
 function showPane(pane) {
   if (narrow.matches && levelOf(pane) !== level()) setLevel(levelOf(pane));
   for (const section of $$(".pane")) section.classList.toggle("shown", section.dataset.pane === pane);
@@ -182,7 +186,7 @@ function showPane(pane) {
   tell("shown");
 }
 
-/** Let a pane have the whole room, or go back to all of them. */
+/** Maximise a pane, or restore all of them. */
 export function enlarge(pane) {
   const section = $(`#pane-${pane}`);
   const alone = !section.classList.contains("alone");

@@ -6,7 +6,7 @@ import { paneOfGroup } from "./panes.js";
 import { on, state } from "./state.js";
 import { setOption } from "./steps.js";
 
-let known = false; // whether the last answer had a graph
+let hadGraph = false; // whether the last answer had a graph
 let picked = null; // the node of the drawing that was chosen last
 
 export function startLevels() {
@@ -30,9 +30,9 @@ export function startLevels() {
 /** A graph that appears is shown; where there is none, the code is. */
 function arrived() {
   const graph = Boolean($("#strip .group.graph"));
-  if (graph !== known) show(graph ? "graph" : "code");
+  if (graph !== hadGraph) show(graph ? "graph" : "code");
   else mark();
-  known = graph;
+  hadGraph = graph;
   heat();
 }
 
@@ -91,22 +91,22 @@ const kernels = () => $$("#pane-kernels tr[data-kernel]").map(({ dataset }) => (
 
 /** The nodes of the drawing by fused group; a node without one is a group of its own. */
 function groups() {
-  const found = new Map();
+  const byName = new Map();
   for (const node of $$("#graph .node")) {
     const key = node.dataset.group || node;
-    if (!found.has(key)) found.set(key, { nodes: [], operators: [], origins: [] });
-    const group = found.get(key);
+    if (!byName.has(key)) byName.set(key, { nodes: [], operators: [], origins: [] });
+    const group = byName.get(key);
     group.nodes.push(node);
     group.operators.push(node.dataset.label);
     group.origins.push(...words(node.dataset.origins));
   }
-  return [...found.values()];
+  return [...byName.values()];
 }
 
 /** The kernels that a group became: those of the same operators, else those that have the operator in them. */
 function of(rows, operators, origins) {
   const near = rows.filter((row) => origins.some((id) => row.origins.has(id)));
-  const wanted = [...operators].sort().join(" ");
-  const same = near.filter((row) => row.operators === wanted);
+  const listed = [...operators].sort().join(" ");
+  const same = near.filter((row) => row.operators === listed);
   return same.length ? same : near.filter((row) => operators.some((name) => words(row.operators).includes(name)));
 }

@@ -1,5 +1,8 @@
 // Which lines belong together.  Pure: no document in here.
 
+/** @typedef {{loops: Set<number>, graphs: Set<number>, sources: Set<number>}} Footprint lines of the final loop IR, nodes of
+ * an imported graph, and lines of the source that something came from */
+
 /**
  * Two lines link when they share a line of the final loop IR, or, where one of them does not know it, a node of an
  * imported graph, or else a line of the source.  Origins form a graph: a row of level "loop" has rows of level "source"
@@ -18,12 +21,17 @@ export class LinkModel {
     this.rows = new Map(rows.map(([id, level, line, parents]) => [id, { level, line, parents }]));
   }
 
-  /** `links` is {sets: [[origin]], lines: [set number]}. */
+  /** Take the links of a pane.
+   * @param {string} pane
+   * @param {{sets: number[][], lines: number[]}} links distinct sets of origins, and the number of the set of each line */
   setPane(pane, links) {
     const footprints = links.sets.map((origins) => this.footprint(origins));
     this.panes.set(pane, { lines: links.lines, footprints });
   }
 
+  /** What some origins come from.
+   * @param {number[]} origins
+   * @returns {Footprint} */
   footprint(origins) {
     const loops = new Set();
     const graphs = new Set();
@@ -45,28 +53,40 @@ export class LinkModel {
     return { loops, graphs, sources };
   }
 
+  /** The footprint of a line.
+   * @param {string} pane
+   * @param {number} index
+   * @returns {Footprint} */
   of(pane, index) {
-    const known = this.panes.get(pane);
-    return known?.footprints[known.lines[index]] ?? EMPTY;
+    const links = this.panes.get(pane);
+    return links?.footprints[links.lines[index]] ?? EMPTY;
   }
 
-  /** Numbers of the sets of a pane that link to a footprint. */
-  relatedSets(pane, wanted) {
-    const found = new Set();
+  /** Numbers of the sets of a pane that link to a footprint.
+   * @param {string} pane
+   * @param {Footprint} footprint
+   * @returns {Set<number>} */
+  relatedSets(pane, footprint) {
+    const related = new Set();
     this.panes.get(pane)?.footprints.forEach((mine, number) => {
-      if (meets(mine, wanted)) found.add(number);
+      if (meets(mine, footprint)) related.add(number);
     });
-    return found;
+    return related;
   }
 
-  relatedLines(pane, wanted) {
-    const sets = this.relatedSets(pane, wanted);
+  /** Indices of the lines of a pane that link to a footprint.
+   * @param {string} pane
+   * @param {Footprint} footprint
+   * @returns {number[]} */
+  relatedLines(pane, footprint) {
+    const sets = this.relatedSets(pane, footprint);
     const lines = [];
     this.panes.get(pane)?.lines.forEach((set, index) => { if (sets.has(set)) lines.push(index); });
     return lines;
   }
 
-  /** Give every source line that something owes most to one of `count` tints, in the order of the lines. */
+  /** Give each source line that is the primary origin of something one of `count` tints, in the order of the lines.
+   * @param {number} count */
   colour(count) {
     this.uses = new Map();
     const all = [...this.panes.values()].flatMap(({ footprints }) => footprints).filter(({ sources }) => sources.size);
@@ -78,7 +98,7 @@ export class LinkModel {
     this.nodeTints = new Map([...nodes].sort((a, b) => a - b).map((node, index) => [node, (index % count) + 1]));
   }
 
-  /** The line that made the least else says most; among equals the latest, as primitives follow definitions. */
+  /** The most specific line: the one with the fewest uses; among equals the latest, as primitives follow definitions. */
   primary({ sources }) {
     const uses = (line) => this.uses.get(line) ?? 0;
     return [...sources].sort((a, b) => uses(a) - uses(b) || b - a)[0];

@@ -20,7 +20,7 @@ import { startTips } from "./tips.js";
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
   !(before.dataset?.key && before.dataset.key === after.dataset?.key);
 
-// What a visitor opened stays open, and what the scripts say about a pane stays said.
+// Attributes that the page's scripts set, such as what a visitor opened, survive an answer.
 const OURS = { details: ["open"], ".pane": ["class", "style"], ".heading": ["aria-pressed"] };
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
   !Object.entries(OURS).some(([selector, names]) => names.includes(name) && node.matches(selector));
@@ -35,10 +35,10 @@ on("edited", retitle);
 
 /** The title is the first line of the script's docstring. */
 function retitle() {
-  const found = /^\s*(?:#[^\n]*\n\s*)*(?:"""|''')\s*([^\n"']+)/.exec(editor.text);
-  const title = found ? found[1].trim() : "script.py";
+  const docstring = /^\s*(?:#[^\n]*\n\s*)*(?:"""|''')\s*([^\n"']+)/.exec(editor.text);
+  const title = docstring ? docstring[1].trim() : "script.py";
   $("#title").textContent = title;
-  document.title = found ? `${title} · Strata` : "Strata";
+  document.title = docstring ? `${title} · Strata` : "Strata";
 }
 
 startLayout();

@@ -11,10 +11,10 @@ from tvm import relay
 from tvm.contrib import graph_executor
 
 model = onnx.load(${name})
-known = {weight.name for weight in model.graph.initializer}
-inputs = [given for given in model.graph.input if given.name not in known]
+weights = {weight.name for weight in model.graph.initializer}
+inputs = [value for value in model.graph.input if value.name not in weights]
 # A dimension that the file leaves open, such as the batch, is 1 here.
-shape = {given.name: tuple(d.dim_value or 1 for d in given.type.tensor_type.shape.dim) for given in inputs}
+shape = {value.name: tuple(d.dim_value or 1 for d in value.type.tensor_type.shape.dim) for value in inputs}
 mod, params = relay.frontend.from_onnx(model, shape)
 
 with tvm.transform.PassContext(opt_level=3):
@@ -23,9 +23,9 @@ with tvm.transform.PassContext(opt_level=3):
 device = tvm.cpu(0)
 executor = graph_executor.GraphModule(lib["default"](device))
 random = np.random.default_rng(0)
-for given in inputs:
-    kind = onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
-    executor.set_input(given.name, random.random(shape[given.name]).astype(kind))
+for value in inputs:
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+    executor.set_input(value.name, random.random(shape[value.name]).astype(dtype))
 executor.run()
 for index in range(executor.get_num_outputs()):
     print("output", index, executor.get_output(index).shape)

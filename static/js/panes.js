@@ -7,7 +7,7 @@ import { readJson } from "./dom.js";
  * @property {string} title
  * @property {string} dock name of the dock that it stands in
  * @property {"" | "graph" | "code"} level level at which it shows; empty for both
- * @property {number} size percent of its dock
+ * @property {number} size share of its dock, in proportion to its other panes
  * @property {boolean} listing whether it shows a listing, in chunks, whose lines link
  * @property {string} unlinked why a line of the listing may link to nothing
  * @property {string} group group of the timeline's steps that it shows
@@ -20,7 +20,7 @@ import { readJson } from "./dom.js";
  * @property {string} name
  * @property {"" | "graph" | "code"} level
  * @property {"horizontal" | "vertical"} direction
- * @property {number} size percent of the column
+ * @property {number} size share of the column, in proportion to the other docks of its level
  * @property {number} minimum least width or height of a pane, in pixels
  */
 

@@ -8,8 +8,8 @@ export function startShare() {
   const menu = $("#share-menu");
   menu.addEventListener("toggle", () => { if (menu.open) make(); });
   menu.addEventListener("click", ({ target }) => {
-    const { copy: wanted } = target.dataset;
-    if (wanted) copy($(`#${wanted}`).value);
+    const { copy: id } = target.dataset;
+    if (id) copy($(`#${id}`).value);
     if (target.id === "shared-delete") remove();
   });
   on("edited", () => { if (state.link) $("#saved").textContent = `edited since /z/${state.link}`; });
@@ -63,5 +63,5 @@ async function remove() {
   history.replaceState(null, "", "/");
   $("#saved").textContent = "";
   $("#share-menu").open = false;
-  toast("The link is deleted");
+  toast("The link is deleted, unless others shared the same content");
 }

@@ -22,13 +22,39 @@ export const state = {
   compiled: page.compiled,
 };
 
-/**
- * Messages between modules.  Of the workspace: "edited", "options".  Of answers: "answered", "text", "chunk", "labelled".
- * Of places: "source-lines", "source-pin", "cursor", "goto", "reveal", "unpin", "shown".
- */
+/** Events between modules, and what comes with each. */
+const EVENTS = {
+  edited: "the script changed",
+  options: "the options, the files or the view changed: compile anew",
+  answered: "an answer was swapped in; comes with its data",
+  text: "a pane shows another listing; comes with the pane's name",
+  chunk: "a chunk of a listing arrived; comes with the pane's name",
+  drawn: "the drawing of a graph arrived",
+  labelled: "the timeline's buttons show what was measured",
+  shown: "panes were opened, closed or brought forward",
+  "source-lines": "the pointer or the cursor is at lines of the script; comes with their numbers",
+  "source-pin": "lines of the script are to be pinned; comes with their numbers",
+  cursor: "the keyboard moved to a line of a listing; comes with the pane's name and the line's element",
+  goto: "a line of the script is to be shown; comes with its number",
+  reveal: "the lines that are linked with the pinned one are to be shown",
+  unpin: "nothing is pinned any more",
+};
 const bus = new EventTarget();
-export const tell = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
-export const on = (name, listener) => bus.addEventListener(name, (event) => listener(event.detail));
+
+function checked(name) {
+  if (!(name in EVENTS)) throw new TypeError(`there is no event ${name}`);
+  return name;
+}
+
+/** Send an event.
+ * @param {keyof typeof EVENTS} name
+ * @param {unknown} [detail] */
+export const tell = (name, detail) => bus.dispatchEvent(new CustomEvent(checked(name), { detail }));
+
+/** Listen to an event.
+ * @param {keyof typeof EVENTS} name
+ * @param {(detail: any) => void} listener */
+export const on = (name, listener) => bus.addEventListener(checked(name), (event) => listener(event.detail));
 
 /** The workspace as the JSON API wants it. */
 export async function workspaceJson(script) {

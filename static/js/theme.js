@@ -1,11 +1,11 @@
 // Runs before the first paint, so that the page never flashes in the wrong colours.
 (() => {
-  let kept = null;
+  let stored = null;
   try {
-    kept = localStorage.getItem("strata.theme");
+    stored = localStorage.getItem("strata.theme");
   } catch {
     // In a frame of another site the browser may keep nothing.
   }
-  const wanted = kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  document.documentElement.dataset.theme = wanted;
+  const theme = stored ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  document.documentElement.dataset.theme = theme;
 })();

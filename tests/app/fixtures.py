@@ -23,7 +23,7 @@ from app.artifacts import (
     Unit,
     listing_key,
 )
-from app.sandbox import Job, Limits, Outcome, Tier
+from app.sandbox import Job, Limits, Outcome, SandboxError, Tier
 
 LOOP_TEXT = """\
 @I.ir_module
@@ -145,3 +145,15 @@ class FixedRunner:
 
     def close(self) -> None:
         """Nothing to end."""
+
+
+class AnswerRunner(FixedRunner):
+    """Gives one answer to every script, and no sandbox to those that say ``refuse``."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+        if b"refuse" in request:
+            raise SandboxError("no process")
+        return self.job(msgspec.json.encode(Snapshot(answer=self._answer)))

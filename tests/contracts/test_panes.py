@@ -89,11 +89,11 @@ def test_a_list_of_panes_would_be_noticed(path: str, text: str) -> None:
     assert lists_of_panes(path, text)
 
 
-def test_each_pane_stands_in_a_dock_and_each_dock_is_full() -> None:
+def test_each_pane_stands_in_a_dock_and_each_dock_has_panes() -> None:
     assert len(NAMES) == len(table.PANES)
     assert {pane.dock for pane in table.PANES} <= {dock.name for dock in table.DOCKS}
     for dock in table.DOCKS:
-        assert sum(pane.size for pane in table.panes_of(dock)) == 100, dock.name
+        assert table.panes_of(dock), dock.name
 
 
 def test_each_pane_has_a_template_and_says_what_it_lacks() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 
 import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.artifacts import Answer, Drawing, GraphNode, Kernel, Snapshot, Step, Unit, drawing_key
-from app.sandbox import Job, Limits, Runner, SandboxError
-from tests.app.fixtures import FixedRunner, full_answer, listing
+from app.artifacts import Answer, Drawing, GraphNode, Kernel, Step, Unit, drawing_key
+from app.panes import table
+from app.sandbox import Runner
+from tests.app.fixtures import AnswerRunner, full_answer, listing
+from tests.app.test_recipes import cuda_answer, cuda_row
 from tests.e2e.conftest import Console
 from tests.e2e.steps import write
 
@@ -26,18 +29,6 @@ def long_answer(pane: str) -> Answer:
     group = "graph" if pane == "graph" else "lowering"
     unit = Unit(name="long", kind=kind, steps=[Step(group=group, name="Unroll", listing=text.key)])  # type: ignore[arg-type]
     return Answer(units=[unit], listings={text.key: text})
-
-
-class AnswerRunner(FixedRunner):
-    """Gives one answer to every script, and no sandbox to those that say ``refuse``."""
-
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-
-    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
-        if b"refuse" in request:
-            raise SandboxError("no process")
-        return self.job(msgspec.json.encode(Snapshot(answer=self._answer)))
 
 
 @pytest.mark.parametrize("pane", GROUPS)
@@ -80,3 +71,42 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     console.said.clear()
     write(page, "fine = True")
     expect(page.locator(".stale")).to_have_count(0)
+
+
+def test_a_new_row_of_the_table_is_a_pane_like_the_others(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch, console: Console
+) -> None:
+    monkeypatch.setattr(table, "PANES", (*table.PANES, cuda_row()))
+    page = open_page(serve(AnswerRunner(cuda_answer())), width=1680)
+    line = page.locator("#body-cuda .l", has_text="x = 1 < 2;")
+    line.hover()
+    expect(page.locator("#body-asm .l.related").first).to_be_visible()
+    page.locator("#body-cuda .l", has_text="__global__").click()
+    expect(page.locator("#toast")).to_contain_text("it declares the kernel")
+    expect(page.locator("#strip .group.cuda .chip")).to_have_attribute("aria-pressed", "true")
+    page.locator("#pane-cuda .close").click()
+    expect(page.locator("#pane-cuda")).to_be_hidden()
+    page.click("#panes-menu summary")
+    page.get_by_role("checkbox", name="CUDA").check()
+    expect(page.locator("#pane-cuda")).to_be_visible()
+    write(page, "refuse = True")
+    expect(page.locator("#pane-cuda")).to_have_class(re.compile("stale"))
+    assert all("503" in said for said in console.said)
+    console.said.clear()
+
+
+@pytest.mark.parametrize("tab", ["Assembly", "Kernels"])
+def test_a_narrow_page_opens_again_at_the_tab_that_it_was_left_at(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page], tab: str
+) -> None:
+    page = open_page(serve(AnswerRunner(model_answer())), width=800)
+    page.click(f"#tabs button:has-text('{tab}')")
+    shown = page.locator(".pane:visible").get_attribute("id")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator(".pane:visible")).to_have_count(1)
+    assert page.locator(".pane:visible").get_attribute("id") == shown
+    page.evaluate("localStorage.setItem('strata.tab', 'gone')")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("#pane-source")).to_be_visible()

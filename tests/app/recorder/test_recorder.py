@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from compiler import relay, te
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
+from compiler.ir.origin import OriginTable, recording
 from compiler.ir.transform import PassContext, Sequential, module_pass
 
 TYPED_AND_FUSED = ["InferType", "InferType", "FuseOps"]
@@ -115,3 +117,20 @@ def test_a_function_shows_a_pass_beside_its_members_and_a_graph_the_members_alon
     assert FunctionSubject("f", None).steps_of(whole, [member]) == [member, whole]
     assert GraphSubject("g", None, before).steps_of(whole, [member]) == [member]
     assert GraphSubject("g", None, before).steps_of(PassRecord("own", before), [member])[0].name == "own"
+
+
+def test_threads_of_a_script_are_recorded_with_their_lines() -> None:
+    recorder, table = Recorder(), OriginTable()
+    with recording(table, process_wide=True), instrumented(recorder, process_wide=True):
+        thread = threading.Thread(target=lambda: tvm.lower(*addition()))
+        thread.start()
+        thread.join()
+    [function] = recorder.functions
+    assert function.lowered is not None
+    origins = table.ancestors(function.lowered["main"].body.span)
+    assert {table.rows[row].level for row in origins} >= {"source"}
+    after = len(table.rows)
+    thread = threading.Thread(target=addition)
+    thread.start()
+    thread.join()
+    assert (len(table.rows), len(recorder.schedules)) == (after, 1)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import NO_SPAN, OriginTable, Span, active_table, current_span, derived_from, recording
 from compiler.ir.primexpr import Add, IntImm, PrimExpr, Var
+from tests.compiler.ir.tasks import run_tasks
 
 x = Var("x")
 
@@ -49,7 +50,7 @@ def test_tasks_have_spans_of_their_own() -> None:
     async def main() -> list[bool]:
         return await asyncio.gather(*[task(number) for number in range(10)])
 
-    assert all(asyncio.run(main()))
+    assert all(run_tasks(main()))
 
 
 def test_a_traversal_is_not_seen_in_a_copy_of_its_context() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from compiler.ir.transform import PassContext
 from compiler.target.target import Target
+from tests.compiler.ir.tasks import run_tasks
 
 Make = Callable[[int], AbstractContextManager[object]]
 Current = Callable[[], object]
@@ -53,7 +54,7 @@ def test_tasks_take_turns_in_contexts_of_their_own(make: Make, current: Current)
         with make(1):
             return await asyncio.gather(task(0), task(3))
 
-    assert asyncio.run(both()) == [[1, 0, 0, 0, 1], [1, 3, 3, 3, 1]]
+    assert run_tasks(both()) == [[1, 0, 0, 0, 1], [1, 3, 3, 3, 1]]
 
 
 @CONTEXTS

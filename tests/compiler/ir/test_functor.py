@@ -88,3 +88,19 @@ def test_what_is_rebuilt_inherits_the_origin_of_what_it_replaces() -> None:
     assert changed.span == span
     assert isinstance(changed, Node)
     assert [(str(d.before), str(d.after)) for d in log.entries] == [("7", "8"), ("i + 7", "i + 8")]
+
+
+def test_a_visit_that_is_overridden_runs_once_for_each_node() -> None:
+    class Counting(Mutator):
+        def __init__(self) -> None:
+            self.visits: list[object] = []
+
+        def visit(self, n: Node, *args: object) -> object:
+            self.visits.append(n)
+            return super().visit(n, *args)
+
+    x = Var("x")
+    tree = Add(x, IntImm("int32", 1))
+    counting = Counting()
+    counting.visit(tree)
+    assert counting.visits == [tree, *(getattr(tree, name) for name in tree.children)]

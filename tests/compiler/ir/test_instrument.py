@@ -18,6 +18,7 @@ from compiler.ir.instrument import (
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.ir.transform import PassContext, PassInfo, module_pass
+from tests.compiler.ir.tasks import run_tasks
 
 
 @module_pass(opt_level=0, name="nothing")
@@ -69,7 +70,7 @@ def test_instruments_belong_to_a_task() -> None:
         return list(await asyncio.gather(work(first), work(second)))
 
     first, second = Instrument(), Instrument()
-    assert asyncio.run(both()) == [(first,), (second,)]
+    assert run_tasks(both()) == [(first,), (second,)]
 
 
 def test_uninstrumented_work_is_not_told() -> None:

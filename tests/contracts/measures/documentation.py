@@ -73,7 +73,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _ours(value: Any) -> bool:
-    return callable(value) and (getattr(value, "__module__", None) or "").split(".")[0] == PACKAGE
+    return callable(value) and (getattr(value, "__module__", None) or "").split(".")[0] in (PACKAGE, alias.ALIAS)
 
 
 def public_methods(name: str, cls: type) -> dict[str, Callable[..., Any]]:
