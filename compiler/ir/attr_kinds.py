@@ -29,6 +29,8 @@ class _Plain(AttrKind[T]):
 
 def as_int(value: object) -> int | None:
     """Return a value as an int; None if it is none."""
+    if type(value) is int:  # nearly always; the check against a protocol below takes a hundred times as long
+        return value
     if isinstance(value, IntImm):
         return value.value
     return int(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else None
