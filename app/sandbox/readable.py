@@ -50,6 +50,6 @@ def _mapped_libraries() -> set[str]:
     Inside Python's own prefix their whole directory is added, as others may be loaded from there later.
     """
     with open("/proc/self/maps") as maps:
-        found = set(re.findall(r"(/\S+/[^/\s]+\.so[.\d]*)$", maps.read(), re.MULTILINE))
+        libraries = set(re.findall(r"(/\S+/[^/\s]+\.so[.\d]*)$", maps.read(), re.MULTILINE))
     prefixes = sys.prefix, sys.base_prefix
-    return {os.path.dirname(file) if any(_beneath(file, prefix) for prefix in prefixes) else file for file in found}
+    return {os.path.dirname(f) if any(_beneath(f, prefix) for prefix in prefixes) else f for f in libraries}

@@ -62,7 +62,18 @@ class ExprFunctor(RewriteFunctor):
 
     @classmethod
     def rule_name(cls, kind: type) -> str:
-        """Return the name of the rule for a class of expressions, as TVM calls it."""
+        """Return the name of the rule for a class of expressions, as TVM calls it.
+
+        Parameters
+        ----------
+        kind : type
+            The class, e.g. ``Call``.
+
+        Returns
+        -------
+        str
+            The name, e.g. ``visit_call``; empty if there is no rule for the class.
+        """
         return _RULES.get(kind, "")
 
 

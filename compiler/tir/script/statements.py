@@ -10,7 +10,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import show
 from compiler.ir.primexpr import Call, PrimExpr, Var, cast, convert
 from compiler.tir.buffer import Buffer
-from compiler.tir.script import words
 from compiler.tir.script.definitions import (
     BufferSlice,
     DataType,
@@ -22,6 +21,7 @@ from compiler.tir.script.definitions import (
     Wrap,
 )
 from compiler.tir.script.expressions import Expressions, described
+from compiler.tir.script.loops import serial
 from compiler.tir.script.operators import BINARY, binary_node
 from compiler.tir.stmt import (
     AssertStmt,
@@ -227,7 +227,7 @@ class Statements(Expressions):
         if isinstance(n, ast.Call) and self.value(n.func) is range:
             if not 1 <= len(n.args) <= 2 or n.keywords:
                 raise self.source.error(n, "expected range(stop) or range(start, stop); a loop's step is 1")
-            over = words.serial(*[self.value(a) for a in n.args])
+            over = serial(*[self.value(a) for a in n.args])
         else:
             over = self.value(n)
         loops = over if isinstance(over, list) else [over]

@@ -17,11 +17,13 @@ from compiler.ir.op import registered_ops
 from compiler.ir.primexpr import PrimExpr
 from compiler.tir.script.definitions import DataType, HandleType
 from compiler.tir.script.functions import prim_func
+from compiler.tir.script.loops import *  # noqa: F403
+from compiler.tir.script.loops import __all__ as _loops
 from compiler.tir.script.operators import FUNCTIONS, binary_node, call_op
 from compiler.tir.script.words import *  # noqa: F403
 from compiler.tir.script.words import __all__ as _words
 
-__all__ = [*_words, "handle", "prim_func"]
+__all__ = [*_loops, *_words, "handle", "prim_func"]
 
 _PREFIX = "tir."
 _NOT_IN_THIS_IR = ("block", "sblock", "alloc_buffer", "axis", "reads", "writes", "init", "where", "block_attr")

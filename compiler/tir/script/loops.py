@@ -1,0 +1,128 @@
+"""The words of TVMScript that loops are written with: ``for i in T.parallel(16):``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import ExprLike, PrimExpr, const, convert, match_types
+from compiler.tir.script.definitions import Loop, extent_between, unwrapped
+from compiler.tir.stmt import ForKind
+
+__all__ = ["grid", "parallel", "serial", "thread_binding", "unroll", "vectorized"]
+
+
+def _loop(
+    kind: ForKind, start: ExprLike, stop: ExprLike, annotations: Mapping[str, Any] | None, thread: str = ""
+) -> Loop:
+    if stop is None:
+        extent = convert(start)
+        low: PrimExpr = const(0, extent.dtype)
+    else:
+        low, high = match_types(start, stop, "range")
+        extent = extent_between(low, high)
+    return Loop(low, extent, kind, thread, unwrapped(annotations or {}))
+
+
+def serial(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Run the iterations one after the other; ``range`` without annotations means the same.
+
+    Parameters
+    ----------
+    start, stop : int or PrimExpr
+        As for ``range``: the first value, and the first one that is not reached.
+    annotations : mapping of str to object, optional
+
+    Returns
+    -------
+    Loop
+    """
+    return _loop(ForKind.SERIAL, start, stop, annotations)
+
+
+def parallel(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Run the iterations on several cores.
+
+    Parameters
+    ----------
+    start, stop, annotations
+        As for :func:`serial`.
+
+    Returns
+    -------
+    Loop
+    """
+    return _loop(ForKind.PARALLEL, start, stop, annotations)
+
+
+def vectorized(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Run the iterations as lanes of vectors.
+
+    Parameters
+    ----------
+    start, stop, annotations
+        As for :func:`serial`; the extent is a constant.
+
+    Returns
+    -------
+    Loop
+    """
+    return _loop(ForKind.VECTORIZED, start, stop, annotations)
+
+
+def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """Write the iterations out one after the other.
+
+    Parameters
+    ----------
+    start, stop, annotations
+        As for :func:`serial`; the extent is a constant.
+
+    Returns
+    -------
+    Loop
+    """
+    return _loop(ForKind.UNROLLED, start, stop, annotations)
+
+
+def thread_binding(
+    start: ExprLike, stop: ExprLike = None, thread: str = "", *, annotations: Mapping[str, Any] | None = None
+) -> Loop:
+    """Run each iteration on a thread of its own.
+
+    Parameters
+    ----------
+    start, stop : int or PrimExpr
+        As for :func:`serial`.
+    thread : str
+        The tag of the thread axis, e.g. ``"threadIdx.x"``.
+    annotations : mapping of str to object, optional
+
+    Returns
+    -------
+    Loop
+
+    Raises
+    ------
+    ArgumentError
+        If the thread axis is missing.
+    """
+    if not thread:
+        raise ArgumentError('T.thread_binding: expected thread="threadIdx.x" or another thread axis')
+    return _loop(ForKind.THREAD_BINDING, start, stop, annotations, thread)
+
+
+def grid(*extents: ExprLike) -> list[Loop]:
+    """Nest serial loops: ``for i, j in T.grid(4, 8):``.
+
+    Parameters
+    ----------
+    *extents : int or PrimExpr
+        From the outermost loop in.
+
+    Returns
+    -------
+    list of Loop
+    """
+    return [serial(extent) for extent in extents]
