@@ -24,7 +24,7 @@ from compiler.te.flops import schedule_flops
 from compiler.te.schedule import Schedule
 
 if TYPE_CHECKING:
-    from compiler.ir.instrument import Callee
+    from compiler.ir.instrument.interface import Callee
 
 MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""

@@ -32,7 +32,7 @@ from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 
 if TYPE_CHECKING:
-    from compiler.ir.instrument import Callee
+    from compiler.ir.instrument.interface import Callee
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from compiler.ir.instrument import Instrument, active_instruments, first_answer, uninstrumented
 
 if TYPE_CHECKING:
-    from compiler.ir.instrument import Callee
+    from compiler.ir.instrument.interface import Callee
 
 __all__ = ["BenchmarkResult", "benchmark", "call_instrumented", "measure"]
 

@@ -1,0 +1,39 @@
+"""Instruments: objects whose methods the compiler calls as it works: ``tvm.instrument``, and events beyond TVM's."""
+
+from compiler.ir.instrument.interface import (
+    CodeForm,
+    Derivation,
+    DerivationLog,
+    Instrument,
+    PassInstrument,
+    active_instruments,
+    first_answer,
+    instrumented,
+    report_rewrite,
+    uninstrumented,
+)
+from compiler.ir.instrument.pass_instruments import (
+    PassPrintingInstrument,
+    PassTimingInstrument,
+    PrintAfterAll,
+    PrintBeforeAll,
+    pass_instrument,
+)
+
+__all__ = [
+    "CodeForm",
+    "Derivation",
+    "DerivationLog",
+    "Instrument",
+    "PassInstrument",
+    "PassPrintingInstrument",
+    "PassTimingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "active_instruments",
+    "first_answer",
+    "instrumented",
+    "pass_instrument",
+    "report_rewrite",
+    "uninstrumented",
+]

@@ -1,0 +1,131 @@
+"""TVM's instruments of passes: they time and print, and make an instrument of a user's class."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.instrument.interface import PassInstrument
+
+if TYPE_CHECKING:
+    from compiler.ir.module import IRModule
+    from compiler.ir.pass_context import PassInfo
+
+__all__ = ["PassPrintingInstrument", "PassTimingInstrument", "PrintAfterAll", "PrintBeforeAll", "pass_instrument"]
+
+
+class PassTimingInstrument(PassInstrument):
+    """Measures how long each pass takes, nested passes included.
+
+    Attributes
+    ----------
+    timings : list of (int, str, float)
+        Depth, name and seconds of each pass, in the order in which they ended.
+    """
+
+    def __init__(self) -> None:
+        self._started: list[float] = []
+        self.timings: list[tuple[int, str, float]] = []
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self._started.append(time.perf_counter())
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        seconds = time.perf_counter() - self._started.pop()
+        self.timings.append((len(self._started), info.name, seconds))
+
+    def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
+        self._started.pop()
+
+    def render(self) -> str:
+        """Return the timings as text.
+
+        Returns
+        -------
+        str
+            A line for each pass, in the order in which they ended, nested ones indented; times in microseconds.
+        """
+        return "\n".join(f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us" for depth, name, seconds in self.timings)
+
+
+class PassPrintingInstrument(PassInstrument):
+    """Prints the module before and after the passes of some names.
+
+    Parameters
+    ----------
+    print_before_pass_names, print_after_pass_names : iterable of str
+        Names as ``PassInfo.name`` has them, e.g. ``tir.VectorizeLoop``.
+    """
+
+    def __init__(self, print_before_pass_names: Iterable[str] = (), print_after_pass_names: Iterable[str] = ()) -> None:
+        self._before = frozenset(print_before_pass_names)
+        self._after = frozenset(print_after_pass_names)
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if info.name in self._before:
+            _print_module("before", mod, info)
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if info.name in self._after:
+            _print_module("after", mod, info)
+
+
+class PrintBeforeAll(PassInstrument):
+    """Prints the module before every pass."""
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        _print_module("before", mod, info)
+
+
+class PrintAfterAll(PassInstrument):
+    """Prints the module after every pass."""
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        _print_module("after", mod, info)
+
+
+def _print_module(when: str, mod: IRModule, info: PassInfo) -> None:
+    print(f"Print IR {when}: {info.name}\n{mod}\n")
+
+
+_POINTS = tuple(name for name in vars(PassInstrument) if not name.startswith("_"))
+
+
+def pass_instrument(pi_cls: type | None = None) -> Callable[..., Any]:
+    """Make an instrument of a class that has some of the methods of :class:`PassInstrument`.
+
+    Parameters
+    ----------
+    pi_cls : type, optional
+        The class, where the decorator is used without parentheses.
+
+    Returns
+    -------
+    type
+        A class of the same name that is a :class:`PassInstrument`; a decorator that returns it, without ``pi_cls``.
+
+    Raises
+    ------
+    ArgumentError
+        If what is decorated is no class, or has none of the methods.
+
+    Examples
+    --------
+    >>> @tvm.instrument.pass_instrument
+    ... class SkipSimplify:
+    ...     def should_run(self, mod, info):
+    ...         return info.name != "tir.Simplify"
+    """
+
+    def wrap(cls: type) -> type[PassInstrument]:
+        if not isinstance(cls, type):
+            raise ArgumentError(f"pass_instrument: expected a class, got {type(cls).__name__}")
+        if not any(callable(getattr(cls, point, None)) for point in _POINTS):
+            raise ArgumentError(f"pass_instrument: class {cls.__name__} needs one of the methods {', '.join(_POINTS)}")
+        made = type(cls.__name__, (cls, PassInstrument), {"__doc__": cls.__doc__})
+        made.__module__ = cls.__module__
+        return made
+
+    return wrap if pi_cls is None else wrap(pi_cls)
