@@ -73,6 +73,17 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     expect(page.locator(".stale")).to_have_count(0)
 
 
+@pytest.mark.parametrize("view", ["/", "/?view=read"])
+def test_a_pane_s_head_shows_all_that_it_says(explorer: str, open_page: Callable[..., Page], view: str) -> None:
+    page = open_page(explorer + view, width=1280, height=800)
+    page.wait_for_selector("#body-asm .l")
+    page.evaluate("document.querySelectorAll('.pane').forEach((pane) => pane.classList.add('stale'))")
+    cut_off = page.locator("#upper .pane-head").evaluate_all(
+        "heads => heads.filter((h) => h.scrollHeight > h.clientHeight + 1).map((h) => h.innerText)"
+    )
+    assert cut_off == []
+
+
 def test_a_new_row_of_the_table_is_a_pane_like_the_others(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch, console: Console
 ) -> None:
