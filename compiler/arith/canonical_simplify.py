@@ -106,34 +106,43 @@ class CanonicalSimplifier(RewriteSimplifier):
         while True:
             if n.span:
                 span |= n.span
-            if isinstance(n, Add):
-                todo.append((n.b, factor, span))
-                n = n.a
-            elif isinstance(n, Sub):
-                todo.append((n.b, -factor, span))
-                n = n.a
-            elif isinstance(n, Mul) and isinstance(scale := n.b, IntImm) and scale.value:
-                n, factor = n.a, factor * scale.value
+            if isinstance(n, BinaryOp):
+                if isinstance(n, Add):
+                    todo.append((n.b, factor, span))
+                    n = n.a
+                    continue
+                if isinstance(n, Sub):
+                    todo.append((n.b, -factor, span))
+                    n = n.a
+                    continue
+                if isinstance(n, Mul) and isinstance(scale := n.b, IntImm) and scale.value:
+                    n, factor = n.a, factor * scale.value
+                    continue
+                self._collect_operation(n, factor, into, span)
+            elif isinstance(n, IntImm):
+                into.base += n.value * factor
             else:
-                self._collect_term(n, factor, into, span)
-                if not todo:
-                    return
-                n, factor, span = todo.pop()
+                self._collect_piece(n, factor, into, span)
+            if not todo:
+                return
+            n, factor, span = todo.pop()
 
-    def _collect_term(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
+    def _collect_operation(self, n: BinaryOp, factor: int, into: Sum, span: Span) -> None:
         """Add ``n * factor`` to a sum, where ``n`` is neither a sum nor a multiple of something."""
-        if isinstance(n, IntImm):
-            into.base += n.value * factor
-        elif isinstance(n, Mul):
+        if isinstance(n, Mul):
             self._collect_product(n, factor, into, span)
         elif isinstance(n, (FloorDiv, FloorMod)):
             self._collect_division(n, factor, into, span)
         else:
-            e = self.visit(n)
-            if e is not n and isinstance(e, (IntImm, Add, Sub, Mul, FloorDiv, FloorMod)):
-                self._collect(e, factor, into, span)
-            else:
-                into.add_term(Split(e, factor, 1, NO_UPPER, span))
+            self._collect_piece(n, factor, into, span)
+
+    def _collect_piece(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
+        """Add ``n * factor`` to a sum, where the normal form does not know what ``n`` computes."""
+        e = self.visit(n)
+        if e is not n and isinstance(e, (IntImm, Add, Sub, Mul, FloorDiv, FloorMod)):
+            self._collect(e, factor, into, span)
+        else:
+            into.add_term(Split(e, factor, 1, NO_UPPER, span))
 
     def _collect_product(self, n: Mul, factor: int, into: Sum, span: Span) -> None:
         if isinstance(n.b, IntImm):  # zero: other multiples are not terms

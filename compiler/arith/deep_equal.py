@@ -26,6 +26,8 @@ def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
         return False
     if isinstance(a, IntImm):
         return a.value == b.value and a.dtype == b.dtype  # type: ignore[attr-defined]
+    if isinstance(a, Var):
+        return False
     todo: list[tuple[Any, Any]] = []
     while True:
         if isinstance(a, BinaryOp) and type(a) is type(b):  # the operand on the left may be a long sum

@@ -60,8 +60,7 @@ class Simplifier(Mutator):
 
     def visit(self, n: PrimExpr, *args: object) -> PrimExpr:
         """Return ``n`` simplified; the very same object where nothing changed."""
-        kind = type(n)
-        if kind is IntImm:
+        if type(n) is IntImm:
             return n
         memo = self.facts.memos[self.memo_name]
         simplified = memo.get(n)

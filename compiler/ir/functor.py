@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import Node, duplicate, same_items
-from compiler.ir.origin import current_ambient, traversing
-from compiler.ir.recursion import call_deeper
+from compiler.ir.origin import begin_traversal, current_ambient, set_ambient
+from compiler.ir.recursion import call_in_new_thread, stack_is_low
 
 __all__ = ["Functor", "Mutator", "RewriteFunctor", "Visitor"]
 
@@ -54,8 +54,8 @@ class Functor:
             rule = self._resolve(type(n))
         self._visits_open = depth = self._visits_open + 1
         try:
-            if not depth & 15:  # every CHECK_INTERVAL levels
-                return call_deeper(rule, self, n, *args)
+            if not depth & 15 and stack_is_low():  # every CHECK_INTERVAL levels
+                return call_in_new_thread(rule, self, n, *args)
             return rule(self, n, *args) if args else rule(self, n)
         finally:
             self._visits_open = depth - 1
@@ -108,11 +108,9 @@ class RewriteFunctor(Functor):
         memo = self.memo_map
         if memo is not None and n in memo:
             return memo[n]
-        ambient = current_ambient()
-        depth = ambient.depth
-        if not depth:
-            with traversing():
-                return RewriteFunctor.visit(self, n, *args)  # not the visit of a subclass, which called this one
+        surrounding = current_ambient()
+        depth = surrounding.depth
+        ambient = surrounding if depth else begin_traversal(surrounding)
         outer = ambient.span
         ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
         ambient.depth = depth + 1
@@ -121,13 +119,15 @@ class RewriteFunctor(Functor):
                 rule = self._table[type(n)]
             except KeyError:
                 rule = self._resolve(type(n))
-            if depth & 15 == 15:  # every CHECK_INTERVAL levels
-                result = call_deeper(rule, self, n, *args)
+            if depth & 15 == 15 and stack_is_low():  # every CHECK_INTERVAL levels
+                result = call_in_new_thread(rule, self, n, *args)
             else:
                 result = rule(self, n, *args) if args else rule(self, n)
         finally:
             ambient.span = outer
             ambient.depth = depth
+            if not depth:
+                set_ambient(surrounding)
         if memo is not None:
             memo[n] = result
         if result is not n and result is not None:

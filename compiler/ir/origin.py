@@ -122,6 +122,8 @@ _NOWHERE = Ambient()
 _ambient: ContextVar[Ambient] = ContextVar("ambient", default=_NOWHERE)
 current_ambient: Callable[[], Ambient] = _ambient.get
 """Return the ambient of this thread or task."""
+set_ambient: Callable[[Ambient], object] = _ambient.set
+"""Put an ambient in the place of that of this thread or task."""
 
 
 def current_span() -> Span:
@@ -206,14 +208,31 @@ def recording(table: OriginTable, process_wide: bool = False) -> Iterator[Origin
         _NOWHERE.table = shared
 
 
+def begin_traversal(outer: Ambient) -> Ambient:
+    """Give a traversal an ambient of its own, which its visits may change; it ends by setting ``outer`` again.
+
+    Parameters
+    ----------
+    outer : Ambient
+        That of this thread or task.
+
+    Returns
+    -------
+    Ambient
+    """
+    ambient = Ambient(outer.span, outer.inherited, outer.table, outer.level)
+    set_ambient(ambient)
+    return ambient
+
+
 class traversing:
-    """Gives a traversal an ambient of its own, which its visits may change."""
+    """Gives the traversals of a ``with`` block one ambient, which all of their visits may change."""
 
     __slots__ = ("_outer",)
 
     def __enter__(self) -> None:
-        outer = self._outer = _ambient.get()
-        _ambient.set(Ambient(outer.span, outer.inherited, outer.table, outer.level, 1))
+        self._outer = current_ambient()
+        begin_traversal(self._outer).depth = 1
 
     def __exit__(self, *exc: object) -> None:
         _ambient.set(self._outer)

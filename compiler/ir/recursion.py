@@ -18,15 +18,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
-__all__ = ["MAX_SEGMENTS", "call_deeper", "calling_frames", "deep"]
+__all__ = ["MAX_SEGMENTS", "call_deeper", "call_in_new_thread", "calling_frames", "deep", "stack_is_low"]
 
-P = ParamSpec("P")
+Args = TypeVarTuple("Args")
 T = TypeVar("T")
 
 CHECK_INTERVAL = 16
-"""Levels of a traversal between two calls of :func:`call_deeper`."""
+"""Levels of a traversal between two looks at the stack."""
 
 MAX_SEGMENTS = 128
 """Threads of one recursion; one that needs more does not end."""
@@ -49,7 +49,47 @@ _segment = _Segment()
 
 
 def call_deeper(function: Callable[..., T], *args: Any) -> T:
-    """Return ``function(*args)``, computed in a new thread if this one has few frames left.
+    """Return ``function(*args)``, computed in a new thread if this one has few frames left."""
+    return call_in_new_thread(function, *args) if stack_is_low() else function(*args)
+
+
+def stack_is_low() -> bool:
+    """Return whether this thread has so few frames left that recursion should go on in another one."""
+    limit = min(sys.getrecursionlimit(), _MAX_FRAMES)
+    try:
+        sys._getframe(max(limit - _RESERVED_FRAMES, limit // 4))
+    except ValueError:  # the stack is not that deep
+        return False
+    return True
+
+
+def deep(function: Callable[[*Args], T]) -> Callable[[*Args], T]:
+    """Let a recursive function of positional arguments call itself as often as its arguments nest.
+
+    A decorator for recursion outside of visitors, which do this themselves.
+
+    Examples
+    --------
+    >>> @deep
+    ... def height(e):
+    ...     return 1 + max(map(height, operands(e)), default=0)
+    """
+    depth = 0
+
+    @functools.wraps(function)
+    def call(*args: *Args) -> T:
+        nonlocal depth
+        depth = level = depth + 1  # of all threads together: it only says when to look at the stack
+        try:
+            return function(*args) if level % CHECK_INTERVAL else call_deeper(function, *args)
+        finally:
+            depth = level - 1
+
+    return call
+
+
+def call_in_new_thread(function: Callable[..., T], *args: Any) -> T:
+    """Return ``function(*args)``, computed in a new thread while this one waits.
 
     Parameters
     ----------
@@ -68,42 +108,6 @@ def call_deeper(function: Callable[..., T], *args: Any) -> T:
     RecursionError
         If the recursion needs more than ``MAX_SEGMENTS`` threads, or the system refuses one.
     """
-    limit = min(sys.getrecursionlimit(), _MAX_FRAMES)
-    try:
-        sys._getframe(max(limit - _RESERVED_FRAMES, limit // 4))
-    except ValueError:  # the stack is not that deep
-        return function(*args)
-    return _in_new_thread(function, args)
-
-
-def deep(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a recursive function call itself as often as its arguments nest.
-
-    A decorator for recursion outside of visitors, which do this themselves.
-
-    Examples
-    --------
-    >>> @deep
-    ... def height(e):
-    ...     return 1 + max(map(height, operands(e)), default=0)
-    """
-    depth = 0
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        nonlocal depth
-        depth = level = depth + 1  # of all threads together: it only says when to look at the stack
-        try:
-            if level % CHECK_INTERVAL:
-                return function(*args, **kwargs)
-            return call_deeper(functools.partial(function, *args, **kwargs))
-        finally:
-            depth = level - 1
-
-    return call
-
-
-def _in_new_thread(function: Callable[..., T], args: tuple[Any, ...]) -> T:
     if len(_segment.waiting) == MAX_SEGMENTS:
         raise RecursionError(f"a program is nested too deeply: its traversal needs more than {MAX_SEGMENTS} threads")
     waiting = (*_segment.waiting, sys._getframe(1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from compiler.ir.functor import Mutator
-from compiler.ir.node import Node, rebuild, structure
+from compiler.ir.node import Node, duplicate, same_items, structure
 from compiler.ir.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var
 
 N = TypeVar("N")
@@ -46,7 +46,7 @@ class _Substitution(Mutator):
             return n if isinstance(n, (IntImm, FloatImm)) else self.visit(n)
         if isinstance(n, tuple):
             new = tuple([self.apply(item) for item in n])
-            return n if all(x is y for x, y in zip(n, new, strict=True)) else new
+            return n if same_items(new, n) else new
         return n
 
     def visit_Var(self, n: Var) -> PrimExpr:
@@ -70,7 +70,7 @@ class _Substitution(Mutator):
                 changes[name] = new
         if defined:
             del self._bound[-len(defined) :]
-        return rebuild(n, **changes)
+        return duplicate(n, changes) if changes else n
 
     def _thing(self, n: Node) -> Node:
         """Replace a buffer once for all of its uses; tensors stay what they are."""
@@ -84,7 +84,7 @@ class _Substitution(Mutator):
                 new = self.apply(old)
                 if new is not old and (name != "data" or isinstance(new, Var)):
                     changes[name] = new
-            replaced = self._things[n] = rebuild(n, **changes)
+            replaced = self._things[n] = duplicate(n, changes) if changes else n
         return replaced
 
 
@@ -151,6 +151,8 @@ def free_vars(n: object) -> list[Var]:
         if isinstance(item, Var):
             if not (bound and any(item is b for b in bound)):
                 free[item] = None
+        elif isinstance(item, BinaryOp):
+            todo += (item.b, item.a)
         elif isinstance(item, Node):
             if item.unique_instance:
                 todo.append(getattr(item, "data", None))

@@ -151,13 +151,17 @@ def _normal_key(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ..
     return (kind, e.dtype, *sorted(terms))
 
 
-@deep
 def prefix_text(e: PrimExpr) -> str:
     """Return a plain text of an expression, by which variables of equal size are put in order."""
     if isinstance(e, Var):
         return e.name
     if isinstance(e, (IntImm, FloatImm, StringImm)):
         return str(e.value)
+    return _operation_text(e)
+
+
+@deep
+def _operation_text(e: PrimExpr) -> str:
     parts = [prefix_text(x) for x in operands(e)]
     if isinstance(e, BinaryOp):
         symbol = e.symbol
