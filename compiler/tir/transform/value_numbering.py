@@ -55,12 +55,13 @@ class Numbering:
     def facts(self, e: PrimExpr) -> Facts:
         """Return the facts about an expression."""
         facts = self._facts.get(e)
-        return self._find_facts(e) if facts is None else facts
+        if facts is None:
+            facts = self._facts[e] = self._look_deeper(e) if e.children else self._look(e)
+        return facts
 
     @deep
-    def _find_facts(self, e: PrimExpr) -> Facts:
-        facts = self._facts[e] = self._look(e)
-        return facts
+    def _look_deeper(self, e: PrimExpr) -> Facts:
+        return self._look(e)
 
     def bit(self, var: Var) -> int:
         """Return the set that holds just this variable."""
@@ -99,6 +100,8 @@ class Numbering:
         """Return the largest eligible expressions within ``e``."""
         if self.eligible(e):
             return (e,)
+        if not e.children:
+            return ()
         parts = self._largest.get(e)
         if parts is None:
             parts = self._largest[e] = self.below(e)
