@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, SupportsFloat, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,9 +31,11 @@ def as_int(value: object) -> int | None:
     """Return a value as an int; None if it is none."""
     if type(value) is int:  # nearly always; the check against a protocol below takes a hundred times as long
         return value
+    if type(value) is int:
+        return value
     if isinstance(value, IntImm):
         return value.value
-    return int(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else None
+    return int(value) if hasattr(value, "__index__") and not isinstance(value, bool) else None
 
 
 def _int(value: object) -> int:
@@ -62,7 +64,9 @@ def _bool(value: object) -> bool:
 
 
 def _float(value: object) -> float:
-    if isinstance(value, (str, bytes, bool)) or not isinstance(value, SupportsFloat):
+    if type(value) is float:
+        return value
+    if isinstance(value, (str, bytes, bool)) or not hasattr(value, "__float__"):
         raise ValueError("a number")
     return float(value)
 

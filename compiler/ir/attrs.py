@@ -222,8 +222,14 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
             if name not in fields:
                 names = ", ".join(fields) or "none"
                 raise ArgumentError(f"{owner}: there is no attribute {name!r}; there are {names}")
-        for name in fields:
-            object.__setattr__(self, name, self.value_of(owner, name, values))
+        put = object.__setattr__
+        for name, field in fields.items():
+            default = field.default
+            value = values.get(name, default)
+            if value is default:
+                put(self, name, _required(owner, name, value))
+            else:
+                put(self, name, self._converted(owner, name, value))
 
     @classmethod
     def value_of(cls, owner: str, name: str, given: Mapping[str, Any]) -> Any:
@@ -247,14 +253,14 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         ArgumentError
             If the value does not fit, or is missing and required.
         """
-        field = cls.__attr_fields__[name]
-        value = given.get(name, field.default)
-        if value is field.default:
-            if value is REQUIRED:
-                raise ArgumentError(f"{owner}: attribute {name!r} must be given")
-            return value
+        default = cls.__attr_fields__[name].default
+        value = given.get(name, default)
+        return _required(owner, name, value) if value is default else cls._converted(owner, name, value)
+
+    @classmethod
+    def _converted(cls, owner: str, name: str, value: object) -> Any:
         try:
-            return field.kind.convert(value, cls)
+            return cls.__attr_fields__[name].kind.convert(value, cls)
         except TVMError:
             raise
         except (ValueError, TypeError) as exc:
@@ -449,6 +455,13 @@ class DictAttrs(Attrs):
 
 NO_ATTRS = DictAttrs()
 """Of a call or function without attributes."""
+
+
+def _required(owner: str, name: str, default: Any) -> Any:
+    """Return the default of an attribute that is left out, which must have one."""
+    if default is REQUIRED:
+        raise ArgumentError(f"{owner}: attribute {name!r} must be given")
+    return default
 
 
 def _restored(cls: type[Attrs], values: dict[str, Any]) -> Attrs:

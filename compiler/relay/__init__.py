@@ -106,10 +106,8 @@ __all__ = [
 ]
 
 
-_operators = [name for name in op.__all__ if name != "get"]
+_operators = {name: getattr(op, name) for name in op.__all__ if name != "get"}
+globals().update(_operators)
 
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
-    _load, __dir__ = public_module("tvm.relay", [*__all__, *_operators])
-
-    def __getattr__(name: str) -> typing.Any:
-        return getattr(op, name) if name in _operators else _load(name)
+    __getattr__, __dir__ = public_module("tvm.relay", [*__all__, *_operators])

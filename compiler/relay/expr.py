@@ -144,11 +144,14 @@ def as_expr(value: Any) -> Any:
 
 
 def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
-    exprs = tuple(as_expr(v) for v in values)
-    for v in exprs:
-        if not isinstance(v, (RelayExpr, Op)):
-            raise ArgumentError(f"{owner}: expected expressions, got {type(v).__name__} {show(v)}")
-    return exprs
+    return tuple([v if isinstance(v, RelayExpr) else _expr(owner, v) for v in values])
+
+
+def _expr(owner: str, value: ExprLike) -> GraphExpr:
+    expr = as_expr(value)
+    if not isinstance(expr, (RelayExpr, Op)):
+        raise ArgumentError(f"{owner}: expected expressions, got {type(expr).__name__} {show(expr)}")
+    return expr
 
 
 @node

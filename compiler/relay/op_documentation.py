@@ -101,4 +101,6 @@ def _section(title: str, entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _wrapped(text: str, indent: str) -> str:
+    if len(indent) + len(text) <= _WIDTH and "\n" not in text:
+        return indent + text
     return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)

@@ -19,7 +19,7 @@ from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import add_op, registered_ops
-from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, const
+from compiler.relay.expr import Call, Constant, Expr, TupleWrapper, const
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.operator import (
     AlterLayout,
@@ -172,10 +172,10 @@ def _call_function(op: RelayOp) -> Callable[..., Call]:
             raise ArgumentError(
                 f"{op.name}: takes at most {len(order)} arguments ({', '.join(order)}), got {len(args)}"
             )
-        values = dict(zip(order, args, strict=False))
-        if twice := values.keys() & given.keys():
+        if given and (twice := given.keys() & order[: len(args)]):
             raise ArgumentError(f"{op.name}: {min(twice)} is given twice")
-        return _call(op, values | given)
+        given.update(zip(order, args, strict=False))
+        return _call(op, given)
 
     return function
 
@@ -186,23 +186,21 @@ def _call(op: RelayOp, values: dict[str, Any]) -> Call:
     An attribute that is a constant counts as its numbers; one that is another expression makes the call of the operator
     ``dyn.…`` that has it as an argument.
     """
-    inputs = {name: _input(op, name, row, values.pop(name, row.default)) for name, row in op.inputs.items()}
-    attrs = {name: _numbers(value) for name, value in values.items()}
-    dynamic = [name for name, value in attrs.items() if isinstance(value, Expr)]
+    inputs = []
+    for name, row in op.inputs.items():
+        value = values.pop(name, row.default)
+        if value is REQUIRED:
+            raise ArgumentError(f"{op.name}: {name} must be given")
+        inputs.append(value)
+    dynamic = ""
+    for name, value in values.items():
+        if isinstance(value, Constant):
+            values[name] = value.value.tolist()
+        elif isinstance(value, Expr):
+            dynamic = dynamic or name
     if dynamic:
-        return _dynamic_call(op, inputs, attrs, dynamic[0])
-    return op(*inputs.values(), **attrs)
-
-
-def _input(op: RelayOp, name: str, row: Input, value: Any) -> Any:
-    if value is REQUIRED:
-        raise ArgumentError(f"{op.name}: {name} must be given")
-    value = as_expr(value)
-    return Tuple(tuple(value)) if isinstance(value, (list, tuple)) else value
-
-
-def _numbers(value: Any) -> Any:
-    return value.value.tolist() if isinstance(value, Constant) else value
+        return _dynamic_call(op, dict(zip(op.inputs, inputs, strict=True)), values, dynamic)
+    return op(*inputs, **values)
 
 
 def _dynamic_call(op: RelayOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any], name: str) -> Call:

@@ -17,7 +17,6 @@ from compiler.ir.attrs import NO_ATTRS, REQUIRED, AttrField, Attrs, attr_fields
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op, registered_ops
-from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
@@ -231,9 +230,8 @@ class RelayOp(Op):
         if len(args) != len(self.inputs):
             names = ", ".join(self.inputs) or "none"
             raise ArgumentError(f"{self.name}: takes {len(self.inputs)} arguments ({names}), got {len(args)}")
-        values = tuple(self.argument(name, value) for name, value in zip(self.inputs, args, strict=True))
-        with derived_from(mint_here(self.name)):
-            return Call(self, values, self.complete_attrs(attrs))
+        values = [self.argument(name, value) for name, value in zip(self.inputs, args, strict=True)]
+        return Call(self, tuple(values), self.complete_attrs(attrs), span=mint_here(self.name))
 
     def argument(self, name: str, value: object) -> RelayExpr:
         """Return the value of an input as an expression; a number becomes a constant.
@@ -243,11 +241,13 @@ class RelayOp(Op):
         ArgumentError
             If it is neither.
         """
-        value = as_expr(value)
-        if isinstance(value, (bool, int, float, np.ndarray, np.generic)):
-            return const(value, self.inputs[name].dtype)
         if isinstance(value, RelayExpr):
             return value
+        value = as_expr(value)
+        if isinstance(value, RelayExpr):
+            return value
+        if isinstance(value, (bool, int, float, np.ndarray, np.generic)):
+            return const(value, self.inputs[name].dtype)
         raise ArgumentError(f"{self.name}: {name} must be an expression, got {type(value).__name__} {show(value)}")
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
