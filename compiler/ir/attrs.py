@@ -457,7 +457,7 @@ NO_ATTRS = DictAttrs()
 """Of a call or function without attributes."""
 
 
-def _required(owner: str, name: str, default: Any) -> Any:
+def _required(owner: str, name: str, default: T) -> T:
     """Return the default of an attribute that is left out, which must have one."""
     if default is REQUIRED:
         raise ArgumentError(f"{owner}: attribute {name!r} must be given")

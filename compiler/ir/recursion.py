@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from types import FrameType
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 __all__ = ["MAX_SEGMENTS", "call_deeper", "call_in_new_thread", "calling_frames", "deep", "stack_is_low"]
 
@@ -48,7 +48,7 @@ class _Segment(threading.local):
 _segment = _Segment()
 
 
-def call_deeper(function: Callable[..., T], *args: Any) -> T:
+def call_deeper(function: Callable[[*Args], T], *args: *Args) -> T:
     """Return ``function(*args)``, computed in a new thread if this one has few frames left."""
     return call_in_new_thread(function, *args) if stack_is_low() else function(*args)
 
@@ -88,7 +88,7 @@ def deep(function: Callable[[*Args], T]) -> Callable[[*Args], T]:
     return call
 
 
-def call_in_new_thread(function: Callable[..., T], *args: Any) -> T:
+def call_in_new_thread(function: Callable[[*Args], T], *args: *Args) -> T:
     """Return ``function(*args)``, computed in a new thread while this one waits.
 
     Parameters
