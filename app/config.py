@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import URL
@@ -56,8 +57,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Attached files of one workspace together."""
     upload_bytes: int = 100 * MIB
     """Of one large file, such as a model, that is stored and then named by its hash."""
-    cache_bytes: int = 32 * MIB
-    """Size of the answer cache, in bytes as the child sent them; in memory they take about six times as much."""
+    memory: Annotated[int, msgspec.Meta(ge=512 * MIB)] = 1024 * MIB
+    """Bytes of memory that the server and the processes that render for it may take; ``app.memory`` divides them."""
     rate_limit: int = 1200
     """Compilations and other writes a minute that a client may request; 0 means any number."""
     stored_bytes: int = 1024 * MIB

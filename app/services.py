@@ -17,6 +17,7 @@ from app.jobs.cores import Cores
 from app.jobs.fair_queue import FairQueue
 from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
+from app.memory import Memory
 from app.recorder.environment import CPU
 from app.sandbox import Runner
 from app.store.links import Links
@@ -31,6 +32,7 @@ class Services:
     """Everything that the views use: jobs, storage, the gallery."""
 
     config: Config
+    memory: Memory
     runner: Runner
     compiler: Compiler
     ladders: Ladders
@@ -48,12 +50,14 @@ def build_services(config: Config, runner: Runner) -> Services:
     queue = {"waiting": config.waiting, "waiting_per_client": config.waiting_per_client}
     compiling = FairQueue(config.compiling, **queue)
     measuring = FairQueue(1, **queue, typical_seconds=15.0)
+    memory = Memory(config.memory)
     uploads = Uploads(config.data_dir / "uploads", config.upload_bytes)
     launcher = Launcher(runner, config, Cores(measuring), uploads)
     return Services(
         config=config,
+        memory=memory,
         runner=runner,
-        compiler=Compiler(launcher, AnswerCache(config.cache_bytes), compiling, measuring),
+        compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring),
         ladders=Ladders(launcher, measuring),
         uploads=uploads,
         links=Links(config.database, compiler.__version__, CPU),
