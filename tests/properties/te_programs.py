@@ -1,6 +1,7 @@
 """Random small programs of tensor expressions, drawn by hypothesis.
 
-Elements are integers, so that every order of summation gives the same result and a comparison can be exact.
+Elements are small whole numbers of any type.  Those of integer types wrap around as NumPy's do, so that every order
+of summation gives the same result and a comparison can be exact.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 from hypothesis import strategies as st
 
 from compiler import te
@@ -19,6 +21,10 @@ T = TypeVar("T")
 
 MAX_ELEMENTS = 200
 """Elements of a tensor, beyond which a program would take long to interpret."""
+
+
+DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+"""What elements are of."""
 
 
 @dataclass
@@ -43,7 +49,8 @@ def pick(draw: Draw, items: Sequence[T]) -> T:
 def programs(draw: Draw, stages: int = 3) -> Program:
     """Draw a program of up to ``stages`` computed tensors."""
     sizes = st.integers(1, 9)
-    inputs = [te.placeholder((draw(sizes), draw(sizes)), "int32", name=name) for name in ("A", "B")]
+    dtype = draw(st.sampled_from(DTYPES))
+    inputs = [te.placeholder((draw(sizes), draw(sizes)), dtype, name=name) for name in ("A", "B")]
     program = Program(inputs, [])
     for index in range(draw(st.integers(1, stages))):
         known = program.inputs + program.computed
@@ -58,12 +65,27 @@ def programs(draw: Draw, stages: int = 3) -> Program:
     return program
 
 
+def values(program: Program) -> dict[te.Tensor, Any]:
+    """Return arrays for the inputs: small numbers, which most programs do exact arithmetic with."""
+    rng = np.random.default_rng(0)
+    return {t: rng.integers(-9, 9, _dims(t)).astype(t.dtype) for t in program.inputs}
+
+
+def assert_same(result: Any, expected: Any) -> None:
+    """Compare exactly, or with what rounding in another order may do to the largest of the elements."""
+    if result.dtype.kind != "f":
+        np.testing.assert_array_equal(result, expected)
+        return
+    largest = np.abs(expected, dtype="float64").max(initial=1.0, where=np.isfinite(expected))
+    np.testing.assert_allclose(result, expected, rtol=0, atol=16 * np.finfo(result.dtype).eps * largest)
+
+
 def _dims(tensor: te.Tensor) -> list[int]:
     return [int(d) for d in tensor.shape]
 
 
 def _elementwise(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor:
-    factor = draw(st.integers(-3, 3))
+    factor = draw(st.integers(0 if a.dtype.startswith("uint") else -3, 3))
     if _dims(a) == _dims(b):
         return te.compute(a.shape, lambda *i: a(*i) * factor + b(*i), name=name)
     return te.compute(a.shape, lambda *i: te.max(a(*i), factor) - 1, name=name)
@@ -147,9 +169,13 @@ def _moved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | Non
 def _gathered(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor:
     """Read at places that are data; nothing is read outside, zero stands there."""
     width = _dims(a)[0]
+
+    def place(*i: Any) -> Any:
+        return b(*i).astype("int32") if b.dtype.startswith("float") else b(*i)
+
     if draw(st.booleans()):
-        return te.compute(b.shape, lambda *i: a(b(*i), *[0] * (a.ndim - 1)), name=name)
-    return te.compute(b.shape, lambda *i: a(te.abs(b(*i)) % width, *[0] * (a.ndim - 1)), name=name)
+        return te.compute(b.shape, lambda *i: a(place(*i), *[0] * (a.ndim - 1)), name=name)
+    return te.compute(b.shape, lambda *i: a(te.abs(place(*i)) % width, *[0] * (a.ndim - 1)), name=name)
 
 
 def _convolved(draw: Draw, a: te.Tensor, b: te.Tensor, name: str) -> te.Tensor | None:

@@ -34,9 +34,24 @@ def schedules(draw: Draw, program: Program, steps: int = 6) -> Schedule:
         transform_loops(draw, _stage(draw, schedule))
     for stage in reversed(schedule.stages):
         _place(draw, schedule, stage)
+        _choose_memory(draw, stage)
     if draw(st.booleans()):
         split(draw, _stage(draw, schedule))
+    if all(stage.scope in ("", "global") for stage in schedule.stages) and draw(st.integers(0, 2)) == 0:
+        _bind_virtual_thread(draw, _stage(draw, schedule))
     return schedule
+
+
+def _bind_virtual_thread(draw: Draw, stage: Stage) -> None:
+    """Bind a loop to virtual threads, which share no memory but the global one."""
+    parallel = [a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce and not _has_kind(stage, a)]
+    if parallel and stage.attach_type is not AttachType.INLINE:
+        stage.bind(pick(draw, parallel), te.thread_axis("vthread"))
+
+
+def _has_kind(stage: Stage, axis: IterVar) -> bool:
+    attr = stage.iter_var_attrs.get(axis)
+    return attr is not None and attr.iter_type is not None
 
 
 def _computed(schedule: Schedule) -> list[Stage]:
@@ -110,7 +125,11 @@ def annotate(draw: Draw, stage: Stage) -> None:
     parallel = [a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce]
     if parallel:
         axis = pick(draw, parallel)
-        pick(draw, [stage.vectorize, stage.unroll, stage.parallel])(axis)
+        pick(draw, [stage.vectorize, stage.unroll, stage.parallel, _pragma(stage)])(axis)
+
+
+def _pragma(stage: Stage) -> Callable[[IterVar], None]:
+    return lambda axis: stage.pragma(axis, "auto_unroll_max_step", 8)
 
 
 def _place(draw: Draw, schedule: Schedule, stage: Stage) -> None:
@@ -125,6 +144,18 @@ def _place(draw: Draw, schedule: Schedule, stage: Stage) -> None:
     if places:
         ways += [lambda: _compute_at(draw, schedule, stage, pick(draw, places))] * 3
     pick(draw, ways)()
+
+
+def _choose_memory(draw: Draw, stage: Stage) -> None:
+    """Say how a stage's buffer is kept."""
+    if not isinstance(stage.op, ComputeOp) or stage.is_output or stage.attach_type is AttachType.INLINE:
+        return
+    if draw(st.booleans()):
+        stage.double_buffer()
+    if draw(st.integers(0, 3)) == 0:
+        stage.storage_align(pick(draw, stage.op.axis), draw(st.integers(1, 6)), draw(st.integers(0, 3)))
+    if draw(st.integers(0, 3)) == 0:
+        stage.set_scope(pick(draw, ["local", "shared", "global"]))
 
 
 def _around(stages: list[Stage]) -> list[Stage]:

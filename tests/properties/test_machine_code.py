@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
 from compiler.driver.build import build
+from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
-from compiler.runtime.ndarray import array
 from compiler.te.numpy_reference import evaluate
-from tests.properties.te_programs import programs
+from compiler.tir.analysis.features import features
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import ForKind
+from tests.compiler.tir.transform.programs import program
+from tests.properties.guarded import Guarded, with_allocations_as_arguments
+from tests.properties.te_programs import Draw, assert_same, programs, values
 from tests.properties.te_schedules import schedules
 
 EXAMPLES = int(os.environ.get("STRATA_EXAMPLES", "40"))
@@ -31,18 +38,49 @@ def test_scheduled_programs_run_as_numpy_does(data: st.DataObject) -> None:
     program = programs(data.draw)
     schedule = schedules(data.draw, program)
     note("\n".join(f"{p.stage} {p.label}" for p in schedule.primitives))
-    rng = np.random.default_rng(0)
-    inputs = {t: rng.integers(-9, 9, [int(d) for d in t.shape]).astype(t.dtype) for t in program.inputs}
     outputs = list(program.outputs)
-    results = [array(np.full([int(d) for d in t.shape], 99, t.dtype)) for t in outputs]
+    results = [np.full([int(d) for d in t.shape], 99, t.dtype) for t in outputs]
+    inputs = values(program)
     try:
         # Instrumented, so that the code carries locations, which must neither change it nor break it.
         with instrumented(Instrument()) if data.draw(st.booleans()) else nullcontext():
-            function = build(schedule, [*program.inputs, *outputs], target="llvm")
+            arguments = run(
+                lower(schedule, [*program.inputs, *outputs])["main"], [*inputs.values(), *results], data.draw
+            )
     except TVMError as error:
         if "constant" in str(error):
             reject()  # an axis to vectorize or unroll turned out longer in some iterations than in others
         raise
-    function(*(array(a) for a in inputs.values()), *results)
-    for result, expected in zip(results, evaluate(outputs, inputs), strict=True):
-        np.testing.assert_array_equal(result.numpy(), expected)
+    for result, expected in zip(arguments[len(inputs) :], evaluate(outputs, inputs), strict=False):
+        assert_same(result.array, expected)
+    assert all(argument.intact for argument in arguments)
+
+
+def run(func: PrimFunc, arrays: list[Any], draw: Draw) -> list[Guarded]:
+    """Run the code of a function between guards, its own memory among them unless threads have copies of it."""
+    if not features(func).kinds & {ForKind.PARALLEL}:
+        func, allocated = with_allocations_as_arguments(func)
+        arrays = [*arrays, *allocated]
+    arguments = [Guarded(array, draw(st.booleans())) for array in arrays]
+    build(func, target="llvm")(*[argument.array for argument in arguments])
+    return arguments
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_guards_notice_what_is_written_outside_of_an_allocation(at_end: bool) -> None:
+    func = program(
+        """
+        B = T.allocate([4], "int32")
+        B_1 = T.Buffer((4,), "int32", data=B)
+        for i in range(n):
+            B_1[i] = A[0] + i
+        A[1] = B_1[2]
+        """,
+        params="A: T.Buffer((2,), 'int32'), n: T.int32",
+    )
+    hoisted, (allocated,) = with_allocations_as_arguments(func)
+    for size, intact in ((4, True), (5, False)):
+        a, b = Guarded(np.array([7, 0], "int32"), at_end), Guarded(allocated, at_end)
+        build(hoisted, target="llvm")(a.array, size, b.array)
+        assert a.array.tolist() == [7, 9]
+        assert (a.intact, b.intact) == (True, intact)

@@ -22,7 +22,7 @@ from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
-from tests.properties.te_programs import Program, programs
+from tests.properties.te_programs import Program, assert_same, programs, values
 from tests.properties.te_schedules import OUTSIDE, schedules
 
 EXAMPLES = os.environ.get("STRATA_EXAMPLES")
@@ -47,8 +47,7 @@ def run(
 
     Tensors in ``shown`` are arguments as well, although they may be computed in part only, or inlined.
     """
-    rng = np.random.default_rng(0)
-    inputs = {t: rng.integers(-9, 9, [int(d) for d in t.shape]).astype(t.dtype) for t in program.inputs}
+    inputs = values(program)
     results = [np.full([int(d) for d in t.shape], 99, t.dtype) for t in (*outputs, *shown)]
     try:
         func = lowering(schedule, [*program.inputs, *outputs, *shown])
@@ -60,7 +59,7 @@ def run(
     note(str(func))
     interpret(func, [*inputs.values(), *results])
     for result, expected in zip(results, evaluate(program.outputs, inputs), strict=False):
-        np.testing.assert_array_equal(result, expected)
+        assert_same(result, expected)
 
 
 @given(st.data())

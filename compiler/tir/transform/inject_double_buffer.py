@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
@@ -14,7 +12,8 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.double_buffer_filling import Filling, element_count, fillings_ahead
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -31,7 +30,9 @@ class InjectDoubleBuffer(PrimFuncPass, configurable=True):
             use(B, i)                                     use(B[i % 2 * 4:…], i)
                                                       use(B[63 % 2 * 4:…], 63)
 
-    A buffer whose filling reads what the same iteration computed before cannot be filled ahead and stays as it is.
+    A buffer that cannot be filled ahead stays as it is: one whose filling reads what the same iteration computed
+    before, and one within the filling of another.  What is filled together (the outputs of an ``argmin``) is doubled
+    together.
     ``PassContext(config={"tir.InjectDoubleBuffer": {"split_loop": 2}})`` sets the option for a whole build.
 
     Parameters
@@ -48,25 +49,6 @@ class InjectDoubleBuffer(PrimFuncPass, configurable=True):
         return func.with_body(_Inject(self.configured(ctx).split_loop).visit(func.body))
 
 
-class _Doubled:
-    """A buffer within the loop that it is allocated in."""
-
-    def __init__(self, alloc: Allocate, fill: AttrStmt) -> None:
-        self.alloc = alloc
-        self.fill = fill
-        self.size: PrimExpr = const(1, alloc.extents[0].dtype if alloc.extents else "int32")
-        for extent in alloc.extents:
-            self.size = self.size * extent
-        self._wide: dict[Buffer, Buffer] = {}
-
-    def wide(self, buffer: Buffer) -> Buffer:
-        """Return the view of both halves."""
-        view = self._wide.get(buffer)
-        if view is None:
-            view = self._wide[buffer] = rebuild(buffer, shape=(self.size * 2,))
-        return view
-
-
 class _Inject(StmtMutator):
     def __init__(self, split: int) -> None:
         self._split = split
@@ -78,30 +60,28 @@ class _Inject(StmtMutator):
         return rebuild(n, body=body)
 
     def visit_For(self, n: For) -> Stmt:
-        doubled_buffers = _find(n) if n.kind == ForKind.SERIAL else []
-        if not doubled_buffers:
-            body = self.visit(n.body)
-            return rebuild(n, body=body)
+        fillings = fillings_ahead(n) if n.kind == ForKind.SERIAL else []
+        if not fillings:
+            return rebuild(n, body=self.visit(n.body))
         step = n.loop_var - n.min
-        ahead = _Ahead(n, doubled_buffers)
-        body = self.visit(ahead.visit(n.body))
-        for doubled in doubled_buffers:
-            body = _Halves(doubled, step % 2).visit(body)
-        loop = seq([*self._before(n, doubled_buffers), self._loop(n, body)])
-        for doubled in reversed(doubled_buffers):
-            loop = rebuild(doubled.alloc, extents=(doubled.size * 2,), body=loop)
+        body = _Ahead(n, fillings).visit(n.body)
+        for filling in fillings:
+            body = _Halves(filling, step % 2).visit(body)
+        loop = seq([*self._before(n, fillings), self._loop(n, self.visit(body))])
+        for alloc in (alloc for filling in fillings for alloc in filling.allocations.values()):
+            loop = rebuild(alloc, extents=(element_count(alloc) * 2,), body=loop)
         return loop
 
-    def _before(self, n: For, doubled_buffers: list[_Doubled]) -> list[Stmt]:
+    def _before(self, n: For, fillings: list[Filling]) -> list[Stmt]:
         """Fill the first half for the first iteration."""
-        fills: list[Stmt] = []
-        for doubled in doubled_buffers:
-            fill = substitute(doubled.fill.body, {n.loop_var: n.min})
-            fill = _Halves(doubled, const(0, n.loop_var.dtype)).visit(fill)
+        first: list[Stmt] = []
+        for filling in fillings:
+            fill = substitute(filling.body, {n.loop_var: n.min})
+            fill = _Halves(filling, const(0, n.loop_var.dtype)).visit(fill)
             if not isinstance(n.extent, IntImm):
                 fill = IfThenElse(n.extent > 0, fill)
-            fills.append(self.visit(fill))
-        return fills
+            first.append(self.visit(fill))
+        return first
 
     def _loop(self, n: For, body: Stmt) -> Stmt:
         """Leave out the last iterations, which have nothing to fill, and let one turn hold several iterations."""
@@ -122,115 +102,59 @@ class _Inject(StmtMutator):
         return seq([main, *rest])
 
 
-def _find(n: For) -> list[_Doubled]:
-    """Return the marked buffers whose innermost loop is ``n`` and that can be filled ahead."""
-    finder = _Finder()
-    finder.visit(n.body)
-    candidates = [_Doubled(finder.allocs[data], fill) for data, fill in finder.fills.items() if data in finder.allocs]
-    return [c for c in candidates if not _depends_on_iteration(n, c)]
-
-
-class _Finder(StmtVisitor):
-    """Collects allocations and markers of a loop body, those of inner loops left out."""
-
-    def __init__(self) -> None:
-        self.allocs: dict[Any, Allocate] = {}
-        self.fills: dict[Any, AttrStmt] = {}
-        self._depth = 0
-
-    def visit_For(self, n: For) -> None:
-        self._depth += 1
-        self.visit(n.body)
-        self._depth -= 1
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        if not self._depth:
-            self.allocs[n.buffer_var] = n
-        self.visit(n.body)
-
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key == "double_buffer_scope" and not self._depth:
-            self.fills[n.node] = n
-        self.visit(n.body)
-
-
-def _depends_on_iteration(n: For, doubled: _Doubled) -> bool:
-    """Return whether filling reads memory that the rest of the loop writes."""
-    inside, everything = _Accesses(), _Accesses()
-    inside.visit(doubled.fill.body)
-    everything.visit(n.body)
-    others = [data for data, store in everything.stores if not any(store is s for _, s in inside.stores)]
-    return any(data in inside.loads for data in others)
-
-
-class _Accesses(Visitor):
-    def __init__(self) -> None:
-        self.loads: set[Var] = set()
-        self.stores: list[tuple[Var, BufferStore]] = []
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.loads.add(n.buffer.data)
-        self.visit_Node(n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.stores.append((n.buffer.data, n))
-        self.visit_Node(n)
-
-
 class _Ahead(StmtMutator):
     """Takes the allocations out of the body and makes each filling one for the next iteration."""
 
-    def __init__(self, loop: For, doubled_buffers: list[_Doubled]) -> None:
+    def __init__(self, loop: For, fillings: list[Filling]) -> None:
         self._loop = loop
-        self._doubled_buffers = doubled_buffers
+        self._fillings = {filling.marker: filling for filling in fillings}
+        self._allocations = {alloc for filling in fillings for alloc in filling.allocations.values()}
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if any(n is d.alloc for d in self._doubled_buffers):
-            return self.visit(n.body)  # type: ignore[no-any-return]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        body = self.visit(n.body)
+        return body if n in self._allocations else rebuild(n, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        for doubled in self._doubled_buffers:
-            if n is doubled.fill:
-                return self._fill_next(doubled)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        filling = self._fillings.get(n)
+        return self.visit_Node(n) if filling is None else self._fill_next(filling)
 
-    def _fill_next(self, doubled: _Doubled) -> Stmt:
+    def _fill_next(self, filling: Filling) -> Stmt:
         loop = self._loop
         following = loop.loop_var + 1
-        body = substitute(doubled.fill.body, {loop.loop_var: following})
-        half = (following - loop.min) % 2
-        body = _Halves(doubled, half).visit(body)
-        data = doubled.alloc.buffer_var
-        write = AttrStmt(data, "double_buffer_write", const(1), body)
+        write = substitute(filling.body, {loop.loop_var: following})
+        write = _Halves(filling, (following - loop.min) % 2).visit(write)
+        for data in reversed(filling.allocations):
+            write = AttrStmt(data, "double_buffer_write", const(1), write)
         return IfThenElse(following - loop.min < loop.extent, write)
 
 
 class _Halves(Mutator):
-    """Moves the accesses of a buffer into one half of the doubled memory, except within ``double_buffer_write``."""
+    """Moves the accesses of a filling's buffers into one half of their doubled memory.
 
-    def __init__(self, doubled: _Doubled, half: PrimExpr) -> None:
-        self._doubled = doubled
-        self._data = doubled.alloc.buffer_var
-        self._offset = half * doubled.size
+    Those within ``double_buffer_write`` are in their half already.
+    """
+
+    def __init__(self, filling: Filling, half: PrimExpr) -> None:
+        self._filling = filling
+        self._offsets = {data: half * element_count(alloc) for data, alloc in filling.allocations.items()}
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if n.attr_key == "double_buffer_write" and n.node is self._data:
+        if n.attr_key == "double_buffer_write" and n.node in self._offsets:
             return n
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
-        return self._doubled.wide(buffer), (self._offset + indices[0],)
+        return self._filling.both_halves(buffer), (self._offsets[buffer.data] + indices[0],)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
-        if n.buffer.data is self._data:
+        if n.buffer.data in self._offsets:
             return BufferLoad(*self._moved(n.buffer, indices))
         return n if indices is n.indices else BufferLoad(n.buffer, indices)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
-        if n.buffer.data is self._data:
+        if n.buffer.data in self._offsets:
             buffer, moved = self._moved(n.buffer, indices)
             return BufferStore(buffer, value, moved)
         if value is n.value and indices is n.indices:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from compiler.ir.transform import Sequential
@@ -128,3 +130,77 @@ def test_constant_loops_compute_the_same(loop: str, split: int) -> None:
 def test_a_symbolic_loop_computes_the_same(n: int) -> None:
     func = program(buffered("range(n)"))
     assert_same(func, apply(func, InjectDoubleBuffer()), scalars={"n": n})
+
+
+FILLED_TOGETHER = """
+for i in range(8):
+    B = T.allocate([4], "int32")
+    D = T.allocate([2], "int32")
+    B_1 = T.Buffer((4,), "int32", data=B)
+    D_1 = T.Buffer((2,), "int32", data=D)
+    with T.attr(D, "double_buffer_scope", 1):
+        with T.attr(B, "double_buffer_scope", 1):
+            for j in range(4):
+                B_1[j] = A[i * 4 + j] + 1
+                D_1[j // 2] = A[i * 4 + j] * 3
+    for k in range(4):
+        C[i * 4 + k] = B_1[k] * 2 + D_1[k % 2]
+"""
+FILLED_WITHIN = """
+for i in range(8):
+    B = T.allocate([4], "int32")
+    B_1 = T.Buffer((4,), "int32", data=B)
+    with T.attr(B, "double_buffer_scope", 1):
+        D = T.allocate([5], "int32")
+        D_1 = T.Buffer((5,), "int32", data=D)
+        with T.attr(D, "double_buffer_scope", 1):
+            for j in range(5):
+                D_1[j] = A[i * 4 + j] + 1
+        for j in range(4):
+            B_1[j] = D_1[j] + D_1[j + 1]
+    for k in range(4):
+        C[i * 4 + k] = B_1[k] * 2 + B_1[3 - k]
+"""
+WRITES_BESIDE = """
+D = T.allocate([1], "int32")
+D_1 = T.Buffer((1,), "int32", data=D)
+for i in range(8):
+    B = T.allocate([4], "int32")
+    B_1 = T.Buffer((4,), "int32", data=B)
+    with T.attr(B, "double_buffer_scope", 1):
+        D_1[0] = A[i * 4]
+        for j in range(4):
+            B_1[j] = A[i * 4 + j]
+    for k in range(4):
+        C[i * 4 + k] = B_1[k] + D_1[0]
+"""
+UNDER_A_CONDITION = """
+for i in range(8):
+    if i % 2 == 0:
+        B = T.allocate([4], "int32")
+        B_1 = T.Buffer((4,), "int32", data=B)
+        with T.attr(B, "double_buffer_scope", 1):
+            for j in range(4):
+                B_1[j] = A[i * 4 + j]
+        for k in range(4):
+            C[i * 4 + k] = B_1[3 - k]
+"""
+
+
+@pytest.mark.parametrize("split", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("source", "doubled"),
+    [(FILLED_TOGETHER, True), (FILLED_WITHIN, True), (WRITES_BESIDE, False), (UNDER_A_CONDITION, False)],
+    ids=["filled together", "filled within another filling", "writes other memory", "under a condition"],
+)
+def test_what_is_filled_ahead_computes_the_same(source: str, doubled: bool, split: int) -> None:
+    func = program(source, params=PARAMS)
+    after = apply(func, InjectDoubleBuffer(split_loop=split))
+    assert ("double_buffer_write" in str(after)) == doubled
+    for result in (after, apply(after, StorageRewrite())):
+        assert_same(func, result)
+
+
+def test_within_a_filling_nothing_is_doubled_again() -> None:
+    sizes = re.findall(r"T.allocate\(\[(\d+)\]", str(apply(program(FILLED_WITHIN, params=PARAMS), INJECT)))
+    assert set(sizes) == {"8", "5"}
