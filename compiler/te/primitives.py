@@ -13,7 +13,7 @@ from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_fr
 from compiler.ir.primexpr import IterVar
 from compiler.te.tensor import Operation, Tensor
 
-__all__ = ["Primitive", "PrimitiveRegistry", "RecordedStage", "Recorder", "line_of", "primitive"]
+__all__ = ["Primitive", "PrimitiveRegistry", "RecordedStage", "Recorder", "line_of", "primitive", "primitives_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +97,8 @@ class Recorder(Protocol):
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
+_PRIMITIVES: set[Callable[..., Any]] = set()
+
 
 def primitive(method: F) -> F:
     """Record the calls that users make of a method of a schedule or of a stage.
@@ -147,7 +149,24 @@ def primitive(method: F) -> F:
         schedule.record(done)
         return result
 
+    _PRIMITIVES.add(recorded)
     return recorded  # type: ignore[return-value]
+
+
+def primitives_of(owner: type) -> dict[str, Callable[..., Any]]:
+    """Return the primitives of a class, by name: those of its methods whose calls are recorded.
+
+    Parameters
+    ----------
+    owner : type
+        The class of schedules, or that of stages.
+
+    Returns
+    -------
+    dict of str to callable
+    """
+    methods = {name: getattr(owner, name) for name in dir(owner)}
+    return {name: method for name, method in methods.items() if inspect.isfunction(method) and method in _PRIMITIVES}
 
 
 class PrimitiveRegistry:

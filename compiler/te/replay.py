@@ -10,6 +10,7 @@ from compiler.ir.error import ScheduleError
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar
+from compiler.te.operation import PlaceholderOp
 from compiler.te.primitives import Primitive
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
@@ -71,7 +72,7 @@ class _Correspondence:
     def tensor(self, tensor: Tensor) -> Tensor:
         """Return the tensor that corresponds to ``tensor``."""
         new: Tensor = self.of(tensor)
-        if self._schedule.find(new) is None:
+        if self._schedule.find(new) is None and not isinstance(new.op, PlaceholderOp):  # one may be read by nothing
             raise ScheduleError(f"replay: {tensor.name!r} is made by a later primitive")
         return new
 

@@ -1,0 +1,203 @@
+"""Writing a schedule, and what it computes, as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from compiler.ir.node import Node
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, SizeVar, Var
+from compiler.te.dataflow import post_dfs_order
+from compiler.te.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.primitives import Primitive
+from compiler.te.program.expression_writer import Leaf, Rows, unsupported
+from compiler.te.program.format import MAX_BYTES, VERSION, NotExpressible, Values
+from compiler.te.schedule import Schedule
+from compiler.te.stage import Stage
+from compiler.te.tensor import Operation, Tensor
+
+__all__ = ["write_program"]
+
+Object = dict[str, object]
+
+
+def write_program(schedule: Schedule, args: Sequence[Tensor | Var], target: str = "llvm", name: str = "main") -> str:
+    """Return a schedule, with its definitions and the primitives that were applied, as text.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is written.  Spans are left out, and so are attributes of operations, which lowering does not read.
+    args : sequence of Tensor or Var
+        The arguments of the function.
+    target : str
+        What machine code is made for.
+    name : str
+        The name of the function.
+
+    Returns
+    -------
+    str
+        JSON, for :func:`~compiler.te.program.read_program`.
+
+    Raises
+    ------
+    NotExpressible
+        If the program contains what a text cannot hold: operations of other kinds than placeholders and computations,
+        calls of anything but intrinsics that compute a value, or more than :data:`~compiler.te.program.MAX_BYTES`.
+    """
+    program = _Writer(schedule, args).program()
+    text = json.dumps(program | {"target": target, "name": name}, separators=(",", ":"), allow_nan=False)
+    if len(text) > MAX_BYTES:
+        raise NotExpressible(f"it takes {len(text):,} bytes as data, of {MAX_BYTES:,} that it may take")
+    return text
+
+
+class _Writer:
+    """Writes one schedule."""
+
+    def __init__(self, schedule: Schedule, args: Sequence[Tensor | Var]) -> None:
+        self._schedule = schedule
+        self._args = args
+        self._operations = post_dfs_order(schedule.outputs)
+        unread = (a.op for a in args if isinstance(a, Tensor) and isinstance(a.op, PlaceholderOp))
+        self._operations += dict.fromkeys(op for op in unread if op not in self._operations)
+        self._variables: dict[Var, int] = {}
+        self._axes: dict[IterVar, int] = {}
+        self._axis_of: dict[Var, IterVar] = {}
+        for axis in self._declared_axes():
+            self._axes[axis] = len(self._axes)
+            self._axis_of[axis.var] = axis
+        self._values = Values(self._axes)
+
+    def _declared_axes(self) -> Iterator[IterVar]:
+        """Yield the axes that are made before the operations: those of reductions and of threads."""
+        for op in self._operations:
+            yield from op.reduce_axis
+        for p in self._schedule.primitives:
+            for value in (*p.args, *p.kwargs.values()):
+                if isinstance(value, IterVar) and value.iter_type == IterVar.ThreadIndex:
+                    yield value
+
+    def program(self) -> Object:
+        operations = [self._operation(op) for op in self._operations]
+        outputs = [self._number(op) for op in self._schedule.outputs]
+        primitives = [self._primitive(p) for p in self._schedule.primitives]
+        arguments = [self._argument(a) for a in self._args]
+        axes = [self._axis(axis) for axis in self._axes]
+        return {
+            "version": VERSION,
+            "variables": [[v.name, v.dtype, isinstance(v, SizeVar)] for v in self._variables],
+            "axes": axes,
+            "operations": operations,
+            "outputs": outputs,
+            "primitives": primitives,
+            "arguments": arguments,
+        }
+
+    # numbers
+
+    def _number(self, value: Node) -> int:
+        number = self._values.number_of(value)
+        if number is None:
+            raise NotExpressible(f"{value} belongs to none of its operations")
+        return number
+
+    def _axis_number(self, axis: IterVar) -> int:
+        return self._axes[axis]
+
+    def _outer_variable(self, var: Var) -> list[object]:
+        """Return the row of a variable that is made before the operations; one of no axis is declared here."""
+        if var in self._axis_of:
+            return ["axis", self._axes[self._axis_of[var]]]
+        return ["variable", self._variables.setdefault(var, len(self._variables))]
+
+    def _rows(self, leaf: Leaf) -> Rows:
+        return Rows(leaf, self._number, self._axis_number)
+
+    def _expressions(self, roots: Sequence[PrimExpr]) -> Object:
+        """Write expressions that are no part of a computation: extents, arguments of primitives."""
+        rows = self._rows(self._outer_variable)
+        numbers = [rows.add(e) for e in roots]
+        return {"rows": rows.rows, "roots": numbers}
+
+    # operations
+
+    def _operation(self, op: Operation) -> Object:
+        if isinstance(op, PlaceholderOp):
+            written: Object = {"placeholder": op.name, "dtype": op.dtype, "shape": self._expressions(op.shape)}
+        elif isinstance(op, ComputeOp):
+            written = self._compute(op)
+        else:
+            raise unsupported(op)
+        self._values.add(op)
+        return written
+
+    def _compute(self, op: ComputeOp) -> Object:
+        for axis in op.axes:
+            begin = domain(axis).min
+            if not isinstance(begin, IntImm) or begin.value:
+                raise NotExpressible(f"axis {axis.var.name!r} of {op.name!r} does not begin at zero")
+        places = {axis.var: place for place, axis in enumerate(op.axes)}
+
+        def leaf(var: Var) -> list[object]:
+            return ["index", places[var]] if var in places else self._outer_variable(var)
+
+        rows = self._rows(leaf)
+        return {
+            "compute": op.name,
+            "tag": op.tag,
+            "axes": [axis.var.name for axis in op.axes],
+            "shape": self._expressions([domain(axis).extent for axis in op.axes]),
+            "body": [rows.add(e) for e in op.body],
+            "rows": rows.rows,
+        }
+
+    def _axis(self, axis: IterVar) -> Object:
+        """Write an axis of a reduction or of threads."""
+        kind = "thread" if axis.iter_type == IterVar.ThreadIndex else "reduce"
+        written: Object = {"name": axis.var.name, "kind": kind, "tag": axis.thread_tag}
+        if isinstance(axis.dom, Range):
+            written["domain"] = self._expressions([axis.dom.min, axis.dom.extent])
+        return written
+
+    # primitives
+
+    def _primitive(self, p: Primitive) -> Object:
+        written: Object = {
+            "primitive": p.name,
+            "stage": p.index,
+            "arguments": [self._argument(a) for a in p.args],
+            "named": {name: self._argument(a) for name, a in p.kwargs.items()},
+            "label": p.label,
+            "line": p.line,
+        }
+        self._values.add(p.result)
+        self._values.add(p.operations)
+        return written
+
+    def _argument(self, value: object) -> object:
+        if isinstance(value, list):
+            return [self._single(v) for v in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self._single(v) for v in value]}
+        return self._single(value)
+
+    def _single(self, value: object) -> object:
+        """Write an argument, or one of several that are passed as a list."""
+        match value:
+            case None | bool() | int() | float() | str():
+                return value
+            case np.bool_() | np.integer() | np.floating():
+                return value.item()
+            case Stage():
+                return {"stage": self._number(value.origin_op)}
+            case IterVar() if value in self._axes:
+                return {"axis": self._axes[value]}
+            case IterVar() | Tensor() | Operation():
+                return {"value": self._number(value)}
+            case PrimExpr():
+                return self._expressions([value])
+        raise unsupported(value)
