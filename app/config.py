@@ -46,12 +46,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Host names the server answers to, with commas; empty means any, or this machine's own names on loopback."""
     pool: int = 2
     """Idle zygotes that are kept ready for scripts."""
-    compiling: int = msgspec.field(default_factory=lambda: max(2, available_cores()))
-    """Scripts that are compiled at one time."""
+    compiling: int = msgspec.field(default_factory=lambda: max(3, 2 * available_cores()))
+    """Scripts that are compiled at one time, half as many again in overtime; those that sleep need no core."""
     waiting: int = 128
     """Requests that may wait in a queue, all clients together."""
     waiting_per_client: int = 64
-    """The same for one address, which a whole class may share; addresses are served in rotation."""
+    """The same for one address, which a whole class may share; addresses get equal shares of the slots."""
     body_bytes: int = 104 * MIB
     files_bytes: int = 32 * MIB
     """Attached files of one workspace together."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Flask, current_app
 from limits import RateLimitItemPerDay
@@ -25,6 +26,8 @@ from app.store.uploads import Uploads
 from app.web.rates import Rate
 
 EXTENSION = "strata"
+MEASURING_QUANTUM_SECONDS = 30.0
+"""How long a measurement may go on while others wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +50,9 @@ class Services:
 
 def build_services(config: Config, runner: Runner) -> Services:
     """Build the services of an application over a runner of scripts."""
-    queue = {"waiting": config.waiting, "waiting_per_client": config.waiting_per_client}
-    compiling = FairQueue(config.compiling, **queue)
-    measuring = FairQueue(1, **queue, typical_seconds=15.0)
+    queue = partial(FairQueue, waiting=config.waiting, waiting_per_client=config.waiting_per_client)
+    compiling = queue(config.compiling, overtime=config.compiling // 2)
+    measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
     uploads = Uploads(config.data_dir / "uploads", config.upload_bytes)
     launcher = Launcher(runner, config, Cores(measuring), uploads)

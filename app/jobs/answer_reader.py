@@ -31,7 +31,8 @@ Describe = Callable[[Outcome, int | None], Problem]
 
 def _timeout(outcome: Outcome, line: int | None) -> Problem:
     where = f" while line {line} ran native code" if line else ""
-    message = f"the script was stopped after {outcome.wall_seconds:.1f} s{where}; what it did until then is shown"
+    why = ", as others wait" if outcome.interrupted else ""
+    message = f"the script was stopped after {outcome.wall_seconds:.1f} s{where}{why}; what it did until then is shown"
     return Problem(kind="Timeout", message=message, line=line)
 
 

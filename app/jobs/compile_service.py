@@ -177,6 +177,7 @@ class Compiler:
             for place in ticket.places(HEARTBEAT_SECONDS):
                 yield RunUpdate(place=place)
             job = self._launcher.start("run", workspace)
+            ticket.when_asked(job.interrupt)
             if pending is not None:
                 self._attach(client, pending, job=job)
             reader = AnswerReader(job)
@@ -196,6 +197,7 @@ class Compiler:
             self._attach(client, pending, ticket=ticket)
         with ticket:
             job = self._launcher.start("compile", workspace)
+            ticket.when_asked(job.interrupt)
             if pending is not None:
                 self._attach(client, pending, job=job)
             reader = AnswerReader(job)

@@ -218,6 +218,7 @@ class Ladders:
                 ladder.send(Queued(place=place))
             last = place
         job = self._launcher.start("ladder", workspace)
+        ticket.when_asked(job.interrupt)
         ladder.hold(job=job)
         reader, measured = AnswerReader(job), False
         for event in reader.events():

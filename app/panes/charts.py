@@ -29,6 +29,8 @@ ROOM = 760
 """Default width of a chart."""
 LABEL_DISTANCE = 13
 """Least distance between the base lines of two line labels."""
+MIN_RATE, MAX_RATE = 1e-12, 1e15
+"""Rates that a machine can have, in either unit; a script may claim any, and what lies outside is not drawn."""
 
 
 @dataclass(frozen=True)
@@ -163,9 +165,9 @@ def _line_name(m: Measurement) -> str:
 
 
 def _rate(m: Measurement, rated: bool) -> float:
-    if rated:
-        return m.gflops or 0.0
-    return 1 / m.seconds if m.seconds else 0.0
+    """Return a measurement's rate; zero where there is none, or one that cannot be."""
+    rate = (m.gflops or 0.0) if rated else 1.0 / (m.seconds or math.inf)
+    return rate if MIN_RATE <= rate <= MAX_RATE else 0.0
 
 
 _CALL = re.compile(r"(?:^|\.)(\w+)\(")

@@ -9,6 +9,7 @@ import linecache
 import signal
 import sys
 import threading
+import time
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from typing import Any
 
 from app.artifacts import Console, Problem
 from app.recorder.suggestions import suggestion
+from app.sandbox.handler import INTERRUPT
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 
 SCRIPT_NAME = "script.py"
@@ -84,11 +86,12 @@ class _Stream(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def time_budget(seconds: float, shielded: Callable[[], bool]) -> Iterator[None]:
+def time_budget(seconds: float, shielded: Callable[[], bool], interrupted: Callable[[], None]) -> Iterator[None]:
     """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in.
 
-    While ``shielded`` says so, it is not raised, but somewhat later.  Systems without interval timers have to do with
-    the watchdog that ends the process.
+    While ``shielded`` says so, it is not raised, but somewhat later.  The signal :data:`INTERRUPT` ends the time at
+    once, after ``interrupted`` was called.  Systems without interval timers have to do with the watchdog that ends the
+    process.
     """
     if not hasattr(signal, "setitimer"):
         yield
@@ -98,13 +101,18 @@ def time_budget(seconds: float, shielded: Callable[[], bool]) -> Iterator[None]:
         if not shielded():
             raise BudgetExceeded
 
-    previous = signal.signal(signal.SIGALRM, ring)
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        interrupted()
+        signal.setitimer(signal.ITIMER_REAL, 1e-4, 0.25)
+
+    previous = signal.signal(signal.SIGALRM, ring), signal.signal(INTERRUPT, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.25)
     try:
         yield
     finally:
+        signal.signal(INTERRUPT, previous[1])
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.signal(signal.SIGALRM, previous[0])
 
 
 class Script:
@@ -121,6 +129,7 @@ class Script:
         self.transcript = Transcript()
         self.problems: list[Problem] = []
         self.timed_out = False
+        self._interrupted_after: float | None = None
         self.shielded = False
         """Set while the explorer does work of its own inside the script's time, which must not be broken off."""
 
@@ -142,7 +151,7 @@ class Script:
         except BudgetExceeded as exc:
             line = deepest_line(exc.__traceback__)
             self.timed_out = True
-            self._add("Timeout", _stopped(line, budget_seconds), line, exc)
+            self._add("Timeout", self._stopped(line, budget_seconds), line, exc)
         except SystemExit as exc:
             if exc.code not in (None, 0):
                 self.transcript.note(f"the script exited with {exc.code!r}")
@@ -172,7 +181,12 @@ class Script:
             self._add(type(exc).__name__, _words(exc, {}), deepest_line(exc.__traceback__), exc)
 
     def _budget(self, seconds: float) -> contextlib.AbstractContextManager[None]:
-        return time_budget(seconds, lambda: self.shielded)
+        began = time.monotonic()
+
+        def interrupted() -> None:
+            self._interrupted_after = time.monotonic() - began
+
+        return time_budget(seconds, lambda: self.shielded, interrupted)
 
     def give_up_kernel(self, line: int | None, seconds: float) -> None:
         """Note that the script does not come back from a kernel that it called at ``line``."""
@@ -185,7 +199,15 @@ class Script:
 
     def give_up(self, line: int | None, seconds: float) -> None:
         """Note that the script did not stop at the end of its time."""
-        self._give_up(_stopped(line, seconds), line)
+        self._give_up(self._stopped(line, seconds), line)
+
+    def _stopped(self, line: int | None, seconds: float) -> str:
+        where = f" at line {line}" if line else ""
+        if self._interrupted_after is not None:
+            after = f"after {self._interrupted_after:.1f} s, as others wait"
+            return f"the script was stopped{where} {after}; what it did until then is shown"
+        shown = "what it did until then is shown, and Run gives it more time"
+        return f"the script was stopped{where} after {seconds:g} s; {shown}"
 
     def _give_up(self, message: str, line: int | None) -> None:
         self.timed_out = True
@@ -231,12 +253,6 @@ class Script:
                 trace=user_trace(exc.__traceback__),
             )
         )
-
-
-def _stopped(line: int | None, seconds: float) -> str:
-    where = f" at line {line}" if line else ""
-    shown = "what it did until then is shown, and Run gives it more time"
-    return f"the script was stopped{where} after {seconds:g} s; {shown}"
 
 
 def _words(exc: BaseException, names: Mapping[str, Any]) -> str:

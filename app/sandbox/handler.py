@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
+import sys
 import traceback
 from collections.abc import Callable
 
@@ -11,6 +13,9 @@ from app.sandbox import wire
 
 Handler = Callable[[bytes, Callable[[bytes], None]], None]
 """Takes a request and a function that sends a message."""
+
+INTERRUPT = signal.SIGUSR1 if sys.platform != "win32" else signal.SIGTERM
+"""Asks a process to end now with what it has."""
 
 EXIT_RAISED = 70
 EXIT_SETUP_FAILED = 71

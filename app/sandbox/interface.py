@@ -26,6 +26,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
+    interrupted: bool = False
+    """Whether it was asked to end before its time."""
     peak_bytes: int = 0
     """Largest resident size, the interpreter and libraries shared with the zygote included."""
     console: str = ""
@@ -44,6 +46,9 @@ class Job(Protocol):
     @property
     def outcome(self) -> Outcome:
         """How the job ended; waits for that, dropping messages that nobody has read."""
+
+    def interrupt(self) -> None:
+        """Ask the process to end soon with what it has; it is killed if it does not."""
 
     def cancel(self) -> None:
         """Kill the process, if it still lives."""

@@ -75,6 +75,11 @@ class SandboxedJob:
             self._next()
         return self._outcome
 
+    def interrupt(self) -> None:
+        """Ask the child to end soon with what it has; the zygote kills it if it does not."""
+        with contextlib.suppress(OSError):
+            self._ends.status.send(wire.encode(wire.Interrupt()))
+
     def cancel(self) -> None:
         """Kill the child, if it still lives."""
         self._cancelled = True
@@ -157,6 +162,7 @@ class SandboxedJob:
             exit_code=exited.exit_code if exited else None,
             wall_seconds=time.monotonic() - self._started,
             cpu_seconds=exited.cpu_seconds if exited else 0.0,
+            interrupted=exited is not None and exited.interrupted,
             peak_bytes=exited.peak_bytes if exited else 0,
             console=os.pread(self._ends.console.fileno(), CONSOLE_BYTES, 0).rstrip(b"\0").decode(errors="replace"),
         )
@@ -181,8 +187,10 @@ class SandboxedJob:
         allowed = rlimits.cpu_limit(self._limits)
         if exited.signal == signal.SIGKILL and exited.cpu_seconds >= allowed * _CPU_COUNTED:
             return "timeout", f"more than {allowed} s of processor time"
-        if exited.signal == signal.SIGKILL or exited.exit_code == EXIT_OUT_OF_MEMORY:
+        if exited.exit_code == EXIT_OUT_OF_MEMORY:
             return "memory", "out of memory"
+        if exited.signal == signal.SIGKILL:
+            return "crash", f"it was killed, though not by the sandbox, when it held {exited.peak_bytes >> 20:,} MiB"
         return "crash", describe(exited)
 
 

@@ -42,6 +42,7 @@ class LocalJob:
         self._left = 8 * _CHUNK_BYTES  # what the queue and the pipe can hold when the process ends
         self._outcome: Outcome | None = None
         self._stopped: tuple[Status, str] | None = None
+        self._interrupted = False
         self._directory = tempfile.TemporaryDirectory(prefix="strata-", ignore_cleanup_errors=True)
         root = Path(self._directory.name)
         work = root / "work"
@@ -82,6 +83,11 @@ class LocalJob:
         while self._outcome is None:
             self._next()
         return self._outcome
+
+    def interrupt(self) -> None:
+        """Kill the process; what it sent until now counts."""
+        self._interrupted = True
+        self._stop("timeout", "it was asked to end")
 
     def cancel(self) -> None:
         """Kill the process and those that it started, if it still lives."""
@@ -158,6 +164,7 @@ class LocalJob:
             signal=-code if code < 0 else None,
             exit_code=code if code >= 0 else None,
             wall_seconds=time.monotonic() - self._started,
+            interrupted=self._interrupted,
             console=self._console.read(_CONSOLE_BYTES).decode(errors="replace"),
         )
         self._console.close()

@@ -49,6 +49,10 @@ class Start(msgspec.Struct, frozen=True):
     wall_seconds: float
 
 
+class Interrupt(msgspec.Struct, frozen=True, tag="interrupt"):
+    """Server to zygote, on a job's status socket: ask the child to end now, and kill it if it does not."""
+
+
 class Booted(msgspec.Struct, frozen=True, tag="booted"):
     """Zygote to server: ready for jobs."""
 
@@ -75,6 +79,8 @@ class Exited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
     exit_code: int | None
     signal: int | None
     timed_out: bool
+    interrupted: bool
+    """Whether it was asked to end before its time."""
     cpu_seconds: float
     peak_bytes: int
 
@@ -85,6 +91,7 @@ StatusMessage = Ready | SetupFailed | Exited
 encode = msgspec.json.encode
 decode_settings = msgspec.json.Decoder(Settings).decode
 decode_start = msgspec.json.Decoder(Start).decode
+decode_interrupt = msgspec.json.Decoder(Interrupt).decode
 decode_boot = msgspec.json.Decoder[BootMessage](BootMessage).decode
 decode_status = msgspec.json.Decoder[StatusMessage](StatusMessage).decode
 _decode_header = msgspec.json.Decoder(Header).decode

@@ -25,6 +25,8 @@ from app.sandbox.tier import Mechanism, Tier
 CONTROL = 3
 HOST_NAME = "sandbox"
 """What children see instead of the machine's own name."""
+INTERRUPT_SECONDS = 2.0
+"""How long a child that was asked to end may take to do so."""
 UIDS = 64
 """User ids that one zygote may give out, one to each child alive."""
 
@@ -50,6 +52,7 @@ class _Job:
     deadline: float
     timed_out: bool = False
     abandoned: bool = False
+    interrupted: bool = False
 
 
 class Zygote:
@@ -87,7 +90,7 @@ class Zygote:
                 elif fd in self._jobs:
                     self._reap(self._jobs.pop(fd))
                 else:
-                    self._abandon(fd)
+                    self._hear(fd)
             now = time.monotonic()
             for job in self._jobs.values():
                 if job.deadline <= now and not job.timed_out:
@@ -172,10 +175,18 @@ class Zygote:
                 continue  # it ended in the meantime
         return total
 
-    def _abandon(self, status: int) -> None:
-        """The server closed its side of a job: nobody waits for it any more."""
+    def _hear(self, status: int) -> None:
+        """Take what the server says of a job: end soon, or, by closing its side, that nobody waits for it any more."""
+        message = os.read(status, wire.MAX_STATUS)
         for job in self._jobs.values():
-            if job.status == status and not job.abandoned:
+            if job.status != status or job.abandoned:
+                continue
+            if message:
+                wire.decode_interrupt(message)
+                job.interrupted = True
+                job.deadline = min(job.deadline, time.monotonic() + INTERRUPT_SECONDS)
+                _send(job, handler.INTERRUPT)
+            else:
                 self._poll.unregister(status)
                 job.abandoned = True
                 _kill(job)
@@ -187,6 +198,7 @@ class Zygote:
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             timed_out=job.timed_out,
+            interrupted=job.interrupted,
             cpu_seconds=usage.ru_utime + usage.ru_stime,
             peak_bytes=usage.ru_maxrss * 1024,
         )
@@ -211,8 +223,12 @@ def _watch(pid: int) -> int:
 
 
 def _kill(job: _Job) -> None:
+    _send(job, signal.SIGKILL)
+
+
+def _send(job: _Job, number: int) -> None:
     try:
-        signal.pidfd_send_signal(job.pidfd, signal.SIGKILL)
+        signal.pidfd_send_signal(job.pidfd, number)
     except ProcessLookupError:
         return  # it ended by itself
 
@@ -278,6 +294,7 @@ def main() -> NoReturn:
         os.dup2(control, CONTROL, inheritable=False)
         os.close(control)
     settings = wire.decode_settings(sys.argv[2].encode())
+    signal.signal(handler.INTERRUPT, signal.SIG_IGN)  # a child that has not come to its script yet is killed later
     try:
         _go_first_when_memory_runs_out()
         _enter_namespaces(settings.mechanisms)

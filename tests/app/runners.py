@@ -41,6 +41,7 @@ class ScriptedJob:
     def __init__(self, script: Script) -> None:
         self._script = script
         self.cancelled = threading.Event()
+        self.interrupted = threading.Event()
 
     def messages(self) -> Iterator[bytes]:
         for message in self._script.messages:
@@ -48,12 +49,17 @@ class ScriptedJob:
                 return
             yield message if isinstance(message, bytes) else msgspec.json.encode(message)
         while self._script.until is not None and not self._script.until.wait(0.005):
-            if self.cancelled.is_set():
+            if self.cancelled.is_set() or self.interrupted.is_set():
                 return
 
     @property
     def outcome(self) -> Outcome:
+        if self.interrupted.is_set() and not self.cancelled.is_set():
+            return Outcome(status="timeout", interrupted=True)
         return Outcome(status="cancelled") if self.cancelled.is_set() else self._script.outcome
+
+    def interrupt(self) -> None:
+        self.interrupted.set()
 
     def cancel(self) -> None:
         self.cancelled.set()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import Busy, Superseded
-from app.jobs.fair_queue import FairQueue, Ticket
+from app.jobs.fair_queue import REVIEW_SECONDS, FairQueue, Ticket
+from app.jobs.slot_time import HALF_LIFE_SECONDS, SlotTime
+from tests.app.jobs.simulation import MAKES_WAY_SECONDS, Simulation
 
 
 def make(capacity: int = 1, waiting: int = 8, waiting_per_client: int = 4) -> FairQueue:
@@ -111,6 +114,111 @@ def test_never_more_than_the_capacity_and_never_idle(capacity: int, moves: list[
             alive.append(queue.enter(f"client {which}"))
         elif alive:
             alive.pop(which % len(alive)).end()
-        assert queue.held == min(capacity, len(alive))
+        sent = Counter(ticket.flow.client for ticket in alive)
+        useful = sum(min(max(1, capacity - 1), requests) for requests in sent.values())
+        assert queue.held == min(capacity, useful)
         assert queue.waiting == len(alive) - queue.held
         assert sum(ticket.granted for ticket in alive) == queue.held
+
+
+# On a simulated clock
+
+
+def test_one_address_leaves_a_slot_to_whoever_comes() -> None:
+    simulation = Simulation()
+    for tab in range(40):
+        simulation.keep_sending("attacker", 8.0, tab=str(tab))
+    victims = [simulation.send("victim", 5.0 * n, 0.3) for n in range(1, 20)]
+    simulation.run(110.0)
+    assert max(victim.waited for victim in victims) == 0.0
+
+
+@given(addresses=st.integers(1, 12), sleep=st.floats(0.5, 8.0), begin=st.floats(15.0, 30.0))
+@settings(deadline=None, max_examples=12)
+def test_a_newcomer_waits_for_a_quantum_however_many_addresses_sleep(
+    addresses: int, sleep: float, begin: float
+) -> None:
+    simulation = Simulation()
+    for number in range(addresses):
+        for tab in "abc":
+            simulation.keep_sending(f"attacker {number}", sleep, tab)
+    victim = simulation.send("victim", begin, 0.3)
+    simulation.run(begin + 15.0)
+    assert victim.ended is not None
+    assert victim.waited <= simulation.quantum + MAKES_WAY_SECONDS + 2 * REVIEW_SECONDS
+
+
+def test_a_short_run_does_not_wait_for_a_ladder() -> None:
+    simulation = Simulation(capacity=1, overtime=0, quantum=20.0)
+    simulation.keep_sending("climber", 600.0)
+    victim = simulation.send("victim", 50.0, 1.0)
+    soon = simulation.send("another", 55.0, 1.0)
+    simulation.run(100.0)
+    assert victim.waited <= MAKES_WAY_SECONDS + 2 * REVIEW_SECONDS
+    assert soon.waited <= simulation.quantum + 2.0
+
+
+def test_nobody_is_stopped_while_nobody_waits() -> None:
+    simulation = Simulation(capacity=1, overtime=0, quantum=2.0)
+    alone = simulation.send("a", 0.0, 100.0)
+    simulation.run(120.0)
+    assert alone.ended == pytest.approx(100.0, abs=1.0)
+
+
+@given(st.lists(st.floats(0.2, 8.0), min_size=2, max_size=6))
+@settings(deadline=None, max_examples=6)
+def test_addresses_that_always_wait_get_equal_shares_whatever_their_scripts_take(durations: list[float]) -> None:
+    simulation = Simulation(capacity=2, overtime=0)
+    for number, seconds in enumerate(durations):
+        for tab in "ab":
+            simulation.keep_sending(f"client {number}", seconds, tab)
+    simulation.run(240.0)
+    shares: Counter[str] = Counter()
+    for script in simulation.sent:
+        if script.ticket is not None and script.ticket.granted:
+            shares[script.client] += (script.ended or simulation.now) - script.ticket.began
+    fair = sum(shares.values()) / len(durations)
+    assert all(share == pytest.approx(fair, abs=20.0) for share in shares.values()), shares
+
+
+def test_a_stream_of_newcomers_starves_nobody() -> None:
+    simulation = Simulation(capacity=2, overtime=0)
+    simulation.send("heavy", 0.0, 8.0)
+    simulation.send("heavy", 8.0, 8.0)
+    for number in range(600):
+        simulation.send(f"newcomer {number}", 16.0 + number / 2, 1.5)
+    late = simulation.send("heavy", 30.0, 1.0)
+    simulation.run(250.0)
+    assert late.ended is not None
+
+
+def test_a_fresh_tab_does_not_go_before_one_that_is_known() -> None:
+    queue = make(capacity=1, waiting=100, waiting_per_client=100)
+    queue.enter("class", "pupil").end()
+    holder = queue.enter("class", "attacker")
+    forged = [queue.enter("class", f"forged {number}") for number in range(10)]
+    pupil = queue.enter("class", "pupil")
+    assert next(pupil.places()) <= next(forged[0].places()) + 1
+    holder.end()
+    assert forged[0].granted or pupil.granted
+
+
+def test_what_was_used_is_forgotten_by_halves() -> None:
+    used = SlotTime(0.0)
+    used.hold(0.0, 1)
+    used.hold(10.0, -1)
+    at_ten = used.at(10.0)
+    assert 9.0 < at_ten < 10.0
+    assert used.at(10.0 + HALF_LIFE_SECONDS) == pytest.approx(at_ten / 2)
+
+
+def test_who_is_asked_before_it_listens_hears_of_it_then() -> None:
+    now = [0.0]
+    queue = FairQueue(1, waiting=8, waiting_per_client=4, quantum_seconds=1.0, clock=lambda: now[0])
+    holder = queue.enter("a")
+    queue.enter("b")
+    now[0] = 5.0
+    queue.review()
+    heard: list[str] = []
+    holder.when_asked(lambda: heard.append("asked"))
+    assert (holder.asked, heard) == (True, ["asked"])

@@ -84,3 +84,19 @@ def test_many_bars_fit_into_the_room_with_slanted_labels() -> None:
 )
 def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e308, -1.0, 10.0**300, float("inf"), float("nan")])
+@pytest.mark.parametrize("seconds", [5e-324, 0.0, -1.0, 1e308, 0.01])
+def test_rates_that_no_machine_has_are_not_drawn(rate: float, seconds: float) -> None:
+    for gflops in (rate, None):
+        line = Measurement(name="NumPy", kind="numpy", seconds=seconds, gflops=gflops)
+        drawn = chart([rung("a", gflops, seconds), rung("b", 2.0, 0.5), line])
+        assert drawn is not None
+        assert all(0 <= bar.height <= PLOT_HEIGHT for bar in drawn.bars)
+        assert len(drawn.summary) < 200
+
+
+@given(st.floats())
+def test_any_number_is_written_short(value: float) -> None:
+    assert len(number(value)) < 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import msgspec
@@ -153,3 +154,27 @@ def test_a_script_that_sends_no_answer_is_told_so(script: str, status: str, mess
     answer = AnswerReader(strongest.start(msgspec.json.encode(request))).answer()
     assert answer.status == status
     assert message in answer.problems[-1].message
+
+
+@pytest.mark.parametrize(
+    "script", ["import time\nprint('begun')\ntime.sleep(20)\n", "print('begun')\nwhile True: pass\n"]
+)
+def test_a_script_that_is_asked_to_end_says_why_and_shows_what_it_did(script: str, strongest: Sandbox) -> None:
+    request = Request(mode="run", script=script, budget_seconds=20.0)
+    job = strongest.start(msgspec.json.encode(request), limits=Limits(wall_seconds=30.0))
+    threading.Timer(0.5, job.interrupt).start()
+    answer = AnswerReader(job).answer()
+    assert answer.status == "timeout"
+    assert answer.problems[-1].line == script.count("\n")
+    assert "as others wait" in answer.problems[-1].message
+    assert [entry.text for entry in answer.console] == ["begun\n"]
+    assert job.outcome.interrupted
+
+
+def test_a_script_that_does_not_listen_is_killed_soon(strongest: Sandbox) -> None:
+    script = "import signal\nsignal.signal(signal.SIGUSR1, signal.SIG_IGN)\nwhile True:\n    pass\n"
+    job = strongest.start(msgspec.json.encode(Request(mode="run", script=script, budget_seconds=60.0)))
+    threading.Timer(0.5, job.interrupt).start()
+    answer = AnswerReader(job).answer()
+    assert (answer.status, job.outcome.interrupted) == ("timeout", True)
+    assert "as others wait" in answer.problems[-1].message
