@@ -57,6 +57,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Attached files of one workspace together."""
     upload_bytes: int = 100 * MIB
     """Of one large file, such as a model, that is stored and then named by its hash."""
+    workspace_uploads_bytes: int = 200 * MIB
+    """Stored files that one workspace names, together; one that is named twice counts twice."""
+    uploads_bytes: int = 20 * 1024 * MIB
+    """All stored files of all clients together.  None is ever deleted by the server: a permalink may name it."""
+    reserve_bytes: int = 256 * MIB
+    """Free disk space below which files are refused, so that links can still be saved, and the health is degraded."""
     memory: Annotated[int, msgspec.Meta(ge=512 * MIB)] = 1024 * MIB
     """Bytes of memory that the server and the processes that render for it may take; ``app.memory`` divides them."""
     rate_limit: int = 1200

@@ -86,6 +86,12 @@ class Unavailable(RequestError):
     status, code, title = 503, "unavailable", "Not available now"
 
 
+class StorageFull(RequestError):
+    """The disk, or what the operator gave to uploads, is full; what was to be stored is not."""
+
+    status, code, title = 507, "storage_full", "The server's storage is full"
+
+
 class Damaged(RequestError):
     """Stored content does not match the hash that it was stored under."""
 

@@ -23,6 +23,7 @@ from app.recorder.environment import CPU
 from app.sandbox import Runner
 from app.store.links import Links
 from app.store.uploads import Uploads
+from app.store.workspace_limits import WorkspaceLimits
 from app.web.rates import Rate
 
 EXTENSION = "strata"
@@ -41,6 +42,7 @@ class Services:
     ladders: Ladders
     links: Links
     uploads: Uploads
+    workspace_limits: WorkspaceLimits
     storing: Rate
     """Rate limit of the bytes that go into links and uploads."""
     gallery: Gallery
@@ -54,8 +56,9 @@ def build_services(config: Config, runner: Runner) -> Services:
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
-    uploads = Uploads(config.data_dir / "uploads", config.upload_bytes)
-    launcher = Launcher(runner, config, Cores(measuring), uploads)
+    uploads = Uploads(config.data_dir / "uploads", config.upload_bytes, config.uploads_bytes, config.reserve_bytes)
+    workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
+    launcher = Launcher(runner, config, Cores(measuring), workspace_limits)
     return Services(
         config=config,
         memory=memory,
@@ -63,6 +66,7 @@ def build_services(config: Config, runner: Runner) -> Services:
         compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring),
         ladders=Ladders(launcher, measuring),
         uploads=uploads,
+        workspace_limits=workspace_limits,
         links=Links(config.database, compiler.__version__, CPU),
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         gallery=load_gallery(),

@@ -113,7 +113,10 @@ class Compiler:
             Too many requests are waiting.
         Unavailable
             The sandbox cannot run scripts.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
+        self._launcher.check(workspace)
         pending = self._enrol(client, seq)
         key = content_key("compile", workspace)
         cached = self._cache.get(key)
@@ -150,6 +153,8 @@ class Compiler:
             Too many requests are waiting.
         Unavailable
             The sandbox cannot run scripts.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         [last] = deque(self.follow(workspace, client, seq), maxlen=1)
         return last.answer or Answer()
@@ -168,7 +173,10 @@ class Compiler:
             Too many requests are waiting.
         Unavailable
             The sandbox cannot run scripts.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
+        self._launcher.check(workspace)
         pending = self._enrol(client, seq)
         ticket = self._measuring.enter(client.address, client.tab)
         try:

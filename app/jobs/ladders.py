@@ -169,7 +169,10 @@ class Ladders:
         ------
         Busy
             Too many requests are waiting.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
+        self._launcher.check(workspace)
         ticket = self._measuring.enter(client.address)
         ladder = Ladder()
         ladder.hold(ticket=ticket)

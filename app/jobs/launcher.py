@@ -6,10 +6,10 @@ import msgspec
 
 from app.artifacts import Mode, Request, Workspace
 from app.config import Config
-from app.errors import InvalidBody, TooLarge, Unavailable
+from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.sandbox import Job, Limits, Runner, SandboxError
-from app.store.uploads import Uploads
+from app.store.workspace_limits import WorkspaceLimits
 from compiler.runtime.threads import available_cores
 
 WALL_MARGIN_SECONDS = 4.0
@@ -19,6 +19,10 @@ FREE_THREADS = 32
 THREAD_BYTES = 24 << 20
 """Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
 only for as many threads as there are cores, since the script can use it for anything."""
+COPIES = 8
+"""How often a model is held, at most: as a file, as it was read, as arrays, as it was compiled."""
+MAX_COPIES_BYTES = 1 << 30
+"""Memory that a script gets for its stored files, however large they are."""
 
 
 class Launcher:
@@ -30,12 +34,12 @@ class Launcher:
     config : Config
     cores : Cores
         Assigns CPUs to jobs.
-    uploads : Uploads
-        Stored files that workspaces refer to by hash.
+    workspace_limits : WorkspaceLimits
+        What workspaces may carry; knows the stored files that they name.
     """
 
-    def __init__(self, runner: Runner, config: Config, cores: Cores, uploads: Uploads) -> None:
-        self._uploads = uploads
+    def __init__(self, runner: Runner, config: Config, cores: Cores, workspace_limits: WorkspaceLimits) -> None:
+        self._workspace_limits = workspace_limits
         self._runner = runner
         self._cores = cores
         self._seconds: dict[Mode, float] = {
@@ -43,41 +47,50 @@ class Launcher:
             "run": config.run_seconds,
             "ladder": config.ladder_seconds,
         }
-        self._files_bytes = config.files_bytes
+
+    def check(self, workspace: Workspace) -> None:
+        """Refuse a workspace that could never be started, before it waits for its turn.
+
+        Raises
+        ------
+        InvalidBody
+            The names of files are not plain file names, or there are too many.
+        TooLarge
+            The files are too large together.
+        NotFound
+            A stored file is not here.
+        Damaged
+            A stored file is not what was stored.
+        """
+        self._workspace_limits.check(workspace)
 
     def start(self, mode: Mode, workspace: Workspace) -> Job:
         """Start a job.
 
         Raises
         ------
-        InvalidBody
-            If the names of the attached files are not plain, distinct file names.
-        TooLarge
-            If they are too large.
+        InvalidBody, TooLarge, NotFound, Damaged
+            As :meth:`check`.
         Unavailable
             If the sandbox cannot start a process.
         """
-        size = sum(len(content) for content in workspace.files.values())
-        if size > self._files_bytes:
-            limit = f"at most {self._files_bytes:,} bytes"
-            raise TooLarge(f"the attached files have {size:,} bytes together", field="$.files", expected=limit)
-        uploads = {name: self._uploads.read(name, file) for name, file in workspace.uploads.items()}
+        stored = self._workspace_limits.check(workspace)
+        stored_bytes = sum(file.size for file in stored.values())
+        attached_bytes = sum(map(len, workspace.files.values()))
         budget = self._seconds[mode]
         request = Request(mode=mode, script=workspace.script, options=workspace.options, budget_seconds=budget)
         threads = workspace.options.threads
-        # A model is held several times: as a file, as it was read, as arrays, and as it was compiled.
-        held = 8 * sum(map(len, uploads.values()))
+        base = Limits()
+        copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
         limits = Limits(
             cpus=self._cores.choose(mode, threads),
             wall_seconds=budget + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
-            memory_bytes=Limits().memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + held,
-            files_bytes=Limits().files_bytes + sum(map(len, uploads.values())),
+            memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
+            files_bytes=base.files_bytes + attached_bytes + stored_bytes,
         )
         try:
-            return self._runner.start(msgspec.json.encode(request), {**workspace.files, **uploads}, limits)
-        except ValueError as error:
-            raise InvalidBody(str(error), field="$.files", expected="plain file names") from error
+            return self._runner.start(msgspec.json.encode(request), {**workspace.files, **stored}, limits)
         except SandboxError as error:
             raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from app.sandbox.files import StoredFile, check_name
 from app.sandbox.interface import Job, Outcome, Runner, SandboxError
 from app.sandbox.limits import Limits
 from app.sandbox.local import UnsafeLocal
@@ -23,4 +24,16 @@ else:
             raise SandboxError(f"sandbox: {sys.platform} has nothing to build one from; only --unsafe-local works here")
 
 
-__all__ = ["Job", "Limits", "Mechanism", "Outcome", "Runner", "Sandbox", "SandboxError", "Tier", "UnsafeLocal"]
+__all__ = [
+    "Job",
+    "Limits",
+    "Mechanism",
+    "Outcome",
+    "Runner",
+    "Sandbox",
+    "SandboxError",
+    "StoredFile",
+    "Tier",
+    "UnsafeLocal",
+    "check_name",
+]

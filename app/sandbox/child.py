@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import attached, landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
+from app.sandbox import attached, files, landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
 from app.sandbox.handler import EXIT_SETUP_FAILED, Handler, serve
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 OUTPUT, STATUS, JOB = 3, 4, 5
 """File descriptors in the child, above the standard three."""
-_FIRST_FREE = 6
+_FIRST_STORED = 6
+"""Descriptor of the first stored file; the others follow it."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,19 @@ class Descriptors:
     output: int
     console: int
     status: int
+    stored: Sequence[int] = ()
+    """Stored files, open for reading."""
+
+    @property
+    def every(self) -> list[int]:
+        """All of them, in the order that :meth:`of` takes."""
+        return [self.job, self.output, self.console, self.status, *self.stored]
+
+    @classmethod
+    def of(cls, every: Sequence[int]) -> Descriptors:
+        """Return the descriptors that :attr:`every` lists."""
+        job, output, console, status, *stored = every
+        return cls(job, output, console, status, stored)
 
 
 @dataclass(frozen=True)
@@ -73,11 +87,12 @@ def _arrange(descriptors: Descriptors) -> None:
     os.setsid()
     above = 64
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    sources = (null, descriptors.console, descriptors.console, descriptors.output, descriptors.status, descriptors.job)
+    standard = (null, descriptors.console, descriptors.console)
+    sources = (*standard, descriptors.output, descriptors.status, descriptors.job, *descriptors.stored)
     moved = [fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, above) for source in sources]
     for target, source in enumerate(moved):
         os.dup2(source, target)
-    syscalls.close_all_but(_FIRST_FREE)
+    syscalls.close_all_but(len(moved))
 
 
 def _set_up(surroundings: Surroundings) -> bytes:
@@ -94,7 +109,7 @@ def _set_up(surroundings: Surroundings) -> bytes:
         workspace = surroundings.directory
         _enter(workspace, header)
         if tier.files is FileAccess.NONE:
-            attached.answer_open([name for name, _ in header.files])
+            attached.answer_open([name for name, _ in header.files + header.stored])
     rlimits.apply(header.limits, surroundings.address_space, surroundings.tasks)
     syscalls.keep_capabilities(("SETUID", "SETGID", "SYS_ADMIN"))
     if own_id:
@@ -120,17 +135,25 @@ def _set_up(surroundings: Surroundings) -> bytes:
 
 
 def _enter(directory: str, header: wire.Header) -> None:
-    """Make this the working directory and write the attached files, which follow the request in the job."""
+    """Make this the working directory and write the files: attached ones follow the request in the job."""
     os.chdir(directory)
     for name, size in header.files:
-        wire.check_name(name)
-        file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        while size:
-            sent = os.sendfile(file, JOB, None, min(size, 1 << 30))
-            if not sent:
-                raise EOFError(f"files: {name!r} ends early")
-            size -= sent
-        os.close(file)
+        _write_file(name, JOB, size)
+    for source, (name, size) in enumerate(header.stored, _FIRST_STORED):
+        _write_file(name, source, size)
+        os.close(source)
+
+
+def _write_file(name: str, source: int, size: int) -> None:
+    """Write a file from a descriptor's position on, inside the kernel."""
+    files.check_name(name)
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    while size:
+        sent = os.sendfile(file, source, None, min(size, 1 << 30))
+        if not sent:
+            raise EOFError(f"files: {name!r} ends early")
+        size -= sent
+    os.close(file)
 
 
 def _die_with(zygote: int) -> None:

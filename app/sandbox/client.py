@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import itertools
 import os
@@ -12,10 +11,11 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import FileIO
 
 from app.sandbox import child, probe, wire, zygote
+from app.sandbox.files import Files, check_files
 from app.sandbox.interface import SandboxError
 from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
 from app.sandbox.limits import Limits
@@ -82,7 +82,7 @@ class ZygoteProcess:
         """Whether the process still runs."""
         return self._process.poll() is None
 
-    def start(self, request: bytes, files: Mapping[str, bytes], limits: Limits) -> SandboxedJob:
+    def start(self, request: bytes, files: Files, limits: Limits) -> SandboxedJob:
         """Hand a job over.
 
         Raises
@@ -93,7 +93,8 @@ class ZygoteProcess:
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             job = os.memfd_create("job", os.MFD_CLOEXEC)
             theirs.callback(os.close, job)
-            wire.write_job(job, request, files, limits)
+            stored = wire.write_job(job, request, files, limits)
+            sources = [theirs.enter_context(FileIO(file.path)).fileno() for file in stored]
             console = _console()
             theirs.callback(os.close, console)
             ours_console = ours.enter_context(FileIO(os.dup(console)))
@@ -103,9 +104,9 @@ class ZygoteProcess:
             status, their_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             ours.enter_context(status)
             theirs.enter_context(their_status)
-            descriptors = child.Descriptors(job, writing, console, their_status.fileno())
+            descriptors = child.Descriptors(job, writing, console, their_status.fileno(), sources)
             start = wire.encode(wire.Start(limits.wall_seconds))
-            socket.send_fds(self._control, [start], list(dataclasses.astuple(descriptors)))
+            socket.send_fds(self._control, [start], descriptors.every)
             ours.pop_all()
         return SandboxedJob(self.kill, limits, Ends(output, ours_console, status))
 
@@ -200,9 +201,7 @@ class Sandbox:
             self.close()
             raise
 
-    def start(
-        self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None
-    ) -> SandboxedJob:
+    def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> SandboxedJob:
         """Start a job.
 
         Parameters
@@ -223,7 +222,7 @@ class Sandbox:
         """
         limits = limits or Limits()
         files = files or {}
-        wire.check_files(files, limits)
+        check_files(files, limits)
         with self._lock:
             if self._closed:
                 raise SandboxError("sandbox: it was closed")
@@ -232,7 +231,7 @@ class Sandbox:
             except OSError as error:
                 raise SandboxError(f"sandbox: the job could not be handed over: {error}") from error
 
-    def _hand_over(self, index: int, request: bytes, files: Mapping[str, bytes], limits: Limits) -> SandboxedJob:
+    def _hand_over(self, index: int, request: bytes, files: Files, limits: Limits) -> SandboxedJob:
         if self._zygotes[index].alive:
             with contextlib.suppress(ConnectionError, TimeoutError):
                 return self._zygotes[index].start(request, files, limits)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Literal, Protocol
 
 import msgspec
 
+from app.sandbox.files import Files
 from app.sandbox.limits import Limits
 from app.sandbox.tier import Tier
 
@@ -61,7 +62,7 @@ class Runner(Protocol):
     def tier(self) -> Tier:
         """The walls around a job."""
 
-    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+    def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> Job:
         """Start a job.
 
         Parameters

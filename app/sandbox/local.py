@@ -8,17 +8,19 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from app.sandbox import handler, wire
+from app.sandbox.files import Files, StoredFile, check_files
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
 from app.sandbox.interface import Outcome, Status
 from app.sandbox.limits import Limits
@@ -35,7 +37,7 @@ _LINGER_SECONDS = 0.2
 class LocalJob:
     """A request that a fresh process works on."""
 
-    def __init__(self, name: str, request: bytes, files: Mapping[str, bytes], limits: Limits) -> None:
+    def __init__(self, name: str, request: bytes, files: Files, limits: Limits) -> None:
         self._limits = limits
         self._frames = wire.FrameReader(limits)
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=4)
@@ -48,7 +50,10 @@ class LocalJob:
         work = root / "work"
         work.mkdir()
         for file_name, content in files.items():
-            (work / file_name).write_bytes(content)
+            if isinstance(content, StoredFile):
+                shutil.copyfile(content.path, work / file_name)
+            else:
+                (work / file_name).write_bytes(content)
         (root / "request").write_bytes(request)
         self._console: IO[bytes] = (root / "console").open("w+b")
         self._started = time.monotonic()
@@ -188,7 +193,7 @@ class UnsafeLocal:
         self._handler = handler
         self._jobs: list[LocalJob] = []
 
-    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> LocalJob:
+    def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> LocalJob:
         """Start a job.
 
         Raises
@@ -197,7 +202,7 @@ class UnsafeLocal:
             If a file's name is not plain, or the files are too large.
         """
         limits, files = limits or Limits(), files or {}
-        wire.check_files(files, limits)
+        check_files(files, limits)
         job = LocalJob(self._handler, request, files, limits)
         self._jobs = [running for running in self._jobs if running._outcome is None] + [job]
         return job

@@ -1,23 +1,23 @@
 """What server, zygote and child say to one another.
 
-A job travels in a memory file: a length, a JSON header, the request, the attached files.  The child's messages are
-frames, a length and a body, in a pipe that it alone writes; they are hostile.  How the job went travels on a socket of
-its own, which the child closes before the script starts: what arrives there can be believed.
+A job travels in a memory file: a length, a JSON header, the request, the attached files.  Stored files are not copied
+into it: each travels as an open descriptor, from which the child copies it.  The child's messages are frames, a length
+and a body, in a pipe that it alone writes; they are hostile.  How the job went travels on a socket of its own, which
+the child closes before the script starts: what arrives there can be believed.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Mapping
 
 import msgspec
 
+from app.sandbox.files import Files, StoredFile
 from app.sandbox.limits import Limits
 from app.sandbox.tier import Mechanism
 
 _LENGTH = struct.Struct("<I")
-MAX_NAME = 120
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -26,7 +26,9 @@ class Header(msgspec.Struct, frozen=True):
     request: int
     """Length of the request in bytes."""
     files: list[tuple[str, int]]
-    """Name and length of each attached file."""
+    """Name and length of each attached file, whose contents follow the request."""
+    stored: list[tuple[str, int]]
+    """Name and length of each stored file, in the order of their descriptors."""
     limits: Limits
 
 
@@ -100,43 +102,20 @@ MAX_STATUS = 4096
 """Length of the longest status message."""
 
 
-def check_name(name: str) -> None:
-    """Refuse names of attached files that are not plain names.
-
-    Raises
-    ------
-    ValueError
-        If the name is empty, longer than 120 bytes, starts with a dot, or holds a slash, a backslash or a control
-        character.
-    """
-    plain = name and not name.startswith(".") and len(os.fsencode(name)) <= MAX_NAME
-    if not plain or any(c in "/\\" or not c.isprintable() for c in name):
-        raise ValueError(
-            f"files: expected a plain file name of at most {MAX_NAME} bytes without slashes, control characters or "
-            f"a leading dot, got {name[:200]!r}"
-        )
-
-
-def check_files(files: Mapping[str, bytes], limits: Limits) -> None:
-    """Refuse attachments that could not be written.
-
-    Raises
-    ------
-    ValueError
-        If a name is not plain or the files are too large together.
-    """
-    for name in files:
-        check_name(name)
-    size = sum(map(len, files.values()))
-    if size > limits.files_bytes:
-        raise ValueError(f"files: expected at most {limits.files_bytes} bytes together, got {size}")
-
-
-def write_job(fd: int, request: bytes, files: Mapping[str, bytes], limits: Limits) -> None:
-    """Write a job into an empty file."""
-    header = encode(Header(len(request), [(name, len(content)) for name, content in files.items()], limits))
-    for part in (_LENGTH.pack(len(header)), header, request, *files.values()):
+def write_job(fd: int, request: bytes, files: Files, limits: Limits) -> list[StoredFile]:
+    """Write a job into an empty file; returns the stored files, whose descriptors must go with it in this order."""
+    attached = {name: content for name, content in files.items() if isinstance(content, bytes)}
+    stored = {name: file for name, file in files.items() if isinstance(file, StoredFile)}
+    header = Header(
+        len(request),
+        [(name, len(content)) for name, content in attached.items()],
+        [(name, file.size) for name, file in stored.items()],
+        limits,
+    )
+    encoded = encode(header)
+    for part in (_LENGTH.pack(len(encoded)), encoded, request, *attached.values()):
         write_all(fd, part)
+    return list(stored.values())
 
 
 def read_header(fd: int) -> Header:

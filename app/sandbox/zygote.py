@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import child, handler, namespaces, readable, seccomp, syscalls, wire
+from app.sandbox import child, files, handler, namespaces, readable, seccomp, syscalls, wire
 from app.sandbox.tier import Mechanism, Tier
 
 CONTROL = 3
@@ -102,11 +102,11 @@ class Zygote:
         return max(0.0, min(deadlines) - time.monotonic()) * 1000 + 1 if deadlines else None
 
     def _accept(self) -> None:
-        message, fds, _, _ = socket.recv_fds(self._control, wire.MAX_STATUS, 4)
+        message, fds, _, _ = socket.recv_fds(self._control, wire.MAX_STATUS, 4 + files.MAX_STORED)
         if not message:
             os._exit(0)
         start = wire.decode_start(message)
-        descriptors = child.Descriptors(*fds)
+        descriptors = child.Descriptors.of(fds)
         try:
             job = self._fork(descriptors, start)
         except OSError as error:
@@ -116,7 +116,7 @@ class Zygote:
             self._jobs[job.pidfd] = job
             self._poll.register(job.pidfd, select.POLLIN)
             self._poll.register(job.status, select.POLLIN)
-        for fd in (descriptors.job, descriptors.output, descriptors.console):
+        for fd in (descriptors.job, descriptors.output, descriptors.console, *descriptors.stored):
             os.close(fd)
 
     def _fork(self, descriptors: child.Descriptors, start: wire.Start) -> _Job:

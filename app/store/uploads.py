@@ -1,4 +1,8 @@
-"""Large files that scripts read, such as models: each stored once, under the hash of its content."""
+"""Large files that scripts read, such as models: each stored once, under the hash of its content.
+
+A file passes through the server's memory in small pieces only: while it arrives, and once more when it is first used
+after a start, to see whether it is still what its name says.  Jobs copy it themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,25 @@ import hashlib
 import os
 import re
 import tempfile
+import threading
+from collections import OrderedDict
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import msgspec
 
 from app.errors import Damaged, InvalidBody, NotFound, TooLarge
+from app.locks import try_lock
+from app.sandbox import StoredFile
+from app.store.faults import storing
+from app.store.space import Space, on_disk
 
-READ_BYTES = 1 << 20
+READ_BYTES = 1 << 18
 FILE_ID = re.compile(r"[0-9a-f]{64}")
+ARRIVING = ".arriving-"
+"""Prefix of files that are not complete."""
+MAX_VERIFIED = 4096
+"""Files that are remembered as sound."""
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +37,16 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """SHA-256 of the content, in hexadecimal; workspaces name the file by it."""
     size: int
+
+
+class Quota(Protocol):
+    """How much a client may still store."""
+
+    def check(self, cost: int) -> None:
+        """Raise an error if so many bytes more were too many."""
+
+    def charge(self, cost: int) -> None:
+        """Count bytes that are stored; raises an error if they are too many."""
 
 
 class Uploads:
@@ -34,15 +58,35 @@ class Uploads:
         Each file is named by its hash.
     largest : int
         Size limit of a file, in bytes.
+    capacity : int
+        Size limit of all files together, in bytes.
+    reserve : int
+        Bytes of the disk that stay free.
+
+    Attributes
+    ----------
+    directory : Path
+    space : Space
+        How much room the files take, and how much there is.
     """
 
-    def __init__(self, directory: Path, largest: int) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, largest: int, capacity: int, reserve: int = 0) -> None:
+        self.directory = directory
         self._largest = largest
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sweep(directory)
+        self.space = Space(directory, capacity, reserve, lambda name: FILE_ID.fullmatch(name) is not None)
+        self._verified: OrderedDict[str, tuple[int, ...]] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def put(self, source: IO[bytes]) -> Upload:
+    def put(self, source: IO[bytes], quota: Quota) -> Upload:
         """Store the content of ``source``; the same content is stored once.
+
+        Parameters
+        ----------
+        source : IO[bytes]
+        quota : Quota
+            Charged with the bytes that are stored: nothing for a file that was refused, or is here already.
 
         Raises
         ------
@@ -50,29 +94,50 @@ class Uploads:
             The file is larger than files may be.
         InvalidBody
             The file is empty.
+        StorageFull
+            There is no room for it.
         """
-        digest, size = hashlib.sha256(), 0
-        handle, temporary = tempfile.mkstemp(dir=self._directory, prefix=".arriving-")
-        try:
-            with os.fdopen(handle, "wb") as target:
-                while data := source.read(READ_BYTES):
-                    size += len(data)
-                    if size > self._largest:
-                        limit = f"at most {self._largest:,} bytes"
-                        raise TooLarge("the file is too large", field="$.file", expected=limit)
-                    digest.update(data)
-                    target.write(data)
-            if not size:
-                raise InvalidBody("the file is empty", field="$.file", expected="a file with content")
-            # Renaming is atomic: a file of that name is complete.
-            os.replace(temporary, self._directory / digest.hexdigest())
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with storing("the file"):
+            handle, temporary = _create(self.directory)
+            taken = stored = 0
+            try:
+                with os.fdopen(handle, "wb") as target:
+                    digest, size = hashlib.sha256(), 0
+                    while data := source.read(READ_BYTES):
+                        size += len(data)
+                        self._check_size(size)
+                        quota.check(on_disk(size))
+                        self.space.take(len(data))
+                        taken += len(data)
+                        digest.update(data)
+                        target.write(data)
+                    if not size:
+                        raise InvalidBody("the file is empty", field="$.file", expected="a file with content")
+                    target.flush()
+                    os.fsync(handle)
+                    stored = self._place(temporary, digest.hexdigest(), size, quota)
+            finally:
+                temporary.unlink(missing_ok=True)
+                self.space.settle(taken, stored)
         return Upload(id=digest.hexdigest(), size=size)
 
-    def read(self, name: str, file: str) -> bytes:
-        """Return the content of a file that a workspace calls ``name``.
+    def _check_size(self, size: int) -> None:
+        if size > self._largest:
+            limit = f"at most {self._largest:,} bytes"
+            raise TooLarge("the file is too large", field="$.file", expected=limit)
+
+    def _place(self, temporary: Path, file: str, size: int, quota: Quota) -> int:
+        """Give a complete file its name; returns the bytes that are stored by that."""
+        path = self.directory / file
+        stored = 0 if path.is_file() else on_disk(size)
+        quota.charge(stored)
+        # Renaming is atomic: a file of that name is complete.  One that was damaged is whole again.
+        os.replace(temporary, path)
+        self._remember(file, path.stat())
+        return stored
+
+    def find(self, name: str, file: str) -> StoredFile:
+        """Return the file that a workspace calls ``name``; its content is verified the first time.
 
         Raises
         ------
@@ -81,10 +146,43 @@ class Uploads:
         Damaged
             The stored content does not match its hash.
         """
-        path = self._directory / file
+        path = self.directory / file
         if not FILE_ID.fullmatch(file) or not path.is_file():
             raise NotFound(f"the file {name!r} is not stored here; attach it again", field="$.uploads")
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != file:
-            raise Damaged(f"the stored file {name!r} does not match its hash")
-        return content
+        stamp = path.stat()
+        if self._verified.get(file) != _identity(stamp):
+            with path.open("rb") as content:
+                if hashlib.file_digest(content, "sha256").hexdigest() != file:
+                    raise Damaged(f"the stored file {name!r} does not match its hash; attach it again")
+            self._remember(file, stamp)
+        return StoredFile(path, stamp.st_size)
+
+    def _remember(self, file: str, stamp: os.stat_result) -> None:
+        with self._lock:
+            self._verified[file] = _identity(stamp)
+            self._verified.move_to_end(file)
+            if len(self._verified) > MAX_VERIFIED:
+                self._verified.popitem(last=False)
+
+
+def _identity(stamp: os.stat_result) -> tuple[int, ...]:
+    """Return what changes when somebody writes to a file."""
+    return stamp.st_ino, stamp.st_size, stamp.st_mtime_ns, stamp.st_ctime_ns
+
+
+def _create(directory: Path) -> tuple[int, Path]:
+    """Open a new file that is locked as long as it is open; see :func:`_sweep`."""
+    while True:
+        handle, path = tempfile.mkstemp(dir=directory, prefix=ARRIVING)
+        try_lock(handle)
+        if os.fstat(handle).st_nlink:
+            return handle, Path(path)
+        os.close(handle)  # a server that started just now took it for one that was left
+
+
+def _sweep(directory: Path) -> None:
+    """Delete incomplete files whose server has ended, which nobody holds a lock on."""
+    for path in directory.glob(ARRIVING + "*"):
+        with path.open("rb") as file:
+            if try_lock(file.fileno()):
+                path.unlink(missing_ok=True)

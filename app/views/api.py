@@ -85,8 +85,7 @@ def upload() -> Response:
     if file is None:
         raise InvalidBody("there is no file in the form", field="$.file", expected="a form field `file` with a file")
     services = current_services()
-    services.storing.charge(current_client().address, request.content_length or 0)
-    return answer_json(services.uploads.put(file.stream), 201)
+    return answer_json(services.uploads.put(file.stream, services.storing.of(current_client().address)), 201)
 
 
 @bp.get("/queue")

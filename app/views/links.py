@@ -21,6 +21,7 @@ TOKEN_HEADER = "X-Delete-Token"
 def create() -> Response:
     """Store a workspace and its view for ever; the same content always gets the same id."""
     services, state = current_services(), read_body(SharedState)
+    services.workspace_limits.check(state.workspace)
     services.storing.charge(current_client().address, len(canonical(state)))
     seen = services.compiler.cached(state.workspace)
     outputs = fingerprints(seen) if seen is not None and seen.status == "ok" else {}

@@ -110,10 +110,10 @@ def test_walls_that_cannot_be_built(services: Services, runner: ScriptedRunner) 
 
 
 def test_names_of_files_that_are_not_plain(services: Services, runner: ScriptedRunner) -> None:
-    runner.refuses = lambda: ValueError("files: '../x' is not a plain name")
-    with pytest.raises(InvalidBody, match="plain name") as refused:
-        compile_(services, "s")
+    with pytest.raises(InvalidBody, match="plain file name") as refused:
+        services.compiler.compile(Workspace(script="s", files={"../x": b""}), ME)
     assert refused.value.field == "$.files"
+    assert runner.jobs == []
 
 
 FORGERIES = [

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
-from app.sandbox import Limits, Mechanism, Sandbox, UnsafeLocal
+from app.sandbox import Limits, Mechanism, Sandbox, StoredFile, UnsafeLocal
+from app.sandbox.files import MAX_STORED
 from app.sandbox.interface import Runner
 from app.sandbox.tier import FileAccess
 from tests.app.sandbox.conftest import HANDLERS, STRONGEST, MakeSandbox
@@ -74,6 +77,54 @@ def test_contents_arrive_whole(runner: Runner) -> None:
     content = bytes(range(256)) * 8192
     job = runner.start(b"emit(open('big', 'rb').read())", {"small": b"x", "big": content, "last": b"y"})
     assert list(job.messages()) == [content]
+
+
+def test_stored_files_are_copied_beside_attached_ones(runner: Runner, tmp_path: Path) -> None:
+    content = os.urandom(3 << 20)
+    path = tmp_path / "stored"
+    path.write_bytes(content)
+    stored = StoredFile(path, len(content))
+    files = {"first": stored, "attached": b"small", "again": stored}
+    script = b"for name in ('first', 'again', 'attached'): emit(open(name, 'rb').read())"
+    assert list(runner.start(script, files).messages()) == [content, content, b"small"]
+    if runner.tier.files is FileAccess.WRITE:
+        list(runner.start(b"open('first', 'r+b').write(b'forged')", files).messages())
+    assert path.read_bytes() == content, "a script writes to its own copy"
+
+
+def test_a_script_holds_no_descriptor_of_a_stored_file(scripts: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "stored").write_bytes(b"content")
+    stored = StoredFile(tmp_path / "stored", 7)
+    script = b"""
+import os
+def is_open(descriptor):
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+emit(repr([n for n in range(256) if is_open(n)]).encode())
+"""
+    [without] = scripts.start(script).messages()
+    [beside] = scripts.start(script, {"a": stored, "b": stored}).messages()
+    assert beside == without
+
+
+def test_a_stored_file_that_became_shorter_stops_the_job(scripts: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "stored").write_bytes(b"content")
+    job = scripts.start(b"emit(b'ran')", {"a": StoredFile(tmp_path / "stored", 8)})
+    assert list(job.messages()) == []
+    assert (job.outcome.status, "ends early" in job.outcome.detail) == ("setup", True)
+
+
+def test_more_stored_files_than_descriptors_can_travel_are_refused(runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "stored").write_bytes(b"c")
+    files = {f"f{number}": StoredFile(tmp_path / "stored", 1) for number in range(MAX_STORED + 1)}
+    with pytest.raises(ValueError, match=f"at most {MAX_STORED} stored files"):
+        runner.start(LIST, files)
+    files.popitem()
+    [message] = runner.start(LIST, files).messages()
+    assert json.loads(message) == sorted(files)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
