@@ -66,8 +66,8 @@ def try_attack(attack: Attack, seconds: float, memory_bound: int) -> Result:
     record, broken = monitor.record, list(dict.fromkeys(attacker.broken))
     before = [sample.server for sample in record.memory if sample.time < began]
     after = [sample.server for sample in record.memory if sample.time > ended + AFTER_SECONDS / 2]
-    health, victim = record.times("health"), record.times("page", "compile")
-    failures = record.failures("health", "page", "compile")
+    health, victim = record.times("health"), record.times("page", "edit")
+    failures = record.failures("health", "page", "edit")
     peak = record.peak(lambda sample: sample.server + sample.files)
     broken += [f"{peak / MIB:,.0f} MiB"] if peak > memory_bound else []
     broken += [f"health check {max(health):.1f} s"] if health and max(health) > HEALTH_BOUND else []

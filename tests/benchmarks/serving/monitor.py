@@ -14,13 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
-from tests.benchmarks.serving.client import JSON, exchange, json_body
+from tests.benchmarks.serving.client import exchange, form
 from tests.benchmarks.serving.processes import measure
 from tests.benchmarks.serving.server import PROJECT
 
@@ -59,7 +59,7 @@ class Probe(msgspec.Struct, frozen=True, array_like=True):
     """When it began, by the monotonic clock that all processes share."""
     seconds: float
     kind: str
-    """``health``, ``page`` or ``compile``."""
+    """``health``, ``page`` or ``edit``."""
     failure: str = ""
     """Why it does not count as answered; empty where it does."""
 
@@ -137,22 +137,30 @@ class _Watch:
         self._memory.append(Sample(time.monotonic(), now.server, now.sandbox, now.files))
 
     def _check_health(self, _number: int) -> None:
-        self._ask("health", "GET", "/healthz", None, MONITOR_ADDRESS)
+        self._ask("health", "GET", "/healthz", MONITOR_ADDRESS)
 
     def _work(self, number: int) -> None:
-        self._ask("page", "GET", "/", None, VICTIM_ADDRESS)
-        body = json_body({"script": SCRIPT.format(number=f"{os.getpid()}{number}")})
-        self._ask("compile", "POST", "/api/compile", body, VICTIM_ADDRESS)
+        self._ask("page", "GET", "/", VICTIM_ADDRESS)
+        script = SCRIPT.format(number=f"{os.getpid()}{number}")
+        edit = form({"script": script, "options": "{}", "tab": "victim", "seq": str(number + 1)})
+        self._ask("edit", "POST", "/panes", VICTIM_ADDRESS, *edit)
 
-    def _ask(self, kind: str, method: str, path: str, body: bytes | None, address: str) -> None:
+    def _ask(
+        self,
+        kind: str,
+        method: str,
+        path: str,
+        address: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         began, failure = time.monotonic(), ""
-        headers = JSON if body is not None else None
         try:
             reply = exchange(self._port, method, path, body, headers, address=address, timeout=PATIENCE_SECONDS)
             if reply.status != 200:
                 failure = f"{kind}: HTTP {reply.status}"
-            elif kind == "compile" and b'"status":"ok"' not in reply.body:
-                failure = "compile: no answer"
+            elif kind == "edit" and b"define" not in reply.body:
+                failure = "edit: no LLVM IR in the answer"
         except (OSError, http.client.HTTPException) as error:
             failure = f"{kind}: {type(error).__name__}"
         self._probes.append(Probe(began, time.monotonic() - began, kind, failure))

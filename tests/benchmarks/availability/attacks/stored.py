@@ -31,8 +31,8 @@ def one_upload_by_many_names(attacker: Attacker) -> None:
 
 
 def large_bodies(attacker: Attacker) -> None:
-    """Send workspaces with 60 MB of attached files, which wait for their turn."""
-    body = msgspec.json.encode({"script": "import time; time.sleep(5)", "files": {"file": os.urandom(45 * MIB)}})
+    """Send workspaces with as many attached files as they may have, which wait for their turn."""
+    body = msgspec.json.encode({"script": "import time; time.sleep(5)", "files": {"file": os.urandom(31 * MIB)}})
     headers = {"Content-Type": "application/json"}
     attacker.swarm(12, lambda number: attacker.send("POST", "/api/run", body, headers))
 
@@ -88,7 +88,7 @@ def chunked_uploads(attacker: Attacker) -> None:
 
 ATTACKS = (
     Attack("D1", "one stored file by 60 and 1000 names", one_upload_by_many_names),
-    Attack("D1", "12 requests with 60 MB of files wait", large_bodies),
+    Attack("D1", "12 requests with files of 31 MiB wait", large_bodies),
     Attack("D1", "uploads of 50 MiB, 12 at a time", many_large_uploads),
     Attack("D10", "links with files of 72 and 31 MiB, opened", big_links),
     Attack("D11", "chunked uploads against a quota", chunked_uploads, {"STRATA_STORED_BYTES": str(QUOTA)}),
