@@ -66,7 +66,7 @@ def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
         module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode)):
         for each in passes:
-            module = each(module)
+            module = each.run_if_enabled(module)
         for instrument in active_instruments():
             instrument.phase_end(phase, module)
     return module

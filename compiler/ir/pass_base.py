@@ -188,12 +188,29 @@ class Pass:
         """
 
     def __call__(self, mod: IRModule) -> IRModule:
-        """Run the pass if the current context lets it."""
+        """Run the pass, whatever its level, unless an instrument forbids it."""
+        return self._run(mod, PassContext.current(), "")
+
+    def run_if_enabled(self, mod: IRModule) -> IRModule:
+        """Run the pass as a part of a sequence: if the current context lets it.
+
+        Parameters
+        ----------
+        mod : IRModule
+
+        Returns
+        -------
+        IRModule
+            ``mod`` itself where the pass is above the context's level or disabled, or changed nothing.
+        """
         ctx = PassContext.current()
+        return self._run(mod, ctx, "" if ctx.enabled(self.info) else ctx.why_not(self.info))
+
+    def _run(self, mod: IRModule, ctx: PassContext, reason_to_skip: str) -> IRModule:
         if not isinstance(mod, IRModule):
             raise ArgumentError(f"pass {self.info.name}: expected an IRModule, got {type(mod).__name__}")
         instruments = (*ctx.instruments, *active_instruments())
-        if reason := self._reason_to_skip(mod, ctx, instruments):
+        if reason := reason_to_skip or self._veto(mod, instruments):
             for instrument in instruments:
                 instrument.pass_skipped(mod, self.info, reason)
             return mod
@@ -211,10 +228,8 @@ class Pass:
             instrument.run_after_pass(result, self.info)
         return result
 
-    def _reason_to_skip(self, mod: IRModule, ctx: PassContext, instruments: Sequence[PassInstrument]) -> str:
-        """Return why the pass does not run on ``mod``; empty where it runs."""
-        if not ctx.enabled(self.info):
-            return ctx.why_not(self.info)
+    def _veto(self, mod: IRModule, instruments: Sequence[PassInstrument]) -> str:
+        """Return why the instruments do not let the pass run on ``mod``; empty where they do."""
         # Every instrument is asked, even after one said no, as in TVM.
         verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
         return "" if all(verdicts) else "vetoed by an instrument"

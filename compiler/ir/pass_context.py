@@ -85,11 +85,12 @@ class PassContext:
     Parameters
     ----------
     opt_level : int, 0 to 4
-        Passes above this level are skipped, unless ``required_pass`` names them.
+        Passes of a sequence, ``relay.build`` or ``lower`` are skipped above this level, unless ``required_pass``
+        names them; a pass that is called directly runs.
     required_pass : sequence of str, optional
         Names of passes that run whatever their level.
     disabled_pass : sequence of str, optional
-        Names of passes that do not run; stronger than ``required_pass``.
+        Names of passes that do not run in a sequence either; stronger than ``required_pass``.
     instruments : sequence of PassInstrument, optional
         What hears of each pass in this context.
     config : mapping of str to object, optional

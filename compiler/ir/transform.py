@@ -110,9 +110,9 @@ class Sequential(Pass):
     Parameters
     ----------
     passes : sequence of Pass
-        Each runs if the context lets it.
+        Each runs if the context lets it; called directly it runs whatever its level.
     opt_level : int
-        The whole sequence runs when the context's level is at least this.
+        Within another sequence this one runs when the context's level is at least this.
     name : str
     required : sequence of str, optional
         Names of passes that run before.
@@ -166,7 +166,7 @@ class Sequential(Pass):
             ``mod`` itself where nothing changed.
         """
         for item in self.passes:
-            mod = item(mod)
+            mod = item.run_if_enabled(mod)
         return mod
 
     def __repr__(self) -> str:

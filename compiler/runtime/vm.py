@@ -17,6 +17,7 @@ from compiler.ir.instrument import active_instruments
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.module import Module
+from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.vm_instructions import Frame, VMFunction
 from compiler.runtime.vm_values import ADT, Closure, Value
@@ -226,14 +227,8 @@ class VirtualMachine:
         function = self._entry(name)
         if not args and not kwargs and name in self._inputs:
             return self._inputs[name]
-        rest = function.params[len(args) :]
-        missing = [p for p in rest if p not in kwargs]
-        unknown = [k for k in kwargs if k not in rest]
-        if missing or unknown or len(args) > len(function.params):
-            given = f"{len(args)} arguments" + (f" and {', '.join(kwargs)}" if kwargs else "")
-            raise ArgumentError(f"vm: {name} takes ({', '.join(function.params)}), got {given}")
+        values = arguments_in_order(f"vm: {name}", function.params, args, kwargs)
         dtypes = self.executable.dtypes.get(name, [None] * len(function.params))
-        values = [*args, *(kwargs[p] for p in rest)]
         return tuple(_value(v, dtype) for v, dtype in zip(values, dtypes, strict=True))
 
     # running

@@ -45,7 +45,8 @@ class BuiltGraph(GraphExecutorFactory):
     def __init__(
         self, module: IRModule, program: GraphProgram, memory: MemoryPlan, lib: KernelModule, name: str, graph: Graph
     ) -> None:
-        params = {f"p{i}": value for i, (_, value) in enumerate(program.constants)}
+        values = (value for _, value in program.constants)
+        params = dict(zip(program.constant_names, values, strict=True))
         super().__init__(graph.to_json(), lib, params, name, self._export)
         self.module = module
         self.program = program
@@ -192,7 +193,7 @@ def _own_constants(program: GraphProgram, calls: list[NamedKernel | None]) -> No
 def _graph(program: GraphProgram, calls: list[NamedKernel | None], memory: MemoryPlan) -> Graph:
     """Return the graph as the executor reads it."""
     order = [v for _, v in program.inputs] + [v for v, _ in program.constants]
-    names = [n for n, _ in program.inputs] + [f"p{i}" for i in range(len(program.constants))]
+    names = [n for n, _ in program.inputs] + program.constant_names
     nodes = [Node(op="null", name=name, inputs=[]) for name in names]
     entry: dict[int, tuple[int, int, int]] = {v: (i, 0, 0) for i, v in enumerate(order)}
     rows = list(range(len(nodes)))

@@ -10,15 +10,16 @@ import numpy as np
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build
 from compiler.driver.relay.params import bind_params
-from compiler.ir.error import ArgumentError, expected
+from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.module import IRModule, as_function
 from compiler.ir.types import Type
-from compiler.relay.expr import Expr, Function, Var
+from compiler.relay.expr import Constant, Expr, Function, Var
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TupleType
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
 KINDS = ("debug", "graph", "vm")
@@ -55,14 +56,14 @@ class Executor:
         self.target = target
         self._params = params
 
-    def evaluate(self, expr: Expr | None = None, binds: Mapping[Var | str, ArrayLike] | None = None) -> Any:
+    def evaluate(self, expr: Expr | None = None, binds: Mapping[Var | str, ArrayLike | Constant] | None = None) -> Any:
         """Return a function as a Python function, or the value of an expression.
 
         Parameters
         ----------
         expr : Expr, optional
             The module's ``main`` when left out.
-        binds : mapping of str to array, optional
+        binds : mapping of Var or str to array or Constant, optional
             Values of parameters, by variable or name.
 
         Returns
@@ -71,8 +72,9 @@ class Executor:
             An expression that is no function and has no free variables is evaluated at once.
         """
         module, is_function = self._module_of(expr)
-        named = {str(getattr(k, "name_hint", k)): v for k, v in (binds or {}).items()}
-        module = bind_params(module, {**self._params, **named})
+        values: dict[Var | str, ArrayLike | Constant] = {name: value for name, value in self._params.items()}
+        values.update(binds or {})
+        module = bind_params(module, values)
         call: Callable[..., Any] = {"debug": self._debug, "graph": self._graph, "vm": self._vm}[self.kind](module)
         if is_function or module["main"].params:
             return call
@@ -90,11 +92,13 @@ class Executor:
         result = infer_module(module)["main"].body.checked_type
         lib = build(module, self.target)
         executor = GraphModule(lib["default"](self.device))
-        names = [p.name_hint for p in module["main"].params]
+        params = infer_module(module)["main"].params
 
         def call(*args: Argument, **inputs: Argument) -> Any:
-            for name, value in _by_name(names, args, inputs).items():
-                _set(executor, name, value)
+            values = arguments_in_order("evaluate: the function", [p.name_hint for p in params], args, inputs)
+            leaves = [leaf for p, value in zip(params, values, strict=True) for leaf in _leaves(p.checked_type, value)]
+            for index, leaf in enumerate(leaves):
+                executor.set_input(index, leaf)
             executor.run()
             outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
             return _arranged(result, outputs)
@@ -110,33 +114,20 @@ class Executor:
         names = [p.name_hint for p in module["main"].params]
 
         def call(*args: Argument, **inputs: Argument) -> Any:
-            return _arrays(interpreter.evaluate("main", list(_by_name(names, args, inputs).values())))
+            return _arrays(
+                interpreter.evaluate("main", arguments_in_order("evaluate: the function", names, args, inputs))
+            )
 
         return call
 
 
-def _by_name(names: list[str], args: tuple[Argument, ...], inputs: dict[str, Argument]) -> dict[str, Argument]:
-    """Return arguments by name, in the order of the parameters."""
-    unknown = [n for n in inputs if n not in names[len(args) :]]
-    if unknown or len(args) + len(inputs) != len(names):
-        given = f"{len(args)} arguments" + (f" and {', '.join(inputs)}" if inputs else "")
-        raise ArgumentError(f"evaluate: the function takes ({', '.join(names)}), got {given}")
-    return {**dict(zip(names, args, strict=False)), **{n: inputs[n] for n in names[len(args) :]}}
-
-
-def _set(executor: GraphModule, name: str, value: Argument) -> None:
-    """Set an input; the parts of a tuple are inputs of their own."""
-    if not isinstance(value, (tuple, list)):
-        executor.set_input(name, value)
-    elif name in executor.module.input_names:
-        executor.set_input(name, np.asarray(value))
-    else:
-        for index, part in enumerate(_flat(value)):
-            executor.set_input(f"{name}_{index}", part)
-
-
-def _flat(value: Argument) -> list[ArrayLike]:
-    return [a for part in value for a in _flat(part)] if isinstance(value, (tuple, list)) else [value]
+def _leaves(t: Type, value: Argument) -> list[ArrayLike]:
+    """Return the arrays that an argument consists of: the parts of a tuple are inputs of their own."""
+    if not isinstance(t, TupleType):
+        return [value if isinstance(value, NDArray) else np.asarray(value)]
+    if not isinstance(value, (tuple, list)) or len(value) != len(t.fields):
+        raise ArgumentError(f"evaluate: expected a tuple of {len(t.fields)} values, got {show(value)}")
+    return [leaf for field, part in zip(t.fields, value, strict=True) for leaf in _leaves(field, part)]
 
 
 def _arranged(t: Type, outputs: Iterator[NDArray]) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import ChainMap
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -72,6 +73,7 @@ class GraphProgram:
         Of every value, by its number.
     inputs : list of (str, int)
         The parameters.
+        Their names differ, whatever the names of the variables are.
     constants : list of (int, NDArray)
     calls : list of KernelCall
     outputs : list of int
@@ -82,6 +84,13 @@ class GraphProgram:
     constants: list[tuple[int, NDArray]] = field(default_factory=list)
     calls: list[KernelCall] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+
+    @property
+    def constant_names(self) -> list[str]:
+        """A name for each constant, which no input has."""
+        taken = {name for name, _ in self.inputs}
+        free = (name for name in map("p{}".format, itertools.count()) if name not in taken)
+        return list(itertools.islice(free, len(self.constants)))
 
 
 def graph_program(main: Function) -> GraphProgram:
@@ -105,6 +114,7 @@ class _Flattening:
         self.program = GraphProgram()
         self._values: MutableMapping[RelayExpr, list[int]] = {}
         self._bound: dict[Var, RelayExpr] = {}
+        self._names: set[str] = set()
         for param in main.params:
             self._values[param] = self._new_values(param.checked_type)
             self._name_inputs(param)
@@ -132,7 +142,15 @@ class _Flattening:
         values = self._values[param]
         several = isinstance(param.checked_type, TupleType)
         for i, value in enumerate(values):
-            self.program.inputs.append((f"{param.name_hint}_{i}" if several else param.name_hint, value))
+            name = f"{param.name_hint}_{i}" if several else param.name_hint
+            self.program.inputs.append((self._unique(name), value))
+
+    def _unique(self, name: str) -> str:
+        """Return the name of an input, numbered where variables share it."""
+        numbered = (f"{name}_{i}" for i in itertools.count(1))
+        result = next(n for n in itertools.chain([name], numbered) if n not in self._names)
+        self._names.add(result)
+        return result
 
     def _evaluate(self, expr: RelayExpr) -> list[int]:
         match expr:

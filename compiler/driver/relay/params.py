@@ -13,16 +13,19 @@ from compiler.relay.expr import Constant, Function, Var
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
+Value = ArrayLike | Constant
+"""What a parameter is bound to."""
 
-def bind_params(module: IRModule, params: Mapping[str, ArrayLike]) -> IRModule:
-    """Return a module in whose ``main`` some parameters are constants; see :func:`bind_params_by_name`.
+
+def bind_params(module: IRModule, params: Mapping[str, Value] | Mapping[Var | str, Value]) -> IRModule:
+    """Return a module in whose ``main`` some parameters are constants.
 
     Parameters
     ----------
     module : IRModule
         Its function ``main`` is a graph.
-    params : mapping of str to array
-        Values by name.
+    params : mapping of Var or str to array or Constant
+        Values by variable, or by name; what the function does not have is left out, as in TVM.
 
     Returns
     -------
@@ -34,10 +37,13 @@ def bind_params(module: IRModule, params: Mapping[str, ArrayLike]) -> IRModule:
         If a value does not have the type of its parameter.
     """
     gvar = module.get_global_var("main")
-    return module.with_functions({**module.functions, gvar: bind_params_by_name(module[gvar], params)})
+    by_name = {key: value for key, value in params.items() if isinstance(key, str)}
+    func = bind_params_by_name(module[gvar], by_name)
+    given = {v: _constant(v, value) for v, value in params.items() if isinstance(v, Var) and v in func.params}
+    return module.with_functions({**module.functions, gvar: bind(func, given)})
 
 
-def bind_params_by_name(func: Function, params: Mapping[str, ArrayLike]) -> Function:
+def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function:
     """Return a function with constants in place of the parameters that are given by name.
 
     Parameters
@@ -54,14 +60,20 @@ def bind_params_by_name(func: Function, params: Mapping[str, ArrayLike]) -> Func
     Raises
     ------
     ArgumentError
-        If a value does not have the type of its parameter.
+        If a value does not have the type of its parameter, or several parameters have its name.
     """
+    names = [v.name_hint for v in func.params]
+    ambiguous = next((name for name in params if names.count(name) > 1), None)
+    if ambiguous is not None:
+        raise ArgumentError(f"params: {names.count(ambiguous)} parameters of the function are named {ambiguous!r}")
     given = {v: _constant(v, params[v.name_hint]) for v in func.params if v.name_hint in params}
     bound: Function = bind(func, given)
     return bound
 
 
-def _constant(var: Var, value: ArrayLike) -> Constant:
+def _constant(var: Var, value: Value) -> Constant:
+    if isinstance(value, Constant):
+        value = value.data
     data = value if isinstance(value, NDArray) else array(np.asarray(value))
     declared = var.type_annotation
     if isinstance(declared, TensorType):

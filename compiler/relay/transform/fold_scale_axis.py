@@ -47,5 +47,5 @@ class FoldScaleAxis(Pass):
         IRModule
         """
         for each in (BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()):
-            mod = each(mod)
+            mod = each.run_if_enabled(mod)
         return mod

@@ -109,7 +109,7 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
     """
     given = Target(target) if isinstance(target, str) else target
     for each in build_passes(given or Target.current() or Target("llvm -mcpu=native")):
-        mod = each(mod)
+        mod = each.run_if_enabled(mod)
     return mod
 
 

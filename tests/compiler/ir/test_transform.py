@@ -38,16 +38,33 @@ def note(name: str, opt_level: int = 0, required: tuple[str, ...] = ()) -> Pass:
     return module_pass(run, opt_level, name, required)
 
 
-def test_a_pass_runs_if_the_level_lets_it() -> None:
+def test_a_pass_of_a_sequence_runs_if_the_level_lets_it() -> None:
     mod = IRModule()
-    note("always")(mod)
-    note("late", opt_level=3)(mod)
+    sequence = Sequential([note("always"), note("late", opt_level=3)])
+    sequence(mod)
+    assert log == ["always"]
     with PassContext(opt_level=3, disabled_pass=["always"]):
-        note("always")(mod)
-        note("late", opt_level=3)(mod)
+        sequence(mod)
+    assert log == ["always", "late"]
     with PassContext(required_pass=["late"]):
-        note("late", opt_level=3)(mod)
-    assert log == ["always", "late", "late"]
+        sequence(mod)
+    assert log == ["always", "late", "always", "late"]
+
+
+def test_a_pass_that_is_called_directly_runs_whatever_its_level() -> None:
+    late = note("late", opt_level=3)
+    late(IRModule())
+    with PassContext(opt_level=0, disabled_pass=["late"]):
+        late(IRModule())
+    assert log == ["late", "late"]
+
+
+def test_the_level_of_a_sequence_counts_within_another_one() -> None:
+    inner = Sequential([note("pass")], opt_level=3)
+    inner(IRModule())
+    assert log == ["pass"]
+    Sequential([inner])(IRModule())
+    assert log == ["pass"]
 
 
 def test_contexts_nest() -> None:

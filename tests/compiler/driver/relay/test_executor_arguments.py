@@ -1,0 +1,66 @@
+"""Arguments belong to variables, whatever the variables are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.ir.error import ArgumentError
+from compiler.runtime.graph_module import GraphModule
+
+KINDS = ("graph", "vm", "debug")
+A, B = np.array([1, 2], "float32"), np.array([3, 4], "float32")
+
+
+def stacked(*names: str) -> Any:
+    params = [relay.var(name, shape=(2,)) for name in names]
+    return relay.Function(params, relay.stack(params, axis=0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("names", [("x", "x"), ("x", "x_1", "x"), ("p0", "p1")])
+def test_arguments_by_position_keep_to_their_variables(kind: str, names: tuple[str, ...]) -> None:
+    arrays = [np.array([i, 10 * i], "float32") for i in range(len(names))]
+    mod = tvm.IRModule.from_expr(stacked(*names))
+    assert relay.create_executor(kind, mod).evaluate()(*arrays).numpy().tolist() == np.stack(arrays).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_name_that_stands_for_two_variables_names_none(kind: str) -> None:
+    call = relay.create_executor(kind, tvm.IRModule.from_expr(stacked("x", "x"))).evaluate()
+    with pytest.raises(ArgumentError, match=r"\(x, x\), got 0 arguments and x"):
+        call(x=A)
+    with pytest.raises(ArgumentError, match="2 parameters of the function are named 'x'"):
+        relay.build(tvm.IRModule.from_expr(stacked("x", "x")), params={"x": A})
+
+
+def test_inputs_and_constants_of_a_graph_have_names_of_their_own() -> None:
+    x, y, p = (relay.var(name, shape=(2,)) for name in ("x", "x", "p0"))
+    weight = relay.const(np.array([5, 7], "float32"))
+    func = relay.Function([x, y, p], (x - y) * weight + p)
+    lib = relay.build(tvm.IRModule.from_expr(func), target="llvm")
+    executor = GraphModule(lib["default"](tvm.cpu()))
+    for name, value in (("x", A), ("x_1", B), ("p0", 10 * A)):
+        executor.set_input(name, value)
+    executor.run()
+    assert executor.get_output(0).numpy().tolist() == ((A - B) * [5, 7] + 10 * A).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_a_tuple_are_given_together(kind: str) -> None:
+    t = relay.var("t", relay.TupleType([relay.TensorType((2,)), relay.TensorType((2,))]))
+    x = relay.var("t_0", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([t, x], relay.TupleGetItem(t, 0) * x - relay.TupleGetItem(t, 1)))
+    assert relay.create_executor(kind, mod).evaluate()((A, B), 2 * B).numpy().tolist() == (A * 2 * B - B).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("as_constant", [False, True])
+def test_an_expression_is_evaluated_with_values_of_its_variables(kind: str, as_constant: bool) -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("x", shape=(2,))
+    binds = {x: relay.const(A), y: relay.const(B)} if as_constant else {x: A, y: B}
+    assert relay.create_executor(kind).evaluate(x - y * y, binds).numpy().tolist() == (A - B * B).tolist()
