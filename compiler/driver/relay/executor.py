@@ -72,7 +72,7 @@ class Executor:
             An expression that is no function and has no free variables is evaluated at once.
         """
         module, is_function = self._module_of(expr)
-        values: dict[Var | str, ArrayLike | Constant] = {name: value for name, value in self._params.items()}
+        values: dict[Var | str, ArrayLike | Constant] = dict(self._params.items())
         values.update(binds or {})
         module = bind_params(module, values)
         call: Callable[..., Any] = {"debug": self._debug, "graph": self._graph, "vm": self._vm}[self.kind](module)
