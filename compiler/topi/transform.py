@@ -416,7 +416,7 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
     a : Tensor
         Of any shape and type.
     seq_lengths : Tensor
-        ``(batch,)`` of an integer type.
+        ``(batch,)`` of an integer type; one above the extent reverses the sequence as a whole, one below 1 nothing.
     seq_axis, batch_axis : int
         Of the elements of a sequence, and of the sequences; negative ones count from the end.
 
@@ -434,7 +434,7 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
     along, batch = (axis_of(x, len(old), "reverse_sequence") for x in (seq_axis, batch_axis))
 
     def indices(i: tuple[Var, ...]) -> Sequence[Index]:
-        length, at = seq_lengths(i[batch]).astype("int32"), i[along]
+        length, at = te.min(seq_lengths(i[batch]), old[along]).astype("int32"), i[along]
         return replaced(i, along, te.if_then_else(at < length, length - 1 - at, at))
 
     return _moved(old, a, indices, "reverse_sequence")

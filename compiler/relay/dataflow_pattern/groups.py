@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.ir.attrs import DictAttrs
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
-from compiler.relay.analysis.traversal import operands
+from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.analysis.variables import free_vars
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher, Pattern
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Var
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 
 __all__ = [
@@ -73,9 +74,24 @@ def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:
 
 
 def _inputs(inside: list[Any]) -> list[Any]:
-    parts = set(inside)
-    inputs = [o for part in inside for o in operands(part) if o not in parts and not isinstance(o, Op)]
-    return list(dict.fromkeys(inputs))
+    """Return what the parts are made from; variables that they bind are not, a function that they call stays inside."""
+    parts = {*inside, *(var for part in inside for var in _bound_by(part))}
+    inputs: dict[Any, None] = {}
+    for part in inside:
+        for operand in operands(part):
+            is_callee = isinstance(part, Call) and operand is part.op and isinstance(operand, Function)
+            inputs.update(dict.fromkeys(free_vars(operand) if is_callee else [operand]))
+    return [operand for operand in inputs if operand not in parts and not isinstance(operand, Op)]
+
+
+def _bound_by(part: Any) -> Sequence[Var]:
+    match part:
+        case Function():
+            return part.params
+        case Let():
+            return (part.var,)
+        case _:
+            return ()
 
 
 class Partition(ExprMutator):
@@ -106,12 +122,26 @@ class Partition(ExprMutator):
     def _call(self, number: int, group: Group) -> Call:
         params = {e: Var(f"FunctionVar_{number}_{i}", e.checked_type_) for i, e in enumerate(group.inputs)}
         body = _Inside(params).visit(group.root)
-        names = "".join(
-            f"{part.op.name}_" for part in group.inside if isinstance(part, Call) and isinstance(part.op, Op)
-        )
+        names = "".join(f"{name}_" for name in _part_names(group.inside))
         attrs = DictAttrs({"PartitionedFromPattern": names, **self._attrs})
         function = Function(tuple(params.values()), body, group.root.checked_type_, (), attrs)
         return Call(function, tuple(self.visit(e) for e in group.inputs))
+
+
+def _part_names(parts: Sequence[Any]) -> Iterator[str]:
+    """Yield what the attribute of a group's function says of its parts, and of functions that are called there."""
+    for part in parts:
+        match part:
+            case Call(op=Op() as op):
+                yield op.name
+            case Call(op=Function() as callee):
+                if callee not in parts:
+                    yield from _part_names(post_order(callee))
+                yield "FunctionCall"
+            case TupleGetItem():
+                yield f"TupleGetItem{part.index}"
+            case Tuple() | If() | Let():
+                yield type(part).__name__
 
 
 class _Inside(ExprMutator):

@@ -114,17 +114,40 @@ class Matcher:
         self.inside.append(expr)
         return True
 
-    def dominates(self, parent: Pattern, path: Pattern, candidate: GraphExpr, child: GraphExpr) -> bool:
-        """Return whether a candidate matches ``parent``, and all ways from it lead to the child along ``path``."""
+    def dominates(self, parent: Pattern, path: Pattern, child: GraphExpr) -> bool:
+        """Return whether all ways up from the child lead along ``path`` to one ``parent``, and all ways back.
+
+        Variables and constants that an operator on the way takes besides are no ways.
+        """
         before = self._state()
-        if self.fits(parent, candidate) and self.graph.dominates(candidate, child):
-            between = self.graph.between(candidate, child)
-            if all(self.alone(path, part) for part in between):
+        if self._ways_lead_to(parent, path, child):
+            top = self.bindings[parent][0]
+            if self.graph.dominates(top, child):
+                between = self.graph.between(top, child)
                 self.bindings.setdefault(path, between)
                 self.inside.extend(between)
                 return True
         self._restore(before)
         return False
+
+    def _ways_lead_to(self, parent: Pattern, path: Pattern, child: GraphExpr) -> bool:
+        """Return whether each way up from the child meets the same ``parent``; what is nearest to the child is it."""
+        ways, seen, met = [iter(_computed_operands(child))], {child}, False
+        while ways:
+            expr = next(ways[-1], None)
+            if expr is None:
+                ways.pop()
+            elif expr in seen:
+                continue
+            elif self.fits(parent, expr):
+                met = True
+            else:
+                seen.add(expr)
+                operands = _computed_operands(expr)
+                if not operands or not self.alone(path, expr):
+                    return False
+                ways.append(iter(operands))
+        return met
 
     def alone(self, pattern: Pattern, expr: GraphExpr) -> bool:
         """Return whether an expression matches a pattern by itself, whatever else has matched."""
@@ -135,3 +158,7 @@ class Matcher:
 
     def _restore(self, state: tuple[dict[Any, list[Any]], list[Any]]) -> None:
         self.bindings, self.inside = state
+
+
+def _computed_operands(expr: GraphExpr) -> list[GraphExpr]:
+    return [operand for operand in operands(expr) if operands(operand)]

@@ -496,20 +496,7 @@ class DominatorPattern(DFPattern):
     child: DFPattern
 
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        # Upwards from the child, to the nearest parent whose ways all lead to the child through the path.
-        if not matcher.fits(self.child, expr):
-            return False
-        todo, seen = list(operands(expr)), set()
-        while todo:
-            candidate = todo.pop(0)
-            if candidate in seen:
-                continue
-            seen.add(candidate)
-            if matcher.dominates(self.parent, self.path, candidate, expr):
-                return True
-            if not isinstance(candidate, Op) and matcher.alone(self.path, candidate):
-                todo.extend(operands(candidate))
-        return False
+        return matcher.fits(self.child, expr) and matcher.dominates(self.parent, self.path, expr)
 
 
 def checked(what: str, value: Any) -> DFPattern:

@@ -281,7 +281,8 @@ def _sequence_relation(types: Types, attrs: ReverseSequenceAttrs) -> Type:
 def _sequence_reference(attrs: ReverseSequenceAttrs, x: Array, lengths: Array) -> Any:
     rows = np.moveaxis(x.copy(), (attrs.batch_axis, attrs.seq_axis), (0, 1))
     for row, length in zip(rows, lengths, strict=True):
-        row[:length] = row[:length][::-1].copy()
+        first = row[: max(length, 0)]
+        first[:] = first[::-1].copy()
     return np.moveaxis(rows, (0, 1), (attrs.batch_axis, attrs.seq_axis)).copy()
 
 

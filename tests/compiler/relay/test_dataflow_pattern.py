@@ -47,6 +47,8 @@ block = is_op("nn.relu")(is_op("nn.bias_add")(conv, wildcard()))
 same = wildcard()
 chain = dominates(conv, is_op("nn.relu")(wildcard()), is_op("add")(wildcard(), wildcard()))
 RELU = nn.relu(CONV)
+same_sum = is_op("add")(wildcard(), wildcard())
+unary_or_sum = is_op("nn.relu")(wildcard()) | is_op("add")(wildcard(), wildcard())
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,17 @@ RELU = nn.relu(CONV)
         (chain, add(RELU, Y), True),
         (chain, add(RELU, CONV), True),
         (chain, add(RELU, nn.softmax(CONV)), False),
+        (chain, add(RELU, nn.softmax(X)), False),
+        (chain, add(RELU, nn.relu(X)), False),
+        (chain, add(RELU, nn.relu(nn.conv2d(Z, W))), False),
+        (chain, add(CONV, nn.conv2d(Z, W)), False),
+        (chain, add(nn.conv2d(RELU, W), RELU), False),
+        (chain, add(CONV, CONV), True),
+        (chain, add(Y, Z), False),
+        (dominates(conv, unary_or_sum, same_sum), add(nn.relu(add(CONV, B)), RELU), True),
+        (dominates(conv, unary_or_sum, same_sum), add(nn.relu(add(CONV, nn.softmax(X))), RELU), False),
+        (dominates(wildcard(), is_op("nn.relu")(wildcard()), same_sum), add(RELU, nn.relu(nn.relu(CONV))), False),
+        (dominates(is_var(), is_op("nn.relu")(wildcard()), same_sum), add(nn.relu(Y), nn.relu(Y)), False),
     ],
 )
 def test_what_fits(pattern: Any, expr: Any, fits: bool) -> None:
@@ -192,3 +205,36 @@ def test_wrong_uses_are_named() -> None:
     wrong: Any = 3
     with pytest.raises(ArgumentError, match="pattern: call takes patterns, got int 3"):
         is_op("nn.relu")(wrong)
+
+
+def test_variables_of_functions_that_move_inside_stay_theirs() -> None:
+    x, w, b, inner_x, inner_w = (relay.var(name) for name in ("x", "w", "b", "inner_x", "inner_w"))
+    function = relay.Function([inner_x, inner_w], nn.conv2d(inner_x, inner_w))
+    first, second = wildcard(), wildcard()
+    taken_apart = FunctionPattern([first, second], is_op("nn.conv2d")(first, second))
+    for callee in (taken_apart, wildcard()):
+        moved = (callee(wildcard(), wildcard()) + wildcard()).partition(add(function(x, w), b))
+        assert list(moved.args) == [x, w, b]
+        assert relay.analysis.free_vars(moved) == [x, w, b]
+        assert relay.analysis.free_vars(moved.op) == []
+        assert moved.op.attrs.PartitionedFromPattern == "nn.conv2d_FunctionCall_add_"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expr", "name"),
+    [
+        (
+            is_tuple([same_sum, is_op("nn.relu")(wildcard())]),
+            relay.Tuple([add(Y, Z), nn.relu(B)]),
+            "add_nn.relu_Tuple_",
+        ),
+        (is_tuple_get_item(is_op("split")(wildcard()), 1), relay.split(Y, 2)[1], "split_TupleGetItem1_"),
+        (is_if(wildcard(), same_sum, wildcard()), relay.If(relay.var("c"), add(Y, Z), Y), "add_If_"),
+        (is_let(is_var(), same_sum, wildcard()), relay.Let(B, add(Y, Z), B), "add_Let_"),
+    ],
+)
+def test_the_function_says_what_it_is_made_of(pattern: Any, expr: Any, name: str) -> None:
+    moved = pattern.partition(expr)
+    assert moved.op.attrs.PartitionedFromPattern == name
+    assert relay.analysis.free_vars(moved.op) == []
+    assert set(relay.analysis.free_vars(moved)) == set(relay.analysis.free_vars(expr))

@@ -56,6 +56,11 @@ EXAMPLES: dict[str, list[Example]] = {
             [[0, 1, 2, 3], [5, 4, 6, 7], [11, 10, 9, 8]],
         ),
         Example(lambda x, n: relay.reverse_sequence(x, n, 0, 1), [_X, np.array([1, 2, 0], "int64")]),
+        Example(
+            relay.reverse_sequence,
+            [np.arange(12, dtype="int8").reshape(3, 4), np.array([-2, 5, 2**40 + 1], "int64")],
+            np.array([[0, 1, 2, 3], [7, 6, 5, 4], [11, 10, 9, 8]], "int8"),
+        ),
     ],
     "sliding_window": [
         Example(
