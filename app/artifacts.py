@@ -20,7 +20,12 @@ Level = Literal["source", "graph", "te", "schedule", "loop", "llvm", "asm"]
 Name = Annotated[str, Meta(pattern="^[a-z]{1,20}$")]
 Group = Name
 """Kind of a step, e.g. ``lowering``; a row of ``app.panes.table`` says which pane shows its steps."""
-Mode = Literal["compile", "run", "ladder"]
+Mode = Literal["compile", "run", "ladder", "record", "measure"]
+"""What a child is for: all but ``measure`` run a script; that one measures a program which another child recorded."""
+MOMENTARY: frozenset[Mode] = frozenset({"compile", "record"})
+"""Modes in which kernels run for a moment at most."""
+MAX_PROGRAM = 1 << 20
+"""Characters of a recorded program."""
 
 
 class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -257,6 +262,8 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak"]
+Source = Literal["script", "server"]
+"""Who measured: the process that ran the script, which can report whatever it likes, or one that only measures."""
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
@@ -284,6 +291,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     line: int | None = None
     step: int | None = None
     """How many schedule primitives were applied (``prefix`` only)."""
+    source: Source = "script"
+    """Set by the server, whatever the child says."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -326,6 +335,23 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
     step: int | None = None
 
 
+class MeasuredBy(Struct, frozen=True, kw_only=True, tag="source"):
+    """Sent before measurements: who makes them, and why it is not the server."""
+
+    source: Source
+    reason: str = ""
+
+
+class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
+    """A function that a script made, as data that another process measures."""
+
+    name: Annotated[str, Meta(max_length=1_000)]
+    program: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
+    """Text of :mod:`compiler.te.program`; empty where the function cannot be written as data."""
+    reason: Annotated[str, Meta(max_length=10_000)] = ""
+    """Why there is no text."""
+
+
 class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     """The answer so far; the last one counts, except that ``listings`` and ``drawings`` accumulate.
 
@@ -337,8 +363,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     """The script's line that is about to run native code; None in the last snapshot."""
 
 
-Event = Progress | Measured | Failed
-Message = Snapshot | Progress | Measured | Failed
+Event = Progress | MeasuredBy | Measured | Failed
+Message = Snapshot | Recorded | Progress | Measured | Failed
 """What the child sends, one JSON object a message."""
 
 
@@ -346,7 +372,13 @@ class Request(Struct, frozen=True, kw_only=True):
     """The job of a child; the attached files are in its working directory."""
 
     mode: Mode
-    script: str
+    script: str = ""
+    program: str = ""
+    """What is measured, in the mode that runs no script."""
+    prefixes: bool = False
+    """Whether every prefix of the program's schedule is measured, and not only all of it."""
+    seed: int = 0
+    """Of the random inputs of a measurement."""
     options: Options = Options()
     budget_seconds: float = 10.0
     """Time the script may take before it is stopped at the line that it reached."""

@@ -13,9 +13,13 @@ from app.artifacts import (
     Drawing,
     Event,
     Listing,
+    Measured,
+    Measurement,
     Message,
     Problem,
+    Recorded,
     Snapshot,
+    Source,
     drawing_key,
     listing_key,
 )
@@ -26,36 +30,37 @@ from app.sandbox.handler import EXIT_RAISED
 log = logging.getLogger(__name__)
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
-Describe = Callable[[Outcome, int | None], Problem]
+Describe = Callable[[Outcome, int | None, str], Problem]
 
 
-def _timeout(outcome: Outcome, line: int | None) -> Problem:
+def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
     where = f" while line {line} ran native code" if line else ""
     why = ", as others wait" if outcome.interrupted else ""
-    message = f"the script was stopped after {outcome.wall_seconds:.1f} s{where}{why}; what it did until then is shown"
+    message = f"{who} was stopped after {outcome.wall_seconds:.1f} s{where}{why}; what it did until then is shown"
     return Problem(kind="Timeout", message=message, line=line)
 
 
-def _memory(outcome: Outcome, line: int | None) -> Problem:
+def _memory(outcome: Outcome, line: int | None, who: str) -> Problem:
     where = f" at line {line}" if line else ""
-    message = f"the script needed more memory than a run may have, and was stopped{where}"
+    message = f"{who} needed more memory than a run may have, and was stopped{where}"
     return Problem(kind="MemoryLimit", message=message, line=line)
 
 
-def _output(outcome: Outcome, line: int | None) -> Problem:
-    message = f"what the script gave back was more than can be shown: {outcome.detail}"
+def _output(outcome: Outcome, line: int | None, who: str) -> Problem:
+    message = f"what {who} gave back was more than can be shown: {outcome.detail}"
     return Problem(kind="OutputLimit", message=message, line=line)
 
 
-def _crash(outcome: Outcome, line: int | None) -> Problem:
+def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
     if outcome.exit_code == EXIT_RAISED:
         log.error("the recorder failed: %s", outcome.console)
         last = outcome.console.strip().rpartition("\n")[2]
-        return Problem(kind="InternalError", message=f"the explorer itself failed on this script: {last}", line=line)
+        return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
     where = f" in the native code that line {line} ran" if line else ""
-    return Problem(kind="Crash", message=f"the script's process ended{where}: {outcome.detail}", line=line)
+    return Problem(kind="Crash", message=f"{who}'s process ended{where}: {outcome.detail}", line=line)
 
 
+WHO: dict[Source, str] = {"script": "the script", "server": "the measurement"}
 ENDS: dict[str, tuple[str, Describe]] = {
     "timeout": ("timeout", _timeout),
     "memory": ("limit", _memory),
@@ -68,14 +73,21 @@ ENDS: dict[str, tuple[str, Describe]] = {
 class AnswerReader:
     """Reads a job's messages: listings and drawings accumulate, of the rest the last snapshot counts.
 
+    Parameters
+    ----------
+    job : Job
+    source : str
+        Who makes the measurements; every one is marked with it, whatever the child says.
+
     Attributes
     ----------
     size : int
         Bytes received.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, source: Source = "script") -> None:
         self._job = job
+        self._source: Source = source
         self._last = Answer()
         self._listings: dict[str, Listing] = {}
         self._drawings: dict[str, Drawing] = {}
@@ -83,7 +95,7 @@ class AnswerReader:
         self._invalid: str | None = None
         self.size = 0
 
-    def events(self) -> Generator[Event | Answer]:
+    def events(self) -> Generator[Event | Recorded | Answer]:
         """Yield the child's events as they come; a snapshot as the answer so far."""
         for raw in self._job.messages():
             self.size += len(raw)
@@ -95,6 +107,8 @@ class AnswerReader:
             if isinstance(message, Snapshot):
                 self._take(message)
                 yield self._last
+            elif isinstance(message, Measured):
+                yield Measured(measurement=self._marked(message.measurement))
             else:
                 yield message
 
@@ -111,8 +125,14 @@ class AnswerReader:
             self._drawings[key] = drawing
         self._line = snapshot.running_line
         self._last = msgspec.structs.replace(
-            snapshot.answer, listings=dict(self._listings), drawings=dict(self._drawings)
+            snapshot.answer,
+            listings=dict(self._listings),
+            drawings=dict(self._drawings),
+            measurements=list(map(self._marked, snapshot.answer.measurements)),
         )
+
+    def _marked(self, measurement: Measurement) -> Measurement:
+        return msgspec.structs.replace(measurement, source=self._source)
 
     @property
     def running_line(self) -> int | None:
@@ -152,6 +172,6 @@ class AnswerReader:
             return msgspec.structs.replace(answer, status="crash", problems=[problem])
         if outcome.status in ENDS and answer.status != "timeout":
             status, describe = ENDS[outcome.status]
-            problems = [*answer.problems, describe(outcome, self._line)]
+            problems = [*answer.problems, describe(outcome, self._line, WHO[self._source])]
             answer = msgspec.structs.replace(answer, status=status, problems=problems)
         return answer

@@ -8,16 +8,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Generator
+from contextlib import closing
 from typing import Literal
 
 import msgspec
 
-from app.artifacts import Answer, Event, Failed, Measured, Problem, Workspace
+from app.artifacts import Event, Workspace
 from app.errors import Busy, NotFound, RequestError, Superseded
-from app.jobs.answer_reader import AnswerReader
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
+from app.jobs.measurer import Measurer, What
 from app.sandbox import Job
 
 log = logging.getLogger(__name__)
@@ -162,8 +163,8 @@ class Ladders:
         self._ladders: OrderedDict[str, Ladder] = OrderedDict()
         self._lock = threading.Lock()
 
-    def start(self, workspace: Workspace, client: Client) -> Ladder:
-        """Queue a ladder; it begins when it is granted a slot.
+    def start(self, workspace: Workspace, client: Client, what: What = "ladder") -> Ladder:
+        """Queue the measurement of a schedule's prefixes, or of a script's functions; it begins when it has a slot.
 
         Raises
         ------
@@ -181,7 +182,7 @@ class Ladders:
             ended = [name for name, other in self._ladders.items() if other.ended]
             for name in ended[: max(0, len(self._ladders) - MAX_LADDERS)]:
                 del self._ladders[name]
-        threading.Thread(target=self._climb, args=(ladder, ticket, workspace), name="ladder", daemon=True).start()
+        threading.Thread(target=self._climb, args=(ladder, ticket, workspace, what), name="ladder", daemon=True).start()
         return ladder
 
     def get(self, name: str) -> Ladder:
@@ -198,9 +199,9 @@ class Ladders:
             raise NotFound(f"there is no ladder {name!r}, or it ended long ago", field="ladder")
         return ladder
 
-    def _climb(self, ladder: Ladder, ticket: Ticket, workspace: Workspace) -> None:
+    def _climb(self, ladder: Ladder, ticket: Ticket, workspace: Workspace, what: What) -> None:
         try:
-            ended = self._measure(ladder, ticket, workspace)
+            ended = self._measure(ladder, ticket, workspace, what)
         except Superseded:
             ended = Ended(status="stopped", message="the measurement was stopped")
         except RequestError as error:
@@ -212,7 +213,7 @@ class Ladders:
             ticket.end()
         ladder.send(ended)
 
-    def _measure(self, ladder: Ladder, ticket: Ticket, workspace: Workspace) -> Ended:
+    def _measure(self, ladder: Ladder, ticket: Ticket, workspace: Workspace, what: What) -> Ended:
         last = 0
         for place in ticket.places(POLL_SECONDS):
             if ladder.abandoned:
@@ -220,24 +221,17 @@ class Ladders:
             if place != last:
                 ladder.send(Queued(place=place))
             last = place
-        job = self._launcher.start("ladder", workspace)
-        ticket.when_asked(job.interrupt)
-        ladder.hold(job=job)
-        reader, measured = AnswerReader(job), False
-        for event in reader.events():
-            if ladder.abandoned:
-                job.cancel()
-            if not isinstance(event, Answer):
-                measured = measured or isinstance(event, Measured)
+
+        def hold(job: Job) -> None:
+            ticket.when_asked(job.interrupt)
+            ladder.hold(job=job)
+
+        measurer = Measurer(self._launcher, hold)
+        with closing(measurer.events(what, workspace)) as events:
+            for event in events:
+                if ladder.abandoned:
+                    ladder.stop()
                 ladder.send(event)
-        answer = reader.finish()
-        for problem in answer.problems:
-            ladder.send(Failed(label=label_of(problem), problem=problem))
-        if answer.problems and not (measured and answer.status == "error"):
-            return Ended(status="error", message=answer.problems[-1].message)
-        return Ended(status="ok")  # a schedule is measured although the script fails at something after it
-
-
-def label_of(problem: Problem) -> str:
-    """Return the label of a failure that belongs to no prefix of the schedule."""
-    return f"line {problem.line}" if problem.line else "script"
+        if measurer.problems:
+            return Ended(status="error", message=measurer.problems[-1].message)
+        return Ended(status="ok")

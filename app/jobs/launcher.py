@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
+
 import msgspec
 
-from app.artifacts import Mode, Request, Workspace
+from app.artifacts import Mode, Options, Request, Workspace
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
@@ -19,6 +21,7 @@ FREE_THREADS = 32
 THREAD_BYTES = 24 << 20
 """Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
 only for as many threads as there are cores, since the script can use it for anything."""
+MAX_SEED = 1 << 32
 COPIES = 8
 """How often a model is held, at most: as a file, as it was read, as arrays, as it was compiled."""
 MAX_COPIES_BYTES = 1 << 30
@@ -46,6 +49,8 @@ class Launcher:
             "compile": config.compile_seconds,
             "run": config.run_seconds,
             "ladder": config.ladder_seconds,
+            "record": config.compile_seconds,
+            "measure": config.ladder_seconds,
         }
 
     def check(self, workspace: Workspace) -> None:
@@ -74,11 +79,35 @@ class Launcher:
         Unavailable
             If the sandbox cannot start a process.
         """
+        request = Request(mode=mode, script=workspace.script, options=workspace.options)
+        return self._start(request, workspace)
+
+    def start_measurement(self, program: str, options: Options, prefixes: bool) -> Job:
+        """Start a job that runs no script: it measures a program that another job recorded, on inputs chosen here.
+
+        Parameters
+        ----------
+        program : str
+            Text of :mod:`compiler.te.program`.
+        options : Options
+        prefixes : bool
+            Whether to measure every prefix of its schedule.
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        seed = secrets.randbelow(MAX_SEED)
+        request = Request(mode="measure", program=program, options=options, prefixes=prefixes, seed=seed)
+        return self._start(request, Workspace(script="", options=options))
+
+    def _start(self, request: Request, workspace: Workspace) -> Job:
+        mode = request.mode
         stored = self._workspace_limits.check(workspace)
         stored_bytes = sum(file.size for file in stored.values())
         attached_bytes = sum(map(len, workspace.files.values()))
         budget = self._seconds[mode]
-        request = Request(mode=mode, script=workspace.script, options=workspace.options, budget_seconds=budget)
         threads = workspace.options.threads
         base = Limits()
         copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
@@ -90,7 +119,8 @@ class Launcher:
             memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
             files_bytes=base.files_bytes + attached_bytes + stored_bytes,
         )
+        encoded = msgspec.json.encode(msgspec.structs.replace(request, budget_seconds=budget))
         try:
-            return self._runner.start(msgspec.json.encode(request), {**workspace.files, **stored}, limits)
+            return self._runner.start(encoded, {**workspace.files, **stored}, limits)
         except SandboxError as error:
             raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error

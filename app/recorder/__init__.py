@@ -1,6 +1,7 @@
 """Runs inside the sandboxed child: a request in, artifacts out.
 
-The script is never parsed: it runs, and the recorder watches it through the compiler's own instruments.
+The script is never parsed: it runs, and the recorder watches it through the compiler's own instruments.  A request to
+measure has no script, only a program that was recorded in another child.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 
 from app.artifacts import Message, Problem, Request, Snapshot
 from app.recorder.modules import import_all
+from app.recorder.program_measurement import measure_program
 from app.recorder.session import Session
 
 Emit = Callable[[bytes], None]
@@ -40,7 +42,11 @@ def handle(request: bytes, emit: Emit) -> None:
     def send(message: Message) -> None:
         emit(encoder.encode(message))
 
-    Session(msgspec.json.decode(request, type=Request), send).run()
+    asked = msgspec.json.decode(request, type=Request)
+    if asked.mode == "measure":
+        measure_program(asked, send)
+    else:
+        Session(asked, send).run()
 
 
 WARM_SCRIPT = """

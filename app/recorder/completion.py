@@ -22,7 +22,7 @@ from compiler.te.operation import PlaceholderOp
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Operation, Tensor
 
-CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0}
+CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0, "record": 0.0}
 """How long passes over graphs may be checked."""
 
 

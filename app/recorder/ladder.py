@@ -1,23 +1,23 @@
-"""The ladder: every prefix of a schedule built, checked against the unscheduled definition, and measured."""
+"""Measures a schedule, or every prefix of it: built, checked against the unscheduled definition, and timed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from app.artifacts import Event, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
+from app.artifacts import Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
 from app.recorder.environment import CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
 from compiler.driver.build import build
 from compiler.driver.lower import lower
-from compiler.ir.error import TVMError
+from compiler.ir.error import TVMError, show
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm
+from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.structural import structural_equal
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import array
@@ -36,7 +36,7 @@ BLAS = ThreadpoolController()
 
 
 class Ladder:
-    """Measures the prefixes of one schedule.
+    """Measures one schedule.
 
     Parameters
     ----------
@@ -45,34 +45,55 @@ class Ladder:
     args : list of Tensor
         The function's arguments, placeholders and outputs, in the user's order.
     target : Target
+    options : Options
     emit : callable
         Receives each event as it happens.
+    seed : int
+        Of the random inputs.
     """
 
     def __init__(
-        self, schedule: Schedule, args: list[Tensor], target: Target, options: Options, emit: Callable[[Event], None]
+        self,
+        schedule: Schedule,
+        args: Sequence[Tensor | Var],
+        target: Target,
+        options: Options,
+        emit: Callable[[Progress | Measured | Failed], None],
+        seed: int = 0,
     ) -> None:
         self._schedule = schedule
-        self._args = args
+        self._args = _tensors(args)
         self._target = target
         self._options = options
         self._emit = emit
         self._flops = schedule_flops(schedule)
         self._expected: list[Array] | None = None
-        self._inputs = self._make_inputs()
+        self._inputs = self._make_inputs(seed)
         self._previous: tuple[IRModule, Measurement] | None = None
 
     def run(self) -> None:
         """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
-        count = len(self._schedule.primitives)
-        total = count + 3
+        labels = ["default", *(primitive.label for primitive in self._schedule.primitives)]
+        self._measure([(label, step, partial(self._rung, step, label)) for step, label in enumerate(labels)])
+
+    def run_last(self, name: str) -> None:
+        """Measure NumPy and the machine's peak, then the schedule with all of its primitives.
+
+        Parameters
+        ----------
+        name : str
+            Of the function that is made of it.
+        """
+        self._measure([(name, None, partial(self._kernel, name))])
+
+    def _measure(self, rungs: list[tuple[str, int | None, Callable[[], Measurement]]]) -> None:
+        total = len(rungs) + 2
         set_num_threads(self._options.threads)
         with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
             self._guarded(0, total, "NumPy", None, self._numpy)
             self._guarded(1, total, "peak", None, self._peak)
-            for step in range(count + 1):
-                label = self._schedule.primitives[step - 1].label if step else "default"
-                self._guarded(step + 2, total, label, step, partial(self._rung, step, label))
+            for place, (label, step, measure) in enumerate(rungs, 2):
+                self._guarded(place, total, label, step, measure)
         self._emit(Progress(done=total, total=total, label="done"))
 
     def _guarded(
@@ -88,14 +109,14 @@ class Ladder:
         if measurement is not None:
             self._emit(Measured(measurement=measurement))
 
-    def _make_inputs(self) -> list[Array]:
+    def _make_inputs(self, seed: int) -> list[Array]:
         shapes = []
         for tensor in self._args:
             extents = tuple(d.value for d in tensor.shape if isinstance(d, IntImm))
             if len(extents) != len(tensor.shape):
-                raise TVMError(f"the ladder needs constant shapes; {tensor.name!r} has {tensor.shape}")
+                raise TVMError(f"measuring needs constant shapes; {tensor.name!r} has {tensor.shape}")
             shapes.append(extents)
-        return random_arrays(shapes, [t.dtype for t in self._args])
+        return random_arrays(shapes, [t.dtype for t in self._args], seed)
 
     def _outputs(self) -> list[int]:
         ops = set(self._schedule.outputs)
@@ -107,18 +128,22 @@ class Ladder:
         module = lower(prefix, args, name="main")
         if self._previous is not None and structural_equal(module, self._previous[0]):
             return self._same_as_before(step, label)
+        measurement = self._built("prefix", label, module, step)
+        self._previous = (module, measurement)
+        return measurement
+
+    def _kernel(self, name: str) -> Measurement:
+        return self._built("kernel", name, lower(self._schedule, self._args, name="main"), None)
+
+    def _built(self, kind: MeasurementKind, name: str, module: IRModule, step: int | None) -> Measurement:
+        """Build, check and time a function."""
         built = build(module, target=self._target)
         arrays = [array(a, cpu(0)) for a in self._inputs]
         function = built.get_function("main")
         first = time_call(lambda: function(*arrays))
         check = self._check([arrays[i].numpy() for i in self._outputs()])
-        if not check.ok:
-            measurement = self._measurement("prefix", label, None, check, step)
-        else:
-            timing = time_calls(lambda: function(*arrays), first)
-            measurement = self._measurement("prefix", label, timing, check, step)
-        self._previous = (module, measurement)
-        return measurement
+        timing = time_calls(lambda: function(*arrays), first) if check.ok else None
+        return self._measurement(kind, name, timing, check, step)
 
     def _same_as_before(self, step: int, label: str) -> Measurement:
         assert self._previous is not None
@@ -192,3 +217,11 @@ class Ladder:
             step=step,
             note="" if timing else "the result is wrong, so it was not measured",
         )
+
+
+def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:
+    """Return the arguments of a function, none of which may be a number."""
+    for arg in args:
+        if not isinstance(arg, Tensor):
+            raise TVMError(f"measuring needs functions of tensors; {show(arg)} is a number")
+    return [arg for arg in args if isinstance(arg, Tensor)]

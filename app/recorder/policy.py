@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from app.artifacts import Measurement, Request
+from app.artifacts import MOMENTARY, Measurement, Request
 from app.recorder.environment import CPU
 from app.recorder.measure import Timing
 from app.recorder.recorder import Recorder
@@ -58,6 +58,7 @@ class CallPolicy(Instrument):
         watchdog: Watchdog | None,
     ) -> None:
         self._mode = request.mode
+        self._momentary = request.mode in MOMENTARY
         self._threads = request.options.threads
         self._recorder = recorder
         self._transcript = transcript
@@ -79,11 +80,11 @@ class CallPolicy(Instrument):
 
     def compile_lazily(self) -> bool | None:
         """While the user types, most kernels of a model are never called: their code is made when they are."""
-        return True if self._mode == "compile" else None
+        return True if self._momentary else None
 
     def stop_graph(self, executor: GraphExecutor) -> bool | None:
         """While the user types, a model runs for a moment only."""
-        if self._mode != "compile" or time.perf_counter() < self._graph_until:
+        if not self._momentary or time.perf_counter() < self._graph_until:
             return None
         self._stopped.add(id(executor))
         self._transcript.note("while you type, a model does not run to its end; Run runs all of it")

@@ -7,17 +7,18 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from app.artifacts import Failed, Message, Problem, Request, Snapshot
+from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.completion import Completion, function_arguments
 from app.recorder.ladder import Ladder
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
 from app.recorder.recorder import Recorder
+from app.recorder.recording import record_functions, record_schedule
 from app.recorder.script import Script, main_thread_line
 from app.recorder.watchdog import Watchdog
 from compiler import alias
 from compiler.ir.error import TVMError
-from compiler.ir.instrument import instrumented
+from compiler.ir.instrument import instrumented, uninstrumented
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
 from compiler.target.target import Target
@@ -46,14 +47,14 @@ class Session:
         self._recorder = Recorder()
         self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script)
         self._completion = Completion(request.mode, request.options, self._recorder, self._script.transcript.note)
-        kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode == "compile" else None
+        kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
         self._guard = Watchdog(request.budget_seconds + GRACE_SECONDS, self._give_up) if guarded else None
         self._sending = threading.RLock()
         self._codes_seen = 0
 
     def run(self) -> None:
-        """Run the script in full, then send the last snapshot; a ladder follows it."""
+        """Run the script in full, then send the last snapshot; what is to be measured follows it."""
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
@@ -62,10 +63,16 @@ class Session:
         with recording(self._table, process_wide=True), instruments, guard:
             self._script.run(self._request.budget_seconds, afterwards=self._completion.run)
         self._completion.check_graphs()
-        self._snapshot(None)
+        measures = self._request.mode in ("ladder", "record")
+        self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS)
         measurable = bool(self._recorder.schedules) or not self._script.problems
-        if self._request.mode == "ladder" and measurable and not self._script.timed_out:
-            self._ladder()
+        if not measures or not measurable or self._script.timed_out:
+            return
+        with uninstrumented():
+            if self._request.mode == "record":
+                self._record()
+            else:
+                self._ladder()
 
     # snapshots
 
@@ -103,14 +110,23 @@ class Session:
             self._snapshot(None)
             os._exit(0)
 
-    # ladder
+    # what is to be measured
+
+    def _record(self) -> None:
+        for function in record_functions(self._recorder, self._request.options):
+            self._send(function)
 
     def _ladder(self) -> None:
+        """Send the last schedule for another process to measure; measure it here where that is impossible."""
         if not self._recorder.schedules:
             problem = Problem(kind="NoSchedule", message="the ladder measures a schedule, and this script makes none")
             self._send(Failed(label="ladder", problem=problem))
             return
         schedule = self._recorder.schedules[-1]
+        recorded = record_schedule(schedule, self._recorder, self._request.options)
+        self._send(recorded)
+        if recorded.program:
+            return
         args, target = function_arguments(self._recorder, schedule, self._request.options)
         try:
             Ladder(schedule, args, target, self._request.options, self._send).run()

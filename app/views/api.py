@@ -13,6 +13,7 @@ import compiler
 from app.artifacts import Answer, Workspace
 from app.errors import InvalidBody
 from app.jobs.ladders import Ladder, LadderEvent
+from app.jobs.measurer import What
 from app.services import current_services
 from app.store.uploads import Upload
 from app.web.openapi import Content, describe, json_of, operation
@@ -100,8 +101,23 @@ def queue() -> Response:
 @bp.post("/ladders")
 @operation(body=Workspace, answers={202: json_of(LadderStarted)})
 def start_ladder() -> Response:
-    """Measure every prefix of the script's last schedule."""
-    ladder = current_services().ladders.start(read_body(Workspace), current_client())
+    """Measure every prefix of the script's last schedule.
+
+    The script runs in one process, which records the schedule; another process, which is given that record and never
+    runs the script, measures it.  An event `source` says so, or why the script's own process measures.
+    """
+    return _started("ladder")
+
+
+@bp.post("/measure")
+@operation(body=Workspace, answers={202: json_of(LadderStarted)})
+def measure() -> Response:
+    """Measure each function that the script makes of a schedule, in processes that the script never enters."""
+    return _started("record")
+
+
+def _started(what: What) -> Response:
+    ladder = current_services().ladders.start(read_body(Workspace), current_client(), what)
     started = LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id))
     return answer_json(started, 202)
 

@@ -29,6 +29,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.structural import structural_equal
 from compiler.te.compute_body import map_body
 from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.op import all as all_of
@@ -78,6 +79,7 @@ class _Reads(Mutator):
         self._vars: list[Var] = [a.var for a in self._axes]
         self._domain = {a.var: a.dom for a in self._axes}
         self._conditional = 0
+        self._in_force: list[PrimExpr] = []
         self._analyzer: Analyzer | None = None
 
     @property
@@ -98,12 +100,15 @@ class _Reads(Mutator):
         if condition.dtype == "bool":
             constraint = self.analyzer.constraint(condition)
         self._conditional += 1
+        outside = len(self._in_force)
+        self._in_force += _conjuncts(condition)
         try:
             with constraint:
                 new: PrimExpr = self.visit(e)
                 return new
         finally:
             self._conditional -= 1
+            del self._in_force[outside:]
 
     def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
         new = self.visit(condition)
@@ -171,7 +176,8 @@ class _Reads(Mutator):
             reached = eval_set(index, {v: d for v, d in self._domain.items() if d is not None}, self.analyzer)
             below = below and not (reached.has_lower_bound() and prove(reached.min_value >= 0))
             above = above and not (reached.has_upper_bound() and prove(reached.max_value < extent))
-        return [index >= 0] * below + [index < extent] * above
+        needed = [index >= 0] * below + [index < extent] * above
+        return [c for c in needed if not any(structural_equal(c, given) for given in self._in_force)]
 
     def _runs_along(self, index: PrimExpr, extent: PrimExpr) -> bool:
         """Return whether an index is an axis from zero to no more than ``extent``: the usual case, at no cost."""
@@ -200,3 +206,15 @@ class _Reads(Mutator):
             ends = c * dom.min.value, c * (dom.min.value + dom.extent.value - 1)
             low, high = low + min(ends), high + max(ends)
         return low, high
+
+
+def _conjuncts(condition: PrimExpr) -> list[PrimExpr]:
+    """Return the conditions that all hold where ``condition`` does."""
+    conjuncts, todo = [], [condition]
+    while todo:
+        e = todo.pop()
+        if isinstance(e, And):
+            todo += (e.b, e.a)
+        else:
+            conjuncts.append(e)
+    return conjuncts

@@ -13,7 +13,7 @@ __all__ = ["MAX_BYTES", "VERSION", "NotExpressible", "ProgramError", "Values"]
 
 VERSION = 1
 """Of the text; it grows when a reader of the version before would misunderstand what is written."""
-MAX_BYTES = 4 << 20
+MAX_BYTES = 1 << 20
 """Length of a text."""
 
 

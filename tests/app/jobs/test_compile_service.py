@@ -96,7 +96,7 @@ def test_a_failure_of_the_explorer_itself_shows_no_traceback(services: Services,
     assert answer.console == []
     [problem] = answer.problems
     assert (problem.kind, problem.line) == ("InternalError", 2)
-    assert problem.message.endswith("failed on this script: KeyError: 1")
+    assert problem.message.endswith("failed on the script: KeyError: 1")
 
 
 def test_walls_that_cannot_be_built(services: Services, runner: ScriptedRunner) -> None:

@@ -1,0 +1,111 @@
+"""Measures what a script makes, in processes that the script never enters.
+
+One process runs the script and records, as data, the functions that it makes; each is measured in a process of its
+own, which is given nothing but that data.  What the first process reports itself is passed on as its own word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import Literal
+
+from app.artifacts import (
+    Answer,
+    Event,
+    Failed,
+    Measured,
+    MeasuredBy,
+    Options,
+    Problem,
+    Progress,
+    Recorded,
+    Source,
+    Workspace,
+)
+from app.jobs.answer_reader import AnswerReader
+from app.jobs.launcher import Launcher
+from app.sandbox import Job
+
+What = Literal["ladder", "record"]
+"""What is measured: every prefix of the last schedule, or each function that the script makes."""
+MAX_PROGRAMS = 12
+"""Functions of one script that are measured."""
+
+
+class Measurer:
+    """Runs one script, then measures what it recorded.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    hold : callable
+        Is given each job that is started, so that it can be stopped.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        Why nothing was measured, after the events; empty if something was.
+    """
+
+    def __init__(self, launcher: Launcher, hold: Callable[[Job], None]) -> None:
+        self._launcher = launcher
+        self._hold = hold
+        self._measured = False
+        self._programs: list[Recorded] = []
+        self.problems: list[Problem] = []
+
+    def events(self, what: What, workspace: Workspace) -> Generator[Event]:
+        """Yield the events of the script's process, then those of the processes that measure.
+
+        Raises
+        ------
+        Superseded
+            A job was cancelled.
+        Unavailable
+            The sandbox cannot run anything.
+        """
+        answer = yield from self._record(what, workspace)
+        for problem in answer.problems:
+            yield Failed(label=label_of(problem), problem=problem)
+        if self._programs:
+            yield MeasuredBy(source="server")
+        for program in self._programs:
+            yield from self._measure(program, workspace.options, prefixes=what == "ladder")
+        if not self._measured or answer.status not in ("ok", "error"):
+            self.problems = answer.problems  # something is measured although the script fails at something after it
+
+    def _start(self, job: Job, source: Source) -> AnswerReader:
+        self._hold(job)
+        return AnswerReader(job, source)
+
+    def _record(self, what: What, workspace: Workspace) -> Generator[Event, None, Answer]:
+        """Run the script, and keep the functions that can be measured elsewhere."""
+        reader = self._start(self._launcher.start(what, workspace), "script")
+        limit = MAX_PROGRAMS if what == "record" else 1
+        with closing(reader.events()) as events:
+            for event in events:
+                match event:
+                    case Recorded(program=""):
+                        yield MeasuredBy(source="script", reason=f"{event.name}: {event.reason}")
+                    case Recorded() if len(self._programs) < limit:
+                        self._programs.append(event)
+                    case Measured() | Failed() | Progress() if not self._programs:
+                        self._measured |= isinstance(event, Measured)
+                        yield event
+        return reader.finish()
+
+    def _measure(self, recorded: Recorded, options: Options, prefixes: bool) -> Generator[Event]:
+        reader = self._start(self._launcher.start_measurement(recorded.program, options, prefixes), "server")
+        with closing(reader.events()) as events:
+            for event in events:
+                if isinstance(event, Measured | Failed | Progress):
+                    self._measured |= isinstance(event, Measured)
+                    yield event
+        for problem in reader.finish().problems:
+            yield Failed(label=recorded.name, problem=problem)
+
+
+def label_of(problem: Problem) -> str:
+    """Return the label of a failure that belongs to no prefix of the schedule."""
+    return f"line {problem.line}" if problem.line else "script"

@@ -1,0 +1,34 @@
+"""Measures a program that another process recorded, in one that never runs a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.artifacts import Failed, Message, Problem, Request
+from app.recorder.ladder import Ladder
+from compiler.ir.error import TVMError
+from compiler.target.target import Target
+from compiler.te.program import read_program
+
+
+def measure_program(request: Request, send: Callable[[Message], None]) -> None:
+    """Make a program of its text, and measure it as the request says.
+
+    Parameters
+    ----------
+    request : Request
+        With the text, which anybody may have written.
+    send : callable
+        Takes each message.
+    """
+    Target.default_opt_level = request.options.opt_level
+    try:
+        program = read_program(request.program)
+        ladder = Ladder(program.schedule, program.args, Target(program.target), request.options, send, request.seed)
+    except TVMError as error:
+        send(Failed(label="program", problem=Problem(kind=type(error).__name__, message=str(error))))
+        return
+    if request.prefixes:
+        ladder.run()
+    else:
+        ladder.run_last(program.name)
