@@ -18,7 +18,6 @@ from tests.benchmarks.serving.client import JSON, Reply, connect, exchange, json
 ADDRESS = "127.0.0.66"
 """Where an attack comes from, unless it has several addresses."""
 GRACE_SECONDS = 20.0
-"""How long after its time an attack's last requests may take."""
 
 
 def crowd(number: int) -> str:
@@ -36,6 +35,8 @@ class Attacker:
         The server's data directory, to look at what an attack left there.
     seconds : float
         How long the attack goes on.
+    grace : float
+        How long after that its last requests may take.
 
     Attributes
     ----------
@@ -45,11 +46,12 @@ class Attacker:
         Promises of the server that did not hold, beside its bounds of memory and time.
     """
 
-    def __init__(self, port: int, data: Path, seconds: float) -> None:
+    def __init__(self, port: int, data: Path, seconds: float, grace: float = GRACE_SECONDS) -> None:
         self.port = port
         self.data = data
         self.outcomes: Counter[str] = Counter()
         self.broken: list[str] = []
+        self._grace = grace
         self._end = time.monotonic() + seconds
         self._lock = threading.Lock()
 
@@ -96,7 +98,7 @@ class Attacker:
         patience : float, optional
             Seconds after which the attacker goes; by default as long as the attack, and a little longer.
         """
-        timeout = max(0.1, self.left + GRACE_SECONDS) if patience is None else patience
+        timeout = max(0.1, self.left + self._grace) if patience is None else patience
         try:
             reply = exchange(self.port, method, path, body, headers, address=address, timeout=timeout)
         except (OSError, http.client.HTTPException) as error:
@@ -134,7 +136,7 @@ class Attacker:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(max(0.1, self.left + GRACE_SECONDS))
+            thread.join(max(0.1, self.left + self._grace))
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,12 @@ from typing import Self
 import msgspec
 
 from tests.benchmarks.serving.client import exchange, form
-from tests.benchmarks.serving.processes import measure
+from tests.benchmarks.serving.processes import memory_files, proportional, server_bytes, split
 from tests.benchmarks.serving.server import PROJECT
 
 MEMORY_SECONDS = 0.05
+FAMILY_SECONDS = 0.3
+"""Age at which the list of processes and the memory of the sandbox, which take long to read, are read again."""
 HEALTH_SECONDS = 0.1
 VICTIM_SECONDS = 2.0
 """Pauses between two measurements."""
@@ -113,6 +115,9 @@ class _Watch:
         self._memory: list[Sample] = []
         self._probes: list[Probe] = []
         self._over = threading.Event()
+        self._server: list[int] = []
+        self._sandbox = self._files = 0
+        self._listed = 0.0
 
     def watch(self) -> Record:
         """Measure until the standard input ends."""
@@ -133,8 +138,13 @@ class _Watch:
                 return
 
     def _sample(self, _number: int) -> None:
-        now = measure(self._pid)
-        self._memory.append(Sample(time.monotonic(), now.server, now.sandbox, now.files))
+        now = time.monotonic()
+        if now - self._listed > FAMILY_SECONDS:
+            self._server, scripts = split(self._pid)
+            self._sandbox = sum(map(proportional, scripts))
+            self._files = memory_files([*self._server, *scripts])
+            self._listed = now
+        self._memory.append(Sample(now, server_bytes(self._server), self._sandbox, self._files))
 
     def _check_health(self, _number: int) -> None:
         self._ask("health", "GET", "/healthz", MONITOR_ADDRESS)

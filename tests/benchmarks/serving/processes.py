@@ -18,7 +18,7 @@ class Memory:
     """Bytes in use at one moment."""
 
     server: int
-    """Resident in the server and its workers: the sum, where what they share counts several times."""
+    """All that is resident in the server, and what its workers have beside the files that all of them map."""
     sandbox: int
     """Proportional share of the zygotes and the scripts that run: what they share counts once."""
     files: int
@@ -65,12 +65,13 @@ def split(root: int) -> tuple[list[int], list[int]]:
     return server, sandbox
 
 
-def resident(pid: int) -> int:
-    """Return the resident bytes of a process; 0 if it has gone."""
+def resident(pid: int, *, own: bool = False) -> int:
+    """Return the resident bytes of a process, or only its own, without files that it maps; 0 if it has gone."""
     try:
-        return int(_read(pid, "statm").split()[1]) * PAGE
+        _, pages, shared, *_ = map(int, _read(pid, "statm").split())
     except GONE:
         return 0
+    return (pages - shared if own else pages) * PAGE
 
 
 def proportional(pid: int) -> int:
@@ -98,11 +99,17 @@ def memory_files(pids: list[int]) -> int:
     return sum(sizes.values())
 
 
+def server_bytes(server: list[int]) -> int:
+    """Return the memory of a server's own processes, itself first."""
+    main, *workers = server
+    return resident(main) + sum(resident(pid, own=True) for pid in workers)
+
+
 def measure(root: int) -> Memory:
     """Return the memory of a server's processes now."""
     server, sandbox = split(root)
     return Memory(
-        server=sum(map(resident, server)),
+        server=server_bytes(server),
         sandbox=sum(map(proportional, sandbox)),
         files=memory_files([*server, *sandbox]),
         zygotes=len(sandbox),
