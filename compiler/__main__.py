@@ -2,6 +2,8 @@
 
 python -m compiler script.py [arguments]
 python -m compiler -m module [arguments]
+
+``python -m compiler -m pytest`` runs tests with the plugin of ``tvm.testing``.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from compiler import alias
 from compiler.ir.error import TVMError
 
 _USAGE = "usage: python -m compiler SCRIPT [ARGUMENT ...]\n       python -m compiler -m MODULE [ARGUMENT ...]"
+_OPTIONS = {"pytest": ("-p", "tvm.testing.plugin")}
+"""What modules are given before the user's arguments."""
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -32,7 +36,7 @@ def main(arguments: list[str]) -> int:
         print(f"python -m compiler: there is no file {rest[0]!r}", file=sys.stderr)
         return 2
     alias.install()
-    sys.argv = list(rest)
+    sys.argv = [rest[0], *_OPTIONS.get(rest[0], ()), *rest[1:]] if as_module else list(rest)
     try:
         if as_module:
             sys.path.insert(0, os.getcwd())

@@ -8,13 +8,14 @@ loaded before it is used.
 
 from __future__ import annotations
 
+import importlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import unknown_name
 
-__all__ = ["ExtensionPoint", "extension_point", "public_module"]
+__all__ = ["ExtensionPoint", "extension_point", "lazy_package", "public_module"]
 
 Loader = Callable[[], object]
 
@@ -103,5 +104,39 @@ def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], 
         if loader is None:
             raise unknown_name(name, attribute, list_names())
         return loader()
+
+    return load, list_names
+
+
+def lazy_package(
+    name: str, homes: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a public package whose modules are loaded when a name is first used.
+
+    Parameters
+    ----------
+    name : str
+        Under which users know it, e.g. ``tvm.testing``.
+    homes : mapping of str to sequence of str
+        The full name of each module, and the names that users reach through the package.
+    modules : sequence of str
+        The full names of modules that users reach as such.
+
+    Returns
+    -------
+    tuple of two callables
+        As of :func:`public_module`.
+    """
+    home_of = {public: home for home, names in homes.items() for public in names}
+    module_of = {module.rpartition(".")[2]: module for module in modules}
+    load_added, list_names = public_module(name, (*home_of, *module_of))
+
+    def load(attribute: str) -> Any:
+        if attribute in module_of:
+            return importlib.import_module(module_of[attribute])
+        home = home_of.get(attribute)
+        if home is None:
+            return load_added(attribute)
+        return getattr(importlib.import_module(home), attribute)
 
     return load, list_names

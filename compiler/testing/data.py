@@ -1,0 +1,78 @@
+"""Values that tests are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from compiler.driver.relay.build import build
+from compiler.ir.error import expected
+from compiler.ir.module import IRModule
+from compiler.runtime.device import cpu
+from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.ndarray import ArrayLike
+from compiler.target.target import Target
+
+__all__ = ["generate_ref_data", "get_dtype_range"]
+
+
+def get_dtype_range(dtype: str) -> tuple[float, float]:
+    """Return the least and the greatest value of a data type.
+
+    Parameters
+    ----------
+    dtype : str
+        An integer or floating-point type of NumPy.
+
+    Returns
+    -------
+    tuple of two int, or of two float
+        Of the infinities nothing is said.
+
+    Raises
+    ------
+    ArgumentError
+        If the type has no order.
+    """
+    kind = np.dtype(dtype).kind
+    if kind in "iu":
+        integer = np.iinfo(dtype)
+        return (integer.min, integer.max)
+    if kind != "f":
+        expected("get_dtype_range", "dtype", "an integer or floating-point type", dtype)
+    floating = np.finfo(dtype)
+    return (float(floating.min), float(floating.max))
+
+
+def generate_ref_data(
+    mod: IRModule,
+    input_data: Mapping[str, ArrayLike],
+    params: Mapping[str, ArrayLike] | None = None,
+    target: str | Target = "llvm",
+) -> dict[str, np.ndarray]:
+    """Build a graph, run it once and return its outputs.
+
+    Parameters
+    ----------
+    mod : IRModule
+        Its function ``main`` is the graph; the attribute ``output_tensor_names`` of that names the outputs.
+    input_data : mapping of str to array
+        The inputs by name.
+    params : mapping of str to array, optional
+        Constant parameters of ``main``.
+    target : str or Target
+        What code is generated for.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        By name; ``output``, or ``output0``, ``output1``, … where the function names none.
+    """
+    executor = GraphModule(build(mod, target, params=params)["default"](cpu(0)))
+    executor.run(**input_data)
+    count = executor.get_num_outputs()
+    names = dict(mod["main"].attrs).get("output_tensor_names")
+    if names is None:
+        names = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
+    return {str(name): executor.get_output(i).numpy() for i, name in enumerate(names)}

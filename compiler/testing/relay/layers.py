@@ -1,0 +1,169 @@
+"""Layers of models that make their own weights: ``tvm.relay.testing.layers``.
+
+Their options are those of the operator that each calls; ``name`` stands before the names of the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.ir.error import ArgumentError
+from compiler.relay.expr import Call, Expr, TupleGetItem, var
+from compiler.relay.operator import call_op
+
+__all__ = [
+    "batch_norm_infer",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv_kernel_layout",
+    "dense_add_bias",
+]
+
+_KERNEL_LAYOUTS = {"NCHW": ("OIHW", "OIHW"), "NHWC": ("HWIO", "HWOI"), "NCDHW": ("OIDHW", "OIDHW")}
+
+
+def _named(operation: str, kwargs: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Return the name among the options of a layer, and the others."""
+    if "name" not in kwargs:
+        raise ArgumentError(f"{operation}: name must be given: it stands before the names of the parameters")
+    return str(kwargs["name"]), {key: value for key, value in kwargs.items() if key != "name"}
+
+
+def _weighted(operation: str, data: Expr, weight: Expr | None, kwargs: Mapping[str, object]) -> Call:
+    """Return a layer of one operator of ``nn`` whose second input is a weight."""
+    name, options = _named(operation, kwargs)
+    return call_op(f"nn.{operation}", data, var(f"{name}_weight") if weight is None else weight, **options)
+
+
+def conv2d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
+    """Return a convolution.
+
+    Parameters
+    ----------
+    data : Expr
+    weight : Expr, optional
+        The variable ``{name}_weight`` when left out.
+    **kwargs : object
+        ``name``, and the options of :func:`tvm.relay.nn.conv2d`.
+
+    Returns
+    -------
+    Call
+    """
+    return _weighted("conv2d", data, weight, kwargs)
+
+
+def conv3d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
+    """Return a convolution over three dimensions.
+
+    Parameters
+    ----------
+    data : Expr
+    weight : Expr, optional
+        The variable ``{name}_weight`` when left out.
+    **kwargs : object
+        ``name``, and the options of :func:`tvm.relay.nn.conv3d`.
+
+    Returns
+    -------
+    Call
+    """
+    return _weighted("conv3d", data, weight, kwargs)
+
+
+def conv2d_transpose(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
+    """Return a transposed convolution.
+
+    Parameters
+    ----------
+    data : Expr
+    weight : Expr, optional
+        The variable ``{name}_weight`` when left out.
+    **kwargs : object
+        ``name``, and the options of :func:`tvm.relay.nn.conv2d_transpose`.
+
+    Returns
+    -------
+    Call
+    """
+    return _weighted("conv2d_transpose", data, weight, kwargs)
+
+
+def dense_add_bias(
+    data: Expr, weight: Expr | None = None, bias: Expr | None = None, units: int | None = None, **kwargs: object
+) -> Call:
+    """Return a dense layer with its bias.
+
+    Parameters
+    ----------
+    data : Expr
+        ``(batch, features)``.
+    weight : Expr, optional
+        ``(units, features)``; the variable ``{name}_weight`` when left out.
+    bias : Expr, optional
+        ``(units,)``; the variable ``{name}_bias`` when left out.
+    units : int, optional
+        How many outputs it has.
+    **kwargs : object
+        ``name``, and the other options of :func:`tvm.relay.nn.dense`.
+
+    Returns
+    -------
+    Call
+    """
+    name, options = _named("dense_add_bias", kwargs)
+    product = call_op("nn.dense", data, var(f"{name}_weight") if weight is None else weight, units=units, **options)
+    return call_op("nn.bias_add", product, var(f"{name}_bias") if bias is None else bias, axis=-1)
+
+
+def batch_norm_infer(
+    data: Expr,
+    gamma: Expr | None = None,
+    beta: Expr | None = None,
+    moving_mean: Expr | None = None,
+    moving_var: Expr | None = None,
+    **kwargs: object,
+) -> Expr:
+    """Return a batch normalisation's first result.
+
+    Parameters
+    ----------
+    data : Expr
+    gamma, beta, moving_mean, moving_var : Expr, optional
+        Of the extent of the normalised axis; the variables ``{name}_gamma``, … when left out.
+    **kwargs : object
+        ``name``, and the options of :func:`tvm.relay.nn.batch_norm`.
+
+    Returns
+    -------
+    Expr
+    """
+    name, options = _named("batch_norm_infer", kwargs)
+    given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+    parts = [var(f"{name}_{key}") if value is None else value for key, value in given.items()]
+    return TupleGetItem(call_op("nn.batch_norm", data, *parts, **options), 0)
+
+
+def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
+    """Return the usual layout of a convolution's weight.
+
+    Parameters
+    ----------
+    data_layout : str
+        ``NCHW``, ``NHWC`` or ``NCDHW``.
+    is_depthwise : bool
+        Whether each channel has a weight of its own.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ArgumentError
+        If there is no usual one for the layout.
+    """
+    if data_layout not in _KERNEL_LAYOUTS:
+        raise ArgumentError(f"conv_kernel_layout: data_layout must be one of {', '.join(_KERNEL_LAYOUTS)}")
+    return _KERNEL_LAYOUTS[data_layout][is_depthwise]

@@ -1,0 +1,129 @@
+"""Natural numbers as a data type, for tests of programs over data types: ``tvm.relay.testing.nat``."""
+
+from __future__ import annotations
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import GlobalVar
+from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternVar, TypeData
+from compiler.relay.expr import Call, Function, Var
+from compiler.relay.interpreter import ConstructorValue
+from compiler.relay.prelude import Prelude
+from compiler.relay.ty import GlobalTypeVar
+
+__all__ = ["add_nat_definitions", "count", "make_nat_expr", "make_nat_value"]
+
+
+def add_nat_definitions(prelude: Prelude) -> None:
+    """Add the type ``nat``, of ``z`` and ``s(nat)``, and ``nat_double`` and ``nat_add`` to a prelude's module.
+
+    Parameters
+    ----------
+    prelude : Prelude
+        What its module defines already stays.
+    """
+    mod = prelude.mod
+    if any(var.name_hint == "nat" for var in mod.type_definitions):
+        return
+    nat = GlobalTypeVar("nat")
+    zero, successor = Constructor("Z", (), nat), Constructor("S", (nat(),), nat)
+    mod.type_definitions[nat] = TypeData(nat, (), (zero, successor))
+    double, add = GlobalVar("nat_double"), GlobalVar("nat_add")
+    x, y, smaller = Var("x", nat()), Var("y", nat()), Var("z")
+    is_zero, is_more = PatternConstructor(zero), PatternConstructor(successor, (PatternVar(smaller),))
+    doubled = Match(x, (Clause(is_zero, zero()), Clause(is_more, successor(successor(double(smaller))))))
+    mod[double] = Function((x,), doubled, nat())
+    a, less = Var("x", nat()), Var("z")
+    added = Match(
+        a,
+        (
+            Clause(PatternConstructor(zero), y),
+            Clause(PatternConstructor(successor, (PatternVar(less),)), successor(add(less, y))),
+        ),
+    )
+    mod[add] = Function((a, y), added, nat())
+
+
+def _constructors(prelude: Prelude) -> tuple[Constructor, Constructor]:
+    add_nat_definitions(prelude)
+    _, zero, successor = prelude.mod.get_type("nat")
+    return zero, successor
+
+
+def make_nat_value(prelude: Prelude, n: int) -> ConstructorValue:
+    """Return a number as a value of the interpreter.
+
+    Parameters
+    ----------
+    prelude : Prelude
+        Gets the type, unless it has it.
+    n : int
+        Not negative.
+
+    Returns
+    -------
+    ConstructorValue
+    """
+    zero, successor = _constructors(prelude)
+    value = ConstructorValue(zero, ())
+    for _ in range(n):
+        value = ConstructorValue(successor, (value,))
+    return value
+
+
+def make_nat_expr(prelude: Prelude, n: int) -> Call:
+    """Return a number as an expression: ``S(S(Z()))`` is 2.
+
+    Parameters
+    ----------
+    prelude : Prelude
+        Gets the type, unless it has it.
+    n : int
+
+    Returns
+    -------
+    Call
+
+    Raises
+    ------
+    ArgumentError
+        If ``n`` is negative.
+    """
+    if n < 0:
+        raise ArgumentError(f"make_nat_expr: n must not be negative, got {n}")
+    zero, successor = _constructors(prelude)
+    expr = zero()
+    for _ in range(n):
+        expr = successor(expr)
+    return expr
+
+
+def count(prelude: Prelude, n: Call | ConstructorValue) -> int:
+    """Return the number that an expression or a value of the type ``nat`` is.
+
+    Parameters
+    ----------
+    prelude : Prelude
+        Whose module has the type.
+    n : Call or ConstructorValue
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither.
+    """
+    zero, successor = _constructors(prelude)
+    total = 0
+    while True:
+        constructor = n.op if isinstance(n, Call) else n.constructor
+        if constructor is zero:
+            return total
+        if constructor is not successor:
+            raise ArgumentError(f"count: n must be made of S and Z, got {n}")
+        inner = n.args[0] if isinstance(n, Call) else n.fields[0]
+        if not isinstance(inner, (Call, ConstructorValue)):
+            raise ArgumentError(f"count: n must be made of S and Z, got {inner}")
+        n, total = inner, total + 1

@@ -1,0 +1,72 @@
+"""Single passes over single expressions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
+from compiler.ir.transform import Pass, Sequential
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Function
+from compiler.relay.operator import RelayOp
+from compiler.relay.prelude import Prelude
+from compiler.relay.transform.infer_type import InferType
+
+__all__ = ["count_ops", "run_infer_type", "run_opt_pass"]
+
+
+def run_opt_pass(expr: RelayExpr, opt_pass: Pass | Sequence[Pass], import_prelude: bool = False) -> RelayExpr:
+    """Run a pass over an expression, as the ``main`` of a module.
+
+    Parameters
+    ----------
+    expr : Expr
+        A function, or the body of one whose parameters are the free variables.
+    opt_pass : Pass or sequence of Pass
+    import_prelude : bool
+        Whether the module has the prelude's types and functions as well.
+
+    Returns
+    -------
+    Expr
+        The function, or its body where ``expr`` is none.
+    """
+    mod = IRModule.from_expr(expr)
+    if import_prelude:
+        Prelude(mod)
+    chosen = opt_pass if isinstance(opt_pass, Pass) else Sequential(list(opt_pass))
+    main: Function = chosen(mod)["main"]
+    return main if isinstance(expr, Function) else main.body
+
+
+def run_infer_type(expr: RelayExpr) -> RelayExpr:
+    """Return an expression with its types.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    Expr
+        Each part has its ``checked_type``.
+    """
+    return run_opt_pass(expr, InferType())
+
+
+def count_ops(expr: RelayExpr) -> dict[str, int]:
+    """Return how often each operator is called in an expression.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    dict of str to int
+        By the operator's name.
+    """
+    calls = (e.op.name for e in post_order(expr) if isinstance(e, Call) and isinstance(e.op, RelayOp))
+    return dict(Counter(calls))

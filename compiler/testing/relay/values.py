@@ -1,0 +1,41 @@
+"""Random arguments of graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError
+from compiler.relay.ty import TensorType, Type
+from compiler.runtime.ndarray import NDArray, array
+
+__all__ = ["rand"]
+
+
+def rand(dtype: str, *shape: int) -> NDArray:
+    """Return an array of random numbers.
+
+    Parameters
+    ----------
+    dtype : str
+        Floats are drawn from [0, 1), integers are 0.
+    *shape : int
+
+    Returns
+    -------
+    NDArray
+    """
+    return array(np.random.rand(*shape).astype(dtype))
+
+
+def _np_randn_from_type(t: Type, scale: float = 1, mean: float = 0) -> np.ndarray:
+    """Return normally distributed numbers in an array of a type.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no type of arrays with constant extents.
+    """
+    if not isinstance(t, TensorType) or any(not isinstance(d, int) for d in t.dims):
+        raise ArgumentError(f"an argument needs a tensor type of constant extents, got {t}")
+    shape = tuple(int(d) for d in t.dims if isinstance(d, int))
+    return (mean + scale * np.random.randn(*shape)).astype(t.dtype)
