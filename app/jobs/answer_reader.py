@@ -25,11 +25,18 @@ from app.artifacts import (
 )
 from app.errors import Superseded, Unavailable
 from app.sandbox import Job, Outcome
-from app.sandbox.handler import EXIT_RAISED
+from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
 
 log = logging.getLogger(__name__)
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
+MAX_LAST_LINE = 500
+"""Characters of a traceback's last line that are shown."""
+_DAMAGED = (
+    "the script changed Python itself, or closed what its process writes to, so that the explorer could not go on; "
+    "what was seen until then is shown"
+)
+_LEFT = "the script ended its own process before its end; what it did until then is shown"
 Describe = Callable[[Outcome, int | None, str], Problem]
 
 
@@ -52,9 +59,11 @@ def _output(outcome: Outcome, line: int | None, who: str) -> Problem:
 
 
 def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
+    if outcome.exit_code == EXIT_DAMAGED:
+        return Problem(kind="Crash", message=_DAMAGED, line=line)
     if outcome.exit_code == EXIT_RAISED:
-        log.error("the recorder failed: %s", outcome.console)
-        last = outcome.console.strip().rpartition("\n")[2]
+        log.error("the recorder failed: %s", ascii(outcome.console))  # a script may have written it
+        last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
         return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
     where = f" in the native code that line {line} ran" if line else ""
     return Problem(kind="Crash", message=f"{who}'s process ended{where}: {outcome.detail}", line=line)
@@ -170,6 +179,9 @@ class AnswerReader:
         if outcome.status == "ok" and not self.size:
             problem = Problem(kind="Crash", message="the script ended its own process: nothing of it can be shown")
             return msgspec.structs.replace(answer, status="crash", problems=[problem])
+        if outcome.status == "ok" and self._line is not None:
+            problem = Problem(kind="Crash", message=_LEFT, line=self._line)
+            return msgspec.structs.replace(answer, status="crash", problems=[*answer.problems, problem])
         if outcome.status in ENDS and answer.status != "timeout":
             status, describe = ENDS[outcome.status]
             problems = [*answer.problems, describe(outcome, self._line, WHO[self._source])]

@@ -13,9 +13,11 @@ from collections.abc import Callable
 import msgspec
 
 from app.artifacts import Message, Problem, Request, Snapshot
+from app.recorder.integrity import Integrity
 from app.recorder.modules import import_all
 from app.recorder.program_measurement import measure_program
 from app.recorder.session import Session
+from app.sandbox.handler import EXIT_DAMAGED
 
 Emit = Callable[[bytes], None]
 GC_THRESHOLDS = (50_000, 20, 100)
@@ -24,6 +26,9 @@ GC_THRESHOLDS = (50_000, 20, 100)
 MAX_FRAMES = 4_000
 """Python frames of a thread in the process of one script.  A deeper traversal goes on in further threads,
 of which a run may not have many."""
+
+_warm_integrity: Integrity | None = None
+"""Of a process that children are forked from."""
 
 
 def handle(request: bytes, emit: Emit) -> None:
@@ -45,8 +50,14 @@ def handle(request: bytes, emit: Emit) -> None:
     asked = msgspec.json.decode(request, type=Request)
     if asked.mode == "measure":
         measure_program(asked, send)
-    else:
+        return
+    integrity = _warm_integrity or Integrity()
+    try:
         Session(asked, send).run()
+    except BaseException:
+        if integrity.violated():
+            raise SystemExit(EXIT_DAMAGED) from None
+        raise
 
 
 WARM_SCRIPT = """
@@ -74,6 +85,7 @@ def warm_up() -> list[Problem]:
 
     No loop of it is parallel and no watchdog guards it, as threads do not survive a fork.
     """
+    global _warm_integrity
     import_all()
     problems: list[Problem] = []
 
@@ -83,4 +95,5 @@ def warm_up() -> list[Problem]:
 
     Session(Request(mode="compile", script=WARM_SCRIPT), take, guarded=False).run()
     gc.set_threshold(*GC_THRESHOLDS)
+    _warm_integrity = Integrity()
     return problems

@@ -7,7 +7,7 @@ final loop IR) mint rows of their own, one for each printed node, so that LLVM I
 from __future__ import annotations
 
 from app.artifacts import Origin
-from app.recorder.script import SCRIPT_NAME
+from app.recorder.frames import SCRIPT_NAME
 from compiler.ir.origin import OriginTable
 
 

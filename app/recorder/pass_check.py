@@ -68,14 +68,15 @@ def _evaluate(module: IRModule) -> Arrays | None:
         return None
     main = module["main"]
     random = np.random.default_rng(0)
-    inputs = [_random(param, random) for param in main.params]
-    if any(value is None for value in inputs):
-        return None
     try:
+        inputs = [_random(param, random) for param in main.params]
+        if any(value is None for value in inputs):
+            return None
         with np.errstate(all="ignore"):
             return _flat(Interpreter(module).evaluate(main, inputs))
     except Exception:
-        # Random numbers may make no sense to a program, e.g. as indices, and a user's operators may do anything.
+        # Random numbers may make no sense to a program, e.g. as indices, a user's operators may do anything, and a
+        # shape may be larger than any memory.
         return None
 
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from app.artifacts import MOMENTARY, Measurement, Request
 from app.recorder.environment import CPU
+from app.recorder.frames import current_line
 from app.recorder.measure import Timing
 from app.recorder.recorder import Recorder
-from app.recorder.script import Transcript, current_line
+from app.recorder.script import Transcript
 from app.recorder.watchdog import Watchdog
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.graph_executor import GraphExecutor

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from app.recorder.script import current_line
+from app.recorder.frames import current_line
 from app.recorder.subjects import (
     MAX_FUNCTIONS,
     MAX_GRAPHS,

@@ -10,26 +10,17 @@ import signal
 import sys
 import threading
 import time
-import traceback
 import types
-from collections.abc import Callable, Iterator, Mapping
-from types import FrameType, TracebackType
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import FrameType
 
 from app.artifacts import Console, Problem
-from app.recorder.suggestions import suggestion
+from app.recorder.failures import exit_code, exit_note, printable, problem, problems_of
+from app.recorder.frames import SCRIPT_NAME, deepest_line
 from app.sandbox.handler import INTERRUPT
-from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 
-SCRIPT_NAME = "script.py"
-MAX_DIAGNOSTICS = 20
-"""Type errors that are reported one by one."""
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
-
-
-MESSAGE_LIMIT = 4_000
-"""Characters of a message that are kept."""
 
 
 class BudgetExceeded(BaseException):
@@ -149,36 +140,21 @@ class Script:
                 if afterwards is not None:
                     afterwards()
         except BudgetExceeded as exc:
-            line = deepest_line(exc.__traceback__)
             self.timed_out = True
-            self._add("Timeout", self._stopped(line, budget_seconds), line, exc)
+            message = self._stopped(deepest_line(exc.__traceback__), budget_seconds)
+            self.problems.append(problem("Timeout", message, exc))
         except SystemExit as exc:
-            if exc.code not in (None, 0):
-                self.transcript.note(f"the script exited with {exc.code!r}")
-        except SyntaxError as exc:
-            self._syntax(exc)
-        except TypeInferenceError as exc:
-            for diagnostic in exc.diagnostics[:MAX_DIAGNOSTICS]:
-                self._report(diagnostic, exc)
-        except RecursionError as exc:
-            self._add(
-                "RecursionError", "the script's calls are nested too deeply", deepest_line(exc.__traceback__), exc
-            )
-        except MemoryError as exc:
-            self._add(
-                "MemoryError",
-                "the script asked for more memory than a run may have",
-                deepest_line(exc.__traceback__),
-                exc,
-            )
+            code = exit_code(exc)
+            if code is not None and not (type(code) is int and code == 0):
+                self.transcript.note(exit_note(code))
         except BaseException as exc:
-            self._add(type(exc).__name__, _words(exc, module.__dict__), deepest_line(exc.__traceback__), exc)
+            self.problems.extend(problems_of(exc, module.__dict__))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""
         exc = failure.exc_value
         if exc is not None and not isinstance(exc, SystemExit):
-            self._add(type(exc).__name__, _words(exc, {}), deepest_line(exc.__traceback__), exc)
+            self.problems.extend(problems_of(exc, {}))
 
     def _budget(self, seconds: float) -> contextlib.AbstractContextManager[None]:
         began = time.monotonic()
@@ -201,6 +177,11 @@ class Script:
         """Note that the script did not stop at the end of its time."""
         self._give_up(self._stopped(line, seconds), line)
 
+    def left(self, line: int | None, code: int) -> None:
+        """Note that the script ended its process by itself."""
+        message = f"the script left by os._exit({code}); what it did until then is shown"
+        self.problems.append(Problem(kind="Exit", message=message, line=line))
+
     def _stopped(self, line: int | None, seconds: float) -> str:
         where = f" at line {line}" if line else ""
         if self._interrupted_after is not None:
@@ -212,109 +193,3 @@ class Script:
     def _give_up(self, message: str, line: int | None) -> None:
         self.timed_out = True
         self.problems.append(Problem(kind="Timeout", message=message, line=line))
-
-    def _syntax(self, exc: SyntaxError) -> None:
-        if exc.filename != SCRIPT_NAME:
-            self._add("SyntaxError", str(exc), deepest_line(exc.__traceback__), exc)
-            return
-        column = max(0, (exc.offset or 1) - 1)
-        end = exc.end_offset - 1 if exc.end_offset and exc.end_lineno == exc.lineno else None
-        self.problems.append(
-            Problem(kind="SyntaxError", message=exc.msg, line=exc.lineno, column=column, end_column=end)
-        )
-
-    def _report(self, diagnostic: Diagnostic, exc: TypeInferenceError) -> None:
-        """Report a type error at the line that made the expression, not at that of the pass which noticed it."""
-        where = diagnostic.location
-        if where is None or where.file != SCRIPT_NAME:
-            self._add(type(exc).__name__, diagnostic.message, deepest_line(exc.__traceback__), exc)
-            return
-        one_line = where.end_line == where.line
-        self.problems.append(
-            Problem(
-                kind=type(exc).__name__,
-                message=clean(diagnostic.message),
-                line=where.line,
-                column=where.column if one_line else None,
-                end_column=where.end_column if one_line else None,
-                trace=user_trace(exc.__traceback__),
-            )
-        )
-
-    def _add(self, kind: str, message: str, line: int | None, exc: BaseException) -> None:
-        start, end = _columns(exc.__traceback__, line)
-        self.problems.append(
-            Problem(
-                kind=clean(kind),
-                message=clean(message),
-                line=line,
-                column=start,
-                end_column=end,
-                trace=user_trace(exc.__traceback__),
-            )
-        )
-
-
-def _words(exc: BaseException, names: Mapping[str, Any]) -> str:
-    """Return what an exception says; one of the script's own may fail even at that."""
-    try:
-        return (str(exc).strip() or type(exc).__name__) + suggestion(exc, names)
-    except Exception as failure:
-        return f"{type(exc).__name__}, which cannot be shown: {type(failure).__name__}"
-
-
-def printable(text: str) -> str:
-    """Return text that can be encoded: what cannot, lone surrogates, is written out as ``\\ud800``."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def clean(text: str) -> str:
-    """Return a message that can be encoded and is not too long to read."""
-    return printable(text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …")
-
-
-def deepest_line(tb: TracebackType | None) -> int | None:
-    """Return the script's line that was running, the innermost one."""
-    line = None
-    while tb is not None:
-        if tb.tb_frame.f_code.co_filename == SCRIPT_NAME:
-            line = tb.tb_lineno
-        tb = tb.tb_next
-    return line
-
-
-def _columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int | None]:
-    """Return the columns of the expression that failed, where it is on one line."""
-    columns: tuple[int | None, int | None] = (None, None)
-    for frame in traceback.extract_tb(tb):
-        if frame.filename == SCRIPT_NAME and frame.lineno == line and frame.end_lineno == line:
-            columns = (frame.colno, frame.end_colno)
-    return columns
-
-
-def user_trace(tb: TracebackType | None) -> list[str]:
-    """Return the script's own frames, innermost last; frames of the server's files would leak its paths."""
-    return [
-        clean(f"line {frame.lineno}, in {frame.name}: {frame.line}")
-        for frame in traceback.extract_tb(tb)
-        if frame.filename == SCRIPT_NAME
-    ]
-
-
-def current_line() -> int | None:
-    """Return the script's line that is running now, seen from inside a call that it made."""
-    return line_of(sys._getframe(1))
-
-
-def main_thread_line() -> int | None:
-    """Return the script's line that is running now, seen from another thread."""
-    return line_of(sys._current_frames().get(threading.main_thread().ident or 0))
-
-
-def line_of(frame: FrameType | None) -> int | None:
-    """Return the script's line in a stack of frames, the innermost one."""
-    while frame is not None:
-        if frame.f_code.co_filename == SCRIPT_NAME:
-            return frame.f_lineno
-        frame = frame.f_back
-    return None

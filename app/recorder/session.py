@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import NoReturn, SupportsIndex
 
 from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.completion import Completion, function_arguments
+from app.recorder.frames import current_line, main_thread_line
 from app.recorder.ladder import Ladder
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
 from app.recorder.recorder import Recorder
 from app.recorder.recording import record_functions, record_schedule
-from app.recorder.script import Script, main_thread_line
+from app.recorder.script import Script
 from app.recorder.watchdog import Watchdog
 from compiler import alias
 from compiler.ir.error import TVMError
@@ -23,6 +26,7 @@ from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
 from compiler.target.target import Target
 
+_exit = os._exit
 GRACE_SECONDS = 0.5
 """Time beyond its budget after which a script that does not stop is left where it is: in native code, or stubborn."""
 
@@ -60,11 +64,13 @@ class Session:
         Target.default_opt_level = self._request.options.opt_level
         instruments = instrumented(self._recorder, self._policy, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
-        with recording(self._table, process_wide=True), instruments, guard:
+        with recording(self._table, process_wide=True), instruments, guard, self._exits_noted():
             self._script.run(self._request.budget_seconds, afterwards=self._completion.run)
-        self._completion.check_graphs()
         measures = self._request.mode in ("ladder", "record")
-        self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS)
+        try:
+            self._completion.check_graphs()
+        finally:  # should the explorer fail at this, the panes are not lost
+            self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS)
         measurable = bool(self._recorder.schedules) or not self._script.problems
         if not measures or not measurable or self._script.timed_out:
             return
@@ -93,6 +99,24 @@ class Session:
             self._codes_seen = codes
             self._snapshot(line)
 
+    # scripts that end their process
+
+    @contextmanager
+    def _exits_noted(self) -> Iterator[None]:
+        """Let ``os._exit`` say that it was called before it ends the process."""
+        if self._guard is None:
+            yield
+            return
+        os._exit = self._left
+        try:
+            yield
+        finally:
+            os._exit = _exit
+
+    def _left(self, status: SupportsIndex) -> NoReturn:
+        code, line = operator.index(status) & 0xFF, current_line()
+        self._leave(lambda: self._script.left(line, code))
+
     # native code that does not come back
 
     def _give_up_kernel(self, line: int | None) -> None:
@@ -102,13 +126,13 @@ class Session:
         line = main_thread_line()
         self._leave(lambda: self._script.give_up(line, self._request.budget_seconds))
 
-    def _leave(self, note: Callable[[], None]) -> None:
+    def _leave(self, note: Callable[[], None]) -> NoReturn:
         """Show what was seen, the quick part first, and end the process: there is no other way out of native code."""
         with self._sending:
             note()
             self._snapshot(None, patience=0.0)
             self._snapshot(None)
-            os._exit(0)
+            _exit(0)
 
     # what is to be measured
 

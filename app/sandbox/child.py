@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from app.sandbox import attached, files, landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
-from app.sandbox.handler import EXIT_SETUP_FAILED, Handler, serve
+from app.sandbox.handler import EXIT_DAMAGED, EXIT_SETUP_FAILED, Handler, serve
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
+_exit = os._exit
 OUTPUT, STATUS, JOB = 3, 4, 5
 """File descriptors in the child, above the standard three."""
 _FIRST_STORED = 6
@@ -76,7 +77,11 @@ def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
         detail = f"{type(error).__name__}: {error}"
         os.write(STATUS, wire.encode(wire.SetupFailed(detail[:1000])))
         os._exit(EXIT_SETUP_FAILED)
-    os._exit(serve(surroundings.handler, request, OUTPUT))
+    code = EXIT_DAMAGED
+    try:
+        code = serve(surroundings.handler, request, OUTPUT)
+    finally:  # a script may have broken whatever Python needs to come here: never go on as a copy of the zygote
+        _exit(code)
 
 
 def _arrange(descriptors: Descriptors) -> None:

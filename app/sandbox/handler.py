@@ -17,9 +17,12 @@ Handler = Callable[[bytes, Callable[[bytes], None]], None]
 INTERRUPT = signal.SIGUSR1 if sys.platform != "win32" else signal.SIGTERM
 """Asks a process to end now with what it has."""
 
+_exit = os._exit
 EXIT_RAISED = 70
 EXIT_SETUP_FAILED = 71
 EXIT_OUT_OF_MEMORY = 72
+EXIT_DAMAGED = 73
+"""What the handler runs on was changed by what it ran: it could not go on."""
 
 _TRACE_BYTES = 4000
 
@@ -40,8 +43,15 @@ def warm_up(name: str) -> None:
 
 def serve(handler: Handler, request: bytes, output: int) -> int:
     """Run the handler, its messages going out as frames; the exit code of the process it runs in."""
+
+    def emit(message: bytes) -> None:
+        try:
+            wire.write_all(output, wire.frame(message))
+        except OSError:  # a script has closed it
+            _exit(EXIT_DAMAGED)
+
     try:
-        handler(request, lambda message: wire.write_all(output, wire.frame(message)))
+        handler(request, emit)
     except MemoryError:
         return EXIT_OUT_OF_MEMORY
     except SystemExit as request_to_exit:

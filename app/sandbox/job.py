@@ -21,8 +21,9 @@ CONSOLE_BYTES = 8192
 """What is kept of a child's standard output and error."""
 _GRACE_SECONDS = 5.0
 """How long after the wall clock's end the zygote may take to say so."""
-_CPU_COUNTED = 0.85
-"""Least share of the processor time allowed that is on record when the kernel, which samples it, has killed for it."""
+_CPU_COUNTED = 0.6
+"""Least share of the processor time allowed that is on record when the kernel has killed for it: it counts by samples,
+which on a busy machine are far too many."""
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ BAD = [
     BadScript(
         "memory in NumPy", "import numpy as np\nx = np.ones((1 << 40,))\n", ".*Memory.*", "(?i)memory|allocate", 2
     ),
-    BadScript("exit", "import os\nos._exit(3)\n", "Crash", "exit code 3", None, "crash"),
+    BadScript("exit", "import os\nos._exit(3)\n", "Exit", r"left by os\._exit\(3\)", 2),
     BadScript("abort", "import os\nos.abort()\n", "Crash", "SIG|exit code", None, "crash"),
     BadScript("deep", "def f():\n    f()\nf()\n", "RecursionError", "nested too deeply", 2),
     BadScript(

@@ -142,8 +142,9 @@ def test_what_the_script_may_not_do_is_told_at_its_line(sandbox: Sandbox) -> Non
 @pytest.mark.parametrize(
     ("script", "status", "message"),
     [
-        ("import os\nos._exit(0)", "crash", "the script ended its own process"),
-        ("import os\nos._exit(5)", "crash", "exit code 5"),
+        ("import os\nos._exit(0)", "error", "the script left by os._exit(0)"),
+        ("import ctypes\nctypes.CDLL(None)._exit(0)", "crash", "the script ended its own process"),
+        ("import ctypes\nctypes.CDLL(None)._exit(5)", "crash", "exit code 5"),
         ("import ctypes\nctypes.string_at(8)", "crash", "SIGSEGV"),
         ("import os\nos.write(3, b'\\xff' * 8)", "limit", "a message of 4294967295 bytes"),
         ("import os\nos.write(3, b'\\2\\0\\0\\0{}')", "crash", "what the script's process sent is not an answer"),

@@ -1,0 +1,125 @@
+"""What a script raised, as problems at its own lines.
+
+An exception of the script's own is hostile: its class, its attributes and what it says of itself may be anything, and
+raise in turn.  What cannot be read is said to be so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from app.artifacts import Problem
+from app.recorder.frames import SCRIPT_NAME, columns, deepest_line, user_trace
+from app.recorder.suggestions import suggestion
+from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
+
+MAX_DIAGNOSTICS = 20
+"""Type errors that are reported one by one."""
+MESSAGE_LIMIT = 4_000
+"""Characters of a message that are kept."""
+MAX_LINE = 10_000_000
+"""Largest line or column that a syntax error is believed."""
+
+_class_name = type.__dict__["__name__"].__get__
+_traceback = BaseException.__dict__["__traceback__"].__get__
+exit_code = SystemExit.__dict__["code"].__get__
+"""The argument of ``sys.exit``, whatever attributes a subclass has."""
+
+
+def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
+    """Return the problems that an exception stands for.
+
+    Parameters
+    ----------
+    exc : BaseException
+    names : mapping
+        The script's global names, for suggestions.
+    """
+    try:
+        if isinstance(exc, SyntaxError) and exc.filename == SCRIPT_NAME:
+            return [_syntax(exc)]
+        if isinstance(exc, TypeInferenceError):
+            return [_diagnosed(diagnostic, exc) for diagnostic in exc.diagnostics[:MAX_DIAGNOSTICS]]
+        return [problem(class_name(exc), _message(exc, names), exc)]
+    except BaseException as failure:  # whatever the script made of its exception
+        return [problem(class_name(exc), _cannot_be_shown(exc, failure), exc)]
+
+
+def exit_note(code: object) -> str:
+    """Return a remark on the argument of ``sys.exit``."""
+    try:
+        return f"the script exited with {clean(repr(code))}"
+    except BaseException as failure:  # its representation is the script's own
+        return f"the script exited with {class_name(code)}, which cannot be shown: {class_name(failure)}"
+
+
+def problem(kind: str, message: str, exc: BaseException) -> Problem:
+    """Return a problem at the script's line that raised an exception."""
+    raised_at: TracebackType | None = _traceback(exc)
+    line = deepest_line(raised_at)
+    start, end = columns(raised_at, line)
+    trace = [clean(entry) for entry in user_trace(raised_at)]
+    return Problem(kind=clean(kind), message=clean(message), line=line, column=start, end_column=end, trace=trace)
+
+
+def class_name(value: object) -> str:
+    """Return the name of a value's class, whatever its metaclass says of it."""
+    name: str = _class_name(type(value))
+    return name
+
+
+def printable(text: str) -> str:
+    """Return text that can be encoded: what cannot, lone surrogates, is written out as ``\\ud800``."""
+    return str.encode(text, "utf-8", "backslashreplace").decode()
+
+
+def clean(text: str) -> str:
+    """Return a message that can be encoded and is not too long to read."""
+    text = printable(text)  # of a subclass of str it makes a plain one
+    return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"
+
+
+def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
+    if isinstance(exc, RecursionError):
+        return "the script's calls are nested too deeply"
+    if isinstance(exc, MemoryError):
+        return "the script asked for more memory than a run may have"
+    try:
+        return (printable(str(exc)).strip() or class_name(exc)) + suggestion(exc, names)
+    except BaseException as failure:  # an exception may fail even at saying what it is
+        return _cannot_be_shown(exc, failure)
+
+
+def _cannot_be_shown(exc: BaseException, failure: BaseException) -> str:
+    return f"{class_name(exc)}, which cannot be shown: {class_name(failure)}"
+
+
+def _syntax(exc: SyntaxError) -> Problem:
+    column = max(0, (_position(exc.offset) or 1) - 1)
+    end_offset = _position(exc.end_offset)
+    end = end_offset - 1 if end_offset and exc.end_lineno == exc.lineno else None
+    line = _position(exc.lineno)
+    return Problem(kind="SyntaxError", message=clean(f"{exc.msg}"), line=line, column=column, end_column=end)
+
+
+def _position(value: object) -> int | None:
+    """Return a line or column that makes sense; a script can raise syntax errors of its own."""
+    return value if type(value) is int and 0 <= value <= MAX_LINE else None
+
+
+def _diagnosed(diagnostic: Diagnostic, exc: TypeInferenceError) -> Problem:
+    """Return a type error at the line that made the expression, not at that of the pass which noticed it."""
+    where = diagnostic.location
+    if where is None or where.file != SCRIPT_NAME:
+        return problem(class_name(exc), diagnostic.message, exc)
+    one_line = where.end_line == where.line
+    return Problem(
+        kind=class_name(exc),
+        message=clean(diagnostic.message),
+        line=where.line,
+        column=where.column if one_line else None,
+        end_column=where.end_column if one_line else None,
+        trace=[clean(entry) for entry in user_trace(exc.__traceback__)],
+    )

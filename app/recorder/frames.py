@@ -1,0 +1,58 @@
+"""Where in the script something happened: its own frames among those of the compiler and the explorer."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from types import FrameType, TracebackType
+
+SCRIPT_NAME = "script.py"
+"""File name of the script's code."""
+
+
+def deepest_line(tb: TracebackType | None) -> int | None:
+    """Return the script's line that was running, the innermost one."""
+    line = None
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == SCRIPT_NAME:
+            line = tb.tb_lineno
+        tb = tb.tb_next
+    return line
+
+
+def columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int | None]:
+    """Return the columns of the expression that failed, where it is on one line."""
+    of_line: tuple[int | None, int | None] = (None, None)
+    for frame in traceback.extract_tb(tb):
+        if frame.filename == SCRIPT_NAME and frame.lineno == line and frame.end_lineno == line:
+            of_line = (frame.colno, frame.end_colno)
+    return of_line
+
+
+def user_trace(tb: TracebackType | None) -> list[str]:
+    """Return the script's own frames, innermost last; frames of the server's files would leak its paths."""
+    return [
+        f"line {frame.lineno}, in {frame.name}: {frame.line}"
+        for frame in traceback.extract_tb(tb)
+        if frame.filename == SCRIPT_NAME
+    ]
+
+
+def current_line() -> int | None:
+    """Return the script's line that is running now, seen from inside a call that it made."""
+    return line_of(sys._getframe(1))
+
+
+def main_thread_line() -> int | None:
+    """Return the script's line that is running now, seen from another thread."""
+    return line_of(sys._current_frames().get(threading.main_thread().ident or 0))
+
+
+def line_of(frame: FrameType | None) -> int | None:
+    """Return the script's line in a stack of frames, the innermost one."""
+    while frame is not None:
+        if frame.f_code.co_filename == SCRIPT_NAME:
+            return frame.f_lineno
+        frame = frame.f_back
+    return None

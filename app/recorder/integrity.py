@@ -1,0 +1,61 @@
+"""Whether a script has changed what the explorer runs on.
+
+A script may replace built-in functions, empty ``sys.modules`` or patch the compiler: then it is not the explorer that
+failed.  Only functions and classes are compared, since other values of modules change in honest use too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+_COMPARED = frozenset(
+    (
+        "app",
+        "builtins",
+        "compiler",
+        "contextlib",
+        "linecache",
+        "msgspec",
+        "os",
+        "signal",
+        "sys",
+        "threading",
+        "traceback",
+    )
+)
+"""Packages whose definitions are compared."""
+_DEFINED = (FunctionType, BuiltinFunctionType, type, property, classmethod, staticmethod)
+
+Place = tuple[str, str, str]
+"""Module, name, and name inside a class."""
+
+
+class Integrity:
+    """Remembers the definitions of all imported modules that the explorer runs on."""
+
+    def __init__(self) -> None:
+        self._definitions = dict(_definitions())
+
+    def violated(self) -> bool:
+        """Whether a definition is not what it was, or can no longer be reached."""
+        try:
+            now = dict(_definitions())
+            return any(now.get(place) is not value for place, value in self._definitions.items())
+        except BaseException:  # not even this works any more
+            return True
+
+
+def _definitions() -> Iterator[tuple[Place, object]]:
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] not in _COMPARED or not isinstance(module, ModuleType):
+            continue
+        for attribute, value in list(vars(module).items()):
+            if not isinstance(value, _DEFINED):
+                continue
+            yield (name, attribute, ""), value
+            if isinstance(value, type) and value.__module__ == name:
+                for inner, defined in list(vars(value).items()):
+                    if isinstance(defined, _DEFINED):
+                        yield (name, attribute, inner), defined
