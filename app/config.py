@@ -69,6 +69,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Compilations and other writes a minute that a client may request; 0 means any number."""
     stored_bytes: int = 1024 * MIB
     """Bytes a day that a client may store in links and uploads; 0 means any number."""
+    opened_bytes: int = 512 * MIB
+    """Bytes a minute that a client may open of links; 0 means any number."""
     compile_seconds: float = 8.0
     run_seconds: float = 120.0
     ladder_seconds: float = 600.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from flask import Flask, current_app
-from limits import RateLimitItemPerDay
+from limits import RateLimitItemPerDay, RateLimitItemPerMinute
 
 import compiler
 from app.config import Config
@@ -22,11 +22,19 @@ from app.memory import Memory
 from app.recorder.environment import CPU
 from app.sandbox import Runner
 from app.store.links import Links
+from app.store.liveness import Liveness
+from app.store.turns import Turns
 from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
 from app.web.rates import Rate
 
 EXTENSION = "strata"
+MAX_MISSING = 120
+"""Links that do not exist, and that a client may ask for in a minute; an address may be a whole class."""
+SMALL_LINKS_BYTES = 24 << 20
+"""Bytes of links that are opened beside one of the largest size."""
+TURN_SECONDS = 5.0
+"""How long opening a link waits for its turn."""
 MEASURING_QUANTUM_SECONDS = 30.0
 """How long a measurement may go on while others wait."""
 
@@ -41,10 +49,18 @@ class Services:
     compiler: Compiler
     ladders: Ladders
     links: Links
+    liveness: Liveness
+    """Whether the database of the links answers."""
     uploads: Uploads
     workspace_limits: WorkspaceLimits
     storing: Rate
     """Rate limit of the bytes that go into links and uploads."""
+    opening: Rate
+    """Rate limit of the bytes that are opened of links."""
+    missing: Rate
+    """Rate limit of links that do not exist: their ids are not to be guessed."""
+    turns: Turns
+    """Bytes of links that are opened at one time."""
     gallery: Gallery
     compiling: FairQueue
     measuring: FairQueue
@@ -59,6 +75,13 @@ def build_services(config: Config, runner: Runner) -> Services:
     uploads = Uploads(config.data_dir / "uploads", config.upload_bytes, config.uploads_bytes, config.reserve_bytes)
     workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
     launcher = Launcher(runner, config, Cores(measuring), workspace_limits)
+    links = Links(
+        config.database,
+        compiler.__version__,
+        CPU,
+        content_bytes=workspace_limits.content_bytes,
+        backups=config.data_dir / "backups",
+    )
     return Services(
         config=config,
         memory=memory,
@@ -67,8 +90,12 @@ def build_services(config: Config, runner: Runner) -> Services:
         ladders=Ladders(launcher, measuring),
         uploads=uploads,
         workspace_limits=workspace_limits,
-        links=Links(config.database, compiler.__version__, CPU),
+        links=links,
+        liveness=Liveness(links.check),
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
+        opening=Rate(RateLimitItemPerMinute(config.opened_bytes or sys.maxsize), "bytes of links"),
+        missing=Rate(RateLimitItemPerMinute(MAX_MISSING), "links that do not exist"),
+        turns=Turns(workspace_limits.content_bytes + SMALL_LINKS_BYTES, TURN_SECONDS),
         gallery=load_gallery(),
         compiling=compiling,
         measuring=measuring,

@@ -9,71 +9,37 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
+import logging
 import secrets
-import sqlite3
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    Engine,
-    Float,
-    ForeignKey,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    create_engine,
-    delete,
-    event,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-)
+from sqlalchemy import URL, Connection, Row, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from app.artifacts import FORMAT, Workspace
 from app.config import ConfigurationError
-from app.errors import Damaged, Forbidden, NotFound
+from app.errors import Damaged, Forbidden, NotFound, TooLarge
+from app.store import integrity
+from app.store.backups import Backups
 from app.store.canonical import canonical_bytes
+from app.store.database import database_errors, open_database, open_for_checks, sqlite_file, without_password
+from app.store.quota import Quota
+from app.store.tables import LINKS, MAX_LENGTH, SETTINGS, TOKENS, create_tables
+
+log = logging.getLogger(__name__)
 
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
-MIN_LENGTH, MAX_LENGTH = 8, 40
-"""Characters of an id."""
-
-TABLES = MetaData()
-_settings = Table(
-    "settings",
-    TABLES,
-    Column("name", String(32), primary_key=True),
-    Column("value", LargeBinary, nullable=False),
-)
-_links = Table(
-    "links",
-    TABLES,
-    Column("id", String(MAX_LENGTH), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
-    Column("created", Float, nullable=False),
-    Column("compiler", String(64), nullable=False),
-    Column("cpu", String(128), nullable=False, server_default=""),
-    Column("outputs", String(400), nullable=False, server_default="{}"),
-)
-_tokens = Table(
-    "tokens",
-    TABLES,
-    Column("digest", LargeBinary(32), primary_key=True),
-    Column("link", ForeignKey("links.id", ondelete="CASCADE"), nullable=False, index=True),
-)
+MIN_LENGTH = 8
+"""Characters of the shortest id."""
+ROW_BYTES = 512
+"""What a link takes in the database beside its content, and its token."""
 
 ViewValue = Annotated[str, Meta(max_length=2000)] | int | float | bool
 
@@ -131,6 +97,32 @@ def spell(digest: bytes) -> str:
     return "".join(letters)
 
 
+def inflate(content: bytes, limit: int) -> bytes:
+    """Return compressed content, of which no more is inflated than may be.
+
+    Raises
+    ------
+    TooLarge
+        It has more bytes than may be.
+    zlib.error
+        It is not compressed content, or ends early.
+    """
+    inflater = zlib.decompressobj()
+    inflated = inflater.decompress(content, limit + 1)
+    if len(inflated) > limit:
+        raise _too_large(limit)
+    if not inflater.eof:
+        raise zlib.error("the content ends early")
+    return inflated
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(
+        "this link holds more than links may hold; it was saved before there was a limit",
+        expected=f"at most {limit:,} bytes",
+    )
+
+
 class Links:
     """Stores and opens links.
 
@@ -142,48 +134,60 @@ class Links:
         Version of the compiler, stored with each link.
     cpu : str
         Model of this machine's processor, stored with each link.
+    content_bytes : int
+        Size limit of a link's content.
+    backups : Path, optional
+        Directory for backups of a SQLite database; without it there are none, and nothing is compared with them.
+
+    Attributes
+    ----------
+    backups : Backups or None
+        None for databases that others back up.
+    damage : str or None
+        What was seen to be damaged since the start.
 
     Raises
     ------
     ConfigurationError
-        If the database cannot be opened, or its driver is not installed.
+        If the database cannot be opened, is damaged or not ours, or its driver is not installed.
     """
 
-    def __init__(self, url: str | URL, compiler: str, cpu: str) -> None:
+    def __init__(
+        self, url: str | URL, compiler: str, cpu: str, *, content_bytes: int, backups: Path | None = None
+    ) -> None:
         self.made_with = {"compiler": compiler, "cpu": cpu[:128]}
+        self.damage: str | None = None
+        self._content_bytes = content_bytes
         try:
+            file = sqlite_file(url)
+            self.backups = Backups(file, backups) if file is not None and backups is not None else None
+            is_old = self.backups is not None and self._examine(self.backups)
             self._engine = open_database(url)
-            self._create_tables()
+            self._checks = open_for_checks(url)
+            with self._engine.begin() as connection:
+                create_tables(connection)
             self._key = self._read_key()
         except (SQLAlchemyError, ImportError) as error:
-            raise ConfigurationError(f"the database {_without_password(url)} cannot be used: {error}") from error
+            raise ConfigurationError(f"the database {without_password(url)} cannot be used: {error}") from error
+        if self.backups is not None and is_old:
+            self.backups.make_if_due(starting=True)
 
-    def _create_tables(self) -> None:
-        """Create missing tables; several servers may do so at the same time."""
-        with self._engine.begin() as connection:
-            for table in TABLES.sorted_tables:
-                connection.execute(CreateTable(table, if_not_exists=True))
-                for index in table.indexes:
-                    connection.execute(CreateIndex(index, if_not_exists=True))
-                self._add_columns(connection, table)
-
-    def _add_columns(self, connection: Connection, table: Table) -> None:
-        """Add columns that an older version of this program did not have; each of them has a default."""
-        existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in existing:
-                written = CreateColumn(column).compile(dialect=connection.dialect)
-                connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {written}"))
+    def _examine(self, backups: Backups) -> bool:
+        """Refuse a database that must not be used; returns whether there is one already."""
+        wrong = integrity.examine(backups)
+        if wrong is not None:
+            raise ConfigurationError(f"{wrong}. {backups.advice()}")
+        return backups.database.exists()
 
     def _read_key(self) -> bytes:
         """Return the database's own key; the first server that opens the database creates it."""
-        query = select(_settings.c.value).where(_settings.c.name == "link key")
+        query = select(SETTINGS.c.value).where(SETTINGS.c.name == "link key")
         try:
             with self._engine.begin() as connection:
                 key: bytes | None = connection.scalar(query)
                 if key is None:
                     key = secrets.token_bytes(32)
-                    connection.execute(insert(_settings).values(name="link key", value=key))
+                    connection.execute(insert(SETTINGS).values(name="link key", value=key))
                 return key
         except IntegrityError:  # another server was first
             with self._engine.begin() as connection:
@@ -192,43 +196,82 @@ class Links:
     def _name(self, content: bytes) -> str:
         return spell(hmac.digest(self._key, content, hashlib.sha256))
 
-    def create(self, state: SharedState, outputs: Mapping[str, str] | None = None) -> SavedLink:
+    def create(self, state: SharedState, quota: Quota, outputs: Mapping[str, str] | None = None) -> SavedLink:
         """Store a state; the same state always gets the same id.
 
         Parameters
         ----------
         state : SharedState
+        quota : Quota
+            Charged with the bytes that are stored: content that is here already costs its token only.
         outputs : mapping, optional
             Fingerprint of each pane's text, stored beside the content with the compiler's version and the CPU.
+
+        Raises
+        ------
+        TooLarge
+            The content is larger than links may be.
+        StorageFull
+            There is no room for it.
         """
         content = canonical(state)
+        if len(content) > self._content_bytes:
+            limit = f"at most {self._content_bytes:,} bytes"
+            raise TooLarge(f"the link would hold {len(content):,} bytes", field="$.workspace", expected=limit)
         name = self._name(content)
+        compressed = zlib.compress(content)
         token = secrets.token_urlsafe(18)
         for _ in range(MAX_LENGTH):
             try:
-                with self._engine.begin() as connection:
-                    link = self._place(connection, name, content, outputs or {})
-                    connection.execute(insert(_tokens).values(digest=_digest(token), link=link))
-                return SavedLink(id=link, delete_token=token)
+                with database_errors("the link"), self._engine.begin() as connection:
+                    link, is_new = self._choose_id(connection, name, content)
+                    quota.charge(ROW_BYTES + (len(compressed) if is_new else 0))
+                    if is_new:
+                        self._insert(connection, link, compressed, outputs or {})
+                    connection.execute(insert(TOKENS).values(digest=_digest(token), link=link))
+                break
             except IntegrityError:
                 continue  # another request stored or deleted this very id in the meantime: retry
-        raise Damaged("the database refuses to store this link")
+        else:
+            raise Damaged("the database refuses to store this link")
+        if self.backups is not None:
+            self.backups.make_if_due()
+        return SavedLink(id=link, delete_token=token)
 
-    def _place(self, connection: Connection, name: str, content: bytes, outputs: Mapping[str, str]) -> str:
-        """Return the id of the content; new content is stored under the shortest free prefix of its hash."""
+    def _choose_id(self, connection: Connection, name: str, content: bytes) -> tuple[str, bool]:
+        """Return the id of the content, and whether it is new: then it is the shortest free prefix of its hash."""
         prefixes = [name[:length] for length in range(MIN_LENGTH, MAX_LENGTH + 1)]
-        taken: Sequence[Any] = connection.execute(
-            select(_links.c.id, _links.c.content).where(_links.c.id.in_(prefixes))
-        ).all()
+        taken = connection.execute(select(LINKS.c.id, LINKS.c.content).where(LINKS.c.id.in_(prefixes))).all()
         for row in taken:
-            if zlib.decompress(row.content) == content:
-                return str(row.id)
+            try:
+                same = inflate(row.content, len(content)) == content
+            except (TooLarge, zlib.error):
+                same = False
+            if same:
+                return str(row.id), False
         ids = {row.id for row in taken}
-        link = next(prefix for prefix in prefixes if prefix not in ids)
+        return next(prefix for prefix in prefixes if prefix not in ids), True
+
+    def _insert(self, connection: Connection, link: str, compressed: bytes, outputs: Mapping[str, str]) -> None:
         made = {"created": time.time(), "outputs": msgspec.json.encode(outputs).decode(), **self.made_with}
-        row = {"id": link, "content": zlib.compress(content), **made}
-        connection.execute(insert(_links).values(row))
-        return link
+        connection.execute(insert(LINKS).values({"id": link, "content": compressed, **made}))
+
+    def stored_bytes(self, link: str) -> int:
+        """Return the size of a link's content as it is stored, compressed, without reading it.
+
+        Raises
+        ------
+        NotFound
+            There is no such link, or it was deleted.
+        Damaged
+            The database is damaged where the link is.
+        """
+        size: int | None = None
+        with self._noting_damage(link), database_errors("the link"), self._engine.connect() as connection:
+            size = connection.scalar(select(func.length(LINKS.c.content)).where(LINKS.c.id == link))
+        if size is None:
+            raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
+        return int(size)
 
     def open(self, link: str) -> OpenedLink:
         """Return a link's content.
@@ -237,23 +280,42 @@ class Links:
         ------
         NotFound
             There is no such link, or it was deleted.
+        TooLarge
+            It was stored before there was a limit, and holds more than links may.
         Damaged
-            What is stored does not match the id.
+            What is stored does not match the id, or the database is damaged where it is.
         """
-        with self._engine.begin() as connection:
-            row = connection.execute(select(_links).where(_links.c.id == link)).one_or_none()
-        if row is None:
-            raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
+        if self.stored_bytes(link) > self._content_bytes:
+            raise _too_large(self._content_bytes)
+        with self._noting_damage(link):
+            with database_errors("the link"), self._engine.connect() as connection:
+                row = connection.execute(select(LINKS).where(LINKS.c.id == link)).one_or_none()
+            if row is None:
+                raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
+            return self._read(row)
+
+    def _read(self, row: Row[Any]) -> OpenedLink:
         try:
-            content = zlib.decompress(row.content)
-            if not self._name(content).startswith(link):
-                raise Damaged(f"the content stored under {link!r} does not match its id")
+            content = inflate(row.content, self._content_bytes)
+            if not self._name(content).startswith(row.id):
+                raise Damaged(f"the content stored under {row.id!r} does not match its id")
             state = decode(content)
             outputs = msgspec.json.decode(row.outputs, type=dict[str, str])
         except (zlib.error, KeyError, IndexError, msgspec.DecodeError) as error:
-            raise Damaged(f"the content stored under {link!r} cannot be read") from error
+            raise Damaged(f"the content stored under {row.id!r} cannot be read") from error
         made = {"created": row.created, "compiler": row.compiler, "cpu": row.cpu, "outputs": outputs}
-        return OpenedLink(id=link, state=state, **made)
+        return OpenedLink(id=row.id, state=state, **made)
+
+    @contextmanager
+    def _noting_damage(self, link: str) -> Iterator[None]:
+        """Remember damage for the health check, and tell the operator which backup there is."""
+        try:
+            yield
+        except Damaged as error:
+            self.damage = error.message
+            advice = self.backups.advice() if self.backups is not None else "Restore it from a backup"
+            log.error("link %r: %s. %s", link, error.message, advice)
+            raise
 
     def delete(self, link: str, token: str) -> None:
         """Delete a link; it stays as long as others who shared the same content have not deleted it.
@@ -265,41 +327,24 @@ class Links:
         Forbidden
             The token is not one of this link.
         """
-        with self._engine.begin() as connection:
-            if connection.execute(select(_links.c.id).where(_links.c.id == link)).one_or_none() is None:
+        with database_errors("the deletion"), self._engine.begin() as connection:
+            if connection.execute(select(LINKS.c.id).where(LINKS.c.id == link)).one_or_none() is None:
                 raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
-            mine = (_tokens.c.digest == _digest(token)) & (_tokens.c.link == link)
-            if connection.execute(delete(_tokens).where(mine)).rowcount == 0:
+            mine = (TOKENS.c.digest == _digest(token)) & (TOKENS.c.link == link)
+            if connection.execute(delete(TOKENS).where(mine)).rowcount == 0:
                 raise Forbidden("that token does not delete this link", expected="the token from when it was created")
-            if connection.execute(select(_tokens.c.digest).where(_tokens.c.link == link)).first() is None:
-                connection.execute(delete(_links).where(_links.c.id == link))
+            if connection.execute(select(TOKENS.c.digest).where(TOKENS.c.link == link)).first() is None:
+                connection.execute(delete(LINKS).where(LINKS.c.id == link))
 
     def check(self) -> None:
-        """Query the database; raises SQLAlchemy's error if it does not answer."""
-        with self._engine.connect() as connection:
-            connection.execute(select(_settings.c.name).limit(1))
+        """Query the database, waiting for no other request; raises SQLAlchemy's error if it does not answer."""
+        with self._checks.connect() as connection:
+            connection.execute(select(SETTINGS.c.name).limit(1))
 
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
 
 
-def _without_password(url: str | URL) -> str:
-    return re.sub(r":[^:@/]*@", ":***@", str(url))
-
-
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
-
-
-def open_database(url: str | URL) -> Engine:
-    """Open a database; SQLite with a write-ahead log, so that readers and a writer do not block each other."""
-    engine = create_engine(url, pool_pre_ping=True)
-    if make_url(url).get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
-    return engine
-
-
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    for pragma in ("journal_mode=WAL", "busy_timeout=10000", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")

@@ -22,6 +22,11 @@ def on_disk(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
 
 
+def disk_free(directory: Path) -> int:
+    """Return the bytes that are free on the disk of a directory."""
+    return shutil.disk_usage(directory).free
+
+
 class Space:
     """Counts the bytes in a directory of files, those that still arrive included.
 
@@ -48,14 +53,13 @@ class Space:
 
     @property
     def used(self) -> int:
-        """Bytes that the files take."""
-        with self._lock:
-            return self._stored + self._arriving
+        """Bytes that the files take; does not wait for who counts them."""
+        return self._stored + self._arriving
 
     @property
     def free(self) -> int:
         """Bytes that are free on the disk."""
-        return shutil.disk_usage(self._directory).free
+        return disk_free(self._directory)
 
     def take(self, size: int) -> None:
         """Reserve room for bytes that arrive.

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import msgspec
 
@@ -21,6 +21,7 @@ from app.errors import Damaged, InvalidBody, NotFound, TooLarge
 from app.locks import try_lock
 from app.sandbox import StoredFile
 from app.store.faults import storing
+from app.store.quota import Quota
 from app.store.space import Space, on_disk
 
 READ_BYTES = 1 << 18
@@ -37,16 +38,6 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """SHA-256 of the content, in hexadecimal; workspaces name the file by it."""
     size: int
-
-
-class Quota(Protocol):
-    """How much a client may still store."""
-
-    def check(self, cost: int) -> None:
-        """Raise an error if so many bytes more were too many."""
-
-    def charge(self, cost: int) -> None:
-        """Count bytes that are stored; raises an error if they are too many."""
 
 
 class Uploads:

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from flask import Blueprint, Response, current_app, make_response, render_template, request, stream_with_context
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    make_response,
+    render_template,
+    request,
+    stream_template,
+    stream_with_context,
+)
 from flask.blueprints import BlueprintSetupState
 from markupsafe import Markup
 from msgspec import Meta
@@ -29,9 +38,11 @@ from app.panes.steps import describe
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.views import graphs
+from app.views.opening import opened
 from app.web.openapi import Content, operation
 from app.web.requests import current_client
 from app.web.security import allow_embedding
+from app.web.spooling import spooled
 from compiler.target.assembly_targets import assembly_targets
 
 bp = Blueprint("explorer", __name__)
@@ -85,7 +96,7 @@ def index() -> str:
     gallery = current_services().gallery
     example = gallery.find(request.args.get("example", "")) or gallery.first
     workspace = Workspace(script=example.script)
-    return render_page(workspace, compiled=_compiled(workspace), title=example.title)
+    return "".join(page_pieces(workspace, compiled=_compiled(workspace), title=example.title))
 
 
 @bp.get("/z/<link>")
@@ -93,21 +104,21 @@ def index() -> str:
     answers={200: Content("text/html")},
     query={"view": "`read` for a projector: large type, nothing to edit; `embed` for a frame of another page."},
 )
-def open_link(link: str) -> str:
+def open_link(link: str) -> Response:
     """The page with what a permalink holds; it compiles when it has loaded, in a frame of another site too."""
     allow_embedding()
-    opened = current_services().links.open(link)
-    return render_page(
-        opened.state.workspace, compiled=None, title=title_of(opened.state.workspace.script), link=opened
-    )
+    with opened(link) as content:
+        workspace = content.state.workspace
+        pieces = page_pieces(workspace, compiled=None, title=title_of(workspace.script), link=content)
+        return spooled((piece.encode() for piece in pieces), "text/html")
 
 
 @bp.get("/z/<link>/code")
 @operation(answers={200: Content("text/plain")})
 def open_code(link: str) -> Response:
     """A permalink's script alone."""
-    script = current_services().links.open(link).state.workspace.script
-    return Response(script, mimetype="text/plain")
+    with opened(link) as content:
+        return Response(content.state.workspace.script, mimetype="text/plain")
 
 
 _DOCSTRING = re.compile(r'\s*(?:"""|\'\'\')\s*([^\n"\']{1,120})')
@@ -139,14 +150,14 @@ def _compiled(workspace: Workspace) -> Answer | None:
     return answer
 
 
-def render_page(
+def page_pieces(
     workspace: Workspace,
     *,
     compiled: Answer | None,
     title: str = "",
     link: OpenedLink | None = None,
-) -> str:
-    """Return the whole page for a workspace.
+) -> Iterator[str]:
+    """Return the whole page for a workspace, piece by piece.
 
     Parameters
     ----------
@@ -160,7 +171,7 @@ def render_page(
         The permalink that was opened.
     """
     reading = request.args.get("view", "")
-    return render_template(
+    return stream_template(
         "explorer.html",
         workspace=workspace,
         made=link,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 from flask import Blueprint, Response
-from sqlalchemy.exc import SQLAlchemyError
 
 import compiler
-from app.services import current_services
+from app.services import Services, current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
 
-log = logging.getLogger(__name__)
 bp = Blueprint("health", __name__)
+FULL_SHARE = 0.9
+"""Part of the room for stored files beyond which an operator should know."""
 
 
 class Sandboxing(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,13 +35,38 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
 
 
+class StoredBackup(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest backup of the links."""
+
+    made: datetime
+    links: int
+
+
+class Storage(msgspec.Struct, frozen=True, kw_only=True):
+    """Room for links and files."""
+
+    free_bytes: int
+    """Free on the disk."""
+    uploads_bytes: int
+    """That stored files take."""
+    uploads_limit: int
+    """That they may take."""
+    backup: StoredBackup | None
+    """None where there is none yet, or others make them."""
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """State of the server."""
 
-    status: Literal["ok", "failing"]
+    status: Literal["ok", "degraded", "failing"]
+    """Degraded is a server that answers, but needs its operator."""
+    problems: list[str]
+    """What is wrong, a sentence each."""
     version: str
     sandbox: Sandboxing
-    links: Literal["ok", "failing"]
+    links: Literal["ok", "damaged", "failing"]
+    storage: Storage | None
+    """None where the data directory cannot be read."""
     compiling: Load
     measuring: Load
 
@@ -48,23 +74,61 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 @bp.get("/healthz")
 @operation(answers={200: json_of(Health), 503: json_of(Health)})
 def healthz() -> Response:
-    """Say whether the server works, how strictly it isolates scripts, and how busy it is."""
+    """Say whether the server works, how strictly it isolates scripts, what room it has, and how busy it is."""
     services = current_services()
     tier = services.runner.tier
-    links: Literal["ok", "failing"] = "ok"
-    try:
-        services.links.check()
-    except SQLAlchemyError:
-        log.exception("the database of the links does not answer")
-        links = "failing"
+    links = _links(services)
+    storage = _storage(services)
+    problems = [*_problems_of_links(services, links), *_problems_of_storage(services, storage)]
+    status: Literal["ok", "degraded", "failing"] = "degraded" if problems else "ok"
     health = Health(
-        status=links,
+        status="failing" if links == "failing" else status,
+        problems=problems,
         version=compiler.__version__,
         sandbox=Sandboxing(
             tier=tier.name, mechanisms=sorted(tier.mechanisms), missing=dict(sorted(tier.reasons.items()))
         ),
         links=links,
+        storage=storage,
         compiling=Load(running=services.compiling.held, waiting=services.compiling.waiting),
         measuring=Load(running=services.measuring.held, waiting=services.measuring.waiting),
     )
-    return answer_json(health, 200 if links == "ok" else 503)
+    return answer_json(health, 503 if links == "failing" else 200)
+
+
+def _links(services: Services) -> Literal["ok", "damaged", "failing"]:
+    if not services.liveness.answers():
+        return "failing"
+    return "ok" if services.links.damage is None else "damaged"
+
+
+def _storage(services: Services) -> Storage | None:
+    space, backups = services.uploads.space, services.links.backups
+    try:
+        free, newest = space.free, backups.newest if backups is not None else None
+    except OSError:
+        return None
+    return Storage(
+        free_bytes=free,
+        uploads_bytes=space.used,
+        uploads_limit=space.capacity,
+        backup=StoredBackup(made=newest.made, links=newest.links) if newest is not None else None,
+    )
+
+
+def _problems_of_links(services: Services, links: str) -> Iterator[str]:
+    if links == "failing":
+        yield "the database of the links does not answer"
+    if services.links.damage is not None:
+        yield f"{services.links.damage}; the log says which backup there is"
+
+
+def _problems_of_storage(services: Services, storage: Storage | None) -> Iterator[str]:
+    if storage is None:
+        yield "the data directory cannot be read"
+        return
+    reserve = services.uploads.space.reserve
+    if storage.free_bytes < reserve:
+        yield f"the disk is full: {storage.free_bytes:,} bytes are free, fewer than {reserve:,}; files are refused"
+    if storage.uploads_bytes > FULL_SHARE * storage.uploads_limit:
+        yield f"stored files take {storage.uploads_bytes:,} of {storage.uploads_limit:,} bytes"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 from flask import Blueprint, Response, request
 
 from app.errors import Forbidden
 from app.panes.fingerprints import fingerprints
 from app.services import current_services
-from app.store.links import OpenedLink, SavedLink, SharedState, canonical
+from app.store.links import OpenedLink, SavedLink, SharedState
 from app.views.api import answer_json
+from app.views.opening import opened
 from app.web.openapi import json_of, operation
 from app.web.requests import current_client, read_body
+from app.web.spooling import spooled
 
 bp = Blueprint("links", __name__, url_prefix="/api/links")
 TOKEN_HEADER = "X-Delete-Token"
@@ -22,17 +25,19 @@ def create() -> Response:
     """Store a workspace and its view for ever; the same content always gets the same id."""
     services, state = current_services(), read_body(SharedState)
     services.workspace_limits.check(state.workspace)
-    services.storing.charge(current_client().address, len(canonical(state)))
     seen = services.compiler.cached(state.workspace)
     outputs = fingerprints(seen) if seen is not None and seen.status == "ok" else {}
-    return answer_json(services.links.create(state, outputs), 201)
+    return answer_json(services.links.create(state, services.storing.of(current_client().address), outputs), 201)
 
 
 @bp.get("/<link>")
 @operation(answers={200: json_of(OpenedLink)})
 def open_(link: str) -> Response:
     """Return the content of a link."""
-    return answer_json(current_services().links.open(link))
+    with opened(link) as content:
+        response = spooled([msgspec.json.encode(content)], "application/json")
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @bp.delete("/<link>")

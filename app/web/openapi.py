@@ -14,6 +14,7 @@ import msgspec
 from flask import Flask
 from werkzeug.routing import Rule
 
+from app.errors import RequestError
 from app.web.error_responses import ErrorBody
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -125,8 +126,7 @@ def _describe_one(
     }
     if description.strip():
         out["description"] = description.strip()
-    failure = "What went wrong; pages answer in HTML"
-    out["responses"]["default"] = _response(failure, json_of(ErrorBody), schema_of)
+    out["responses"]["default"] = _response(_failures(), json_of(ErrorBody), schema_of)
     parameters = [*_path_parameters(rule), *_named_parameters(described)]
     if parameters:
         out["parameters"] = parameters
@@ -138,6 +138,14 @@ def _describe_one(
         schema = {"type": "object", "properties": files, "required": list(files)}
         out["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
     return out
+
+
+def _failures() -> str:
+    """Return what an unsuccessful response may be: every status with its code, from the errors themselves."""
+    errors: list[type[RequestError]] = [RequestError, *RequestError.__subclasses__()]
+    kinds = sorted({(error.status, error.code) for error in errors})
+    statuses = ", ".join(f"{status} {code}" for status, code in kinds)
+    return f"What went wrong; pages answer in HTML. Statuses and codes: {statuses}, and those of HTTP itself."
 
 
 def _path_parameters(rule: Rule) -> list[dict[str, Any]]:

@@ -19,27 +19,12 @@ from app.errors import Busy, Damaged, InvalidBody, NotFound, StorageFull, TooLar
 from app.store.space import BLOCK
 from app.store.uploads import Upload, Uploads
 from tests.app.fixtures import FixedRunner
+from tests.app.store.doubles import Meter
 
 
 @pytest.fixture
 def uploads(tmp_path: Path) -> Uploads:
     return Uploads(tmp_path / "uploads", largest=1_000, capacity=1 << 20)
-
-
-class Meter:
-    """A quota that counts what it is charged with, and refuses beyond a limit."""
-
-    def __init__(self, limit: int = 1 << 40) -> None:
-        self.limit = limit
-        self.charged = 0
-
-    def check(self, cost: int) -> None:
-        if self.charged + cost > self.limit:
-            raise Busy("too many bytes")
-
-    def charge(self, cost: int) -> None:
-        self.check(cost)
-        self.charged += cost
 
 
 def put(uploads: Uploads, content: bytes, quota: Meter | None = None) -> Upload:

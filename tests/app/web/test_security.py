@@ -13,6 +13,7 @@ from app import create_app, start_runner
 from app.config import Config, ConfigurationError
 from app.jobs.clients import network_of
 from app.sandbox import Tier, UnsafeLocal
+from app.store.links import ROW_BYTES
 from tests.app.runners import ScriptedRunner
 
 
@@ -104,7 +105,7 @@ def test_each_client_has_its_own_rate(tmp_path: Path, runner: ScriptedRunner) ->
 
 
 def test_what_a_client_may_store_is_limited(tmp_path: Path, runner: ScriptedRunner) -> None:
-    client = create_app({"DATA_DIR": tmp_path, "STORED_BYTES": 1000}, runner).test_client()
+    client = create_app({"DATA_DIR": tmp_path, "STORED_BYTES": 2 * (ROW_BYTES + 100)}, runner).test_client()
 
     def share(script: str, address: str) -> int:
         body = {"workspace": {"script": script}}

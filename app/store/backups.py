@@ -1,0 +1,185 @@
+"""Backups of the database of the links, which the server makes itself.
+
+A backup is a complete database beside the original: restoring it is copying a file.  It is checked before it gets its
+name, so that damage in the original never takes the place of a sound copy.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shlex
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.store.space import disk_free
+
+log = logging.getLogger(__name__)
+
+INTERVAL_SECONDS = 24 * 3600.0
+KEPT = 7
+"""Newest backups that are kept, beside the one with the most links."""
+_NAME = re.compile(r"links-(?P<made>\d{8}T\d{6}Z)-(?P<links>\d+)\.sqlite3")
+_TIME = "%Y%m%dT%H%M%SZ"
+_STATE = """
+SELECT (SELECT count(*) FROM links), (SELECT max(rowid) FROM links), (SELECT max(created) FROM links),
+       (SELECT count(*) FROM tokens), (SELECT max(rowid) FROM tokens)
+"""
+"""What changes with every link that is made or deleted."""
+
+
+@dataclass(frozen=True, order=True)
+class Backup:
+    """A backup: its file, when it was made, and the links in it."""
+
+    made: datetime
+    links: int
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{self.path} of {self.made:%Y-%m-%d %H:%M} UTC with {self.links:,} links"
+
+
+class Backups:
+    """Makes backups of a SQLite database, and finds them again.
+
+    Parameters
+    ----------
+    database : Path
+    directory : Path
+        Where the backups lie.
+    """
+
+    def __init__(self, database: Path, directory: Path) -> None:
+        self.database = database
+        self.directory = directory
+        self._last = time.monotonic()
+        self._lock = threading.Lock()
+
+    def all(self) -> list[Backup]:
+        """Return the backups, oldest first."""
+        if not self.directory.is_dir():
+            return []
+        matches = [(path, _NAME.fullmatch(path.name)) for path in self.directory.iterdir()]
+        return sorted(
+            Backup(datetime.strptime(match["made"], _TIME).replace(tzinfo=UTC), int(match["links"]), path)
+            for path, match in matches
+            if match
+        )
+
+    @property
+    def newest(self) -> Backup | None:
+        """The newest backup, or None."""
+        return max(self.all(), default=None)
+
+    def advice(self) -> str:
+        """Return which backup there is, and the command that restores it."""
+        backup = self.newest
+        if backup is None:
+            return f"There is no backup in {self.directory}"
+        return f"The newest backup is {backup}; with the server stopped, this restores it: {self.restoring(backup)}"
+
+    def restoring(self, backup: Backup) -> str:
+        """Return the shell command that puts a backup in the place of the database, which is kept."""
+        database, damaged = shlex.quote(str(self.database)), shlex.quote(f"{self.database}.damaged")
+        beside = " ".join(shlex.quote(f"{self.database}{end}") for end in ("-wal", "-shm"))
+        return f"mv -f {database} {damaged}; rm -f {beside}; cp {shlex.quote(str(backup.path))} {database}"
+
+    def make_if_due(self, *, starting: bool = False) -> threading.Thread | None:
+        """Make a backup in the background when the last one is a day old, or the server starts.
+
+        Returns
+        -------
+        threading.Thread or None
+            The thread that makes it; None when none is due.
+        """
+        with self._lock:
+            if not starting and time.monotonic() - self._last < INTERVAL_SECONDS:
+                return None
+            self._last = time.monotonic()
+        thread = threading.Thread(target=self._make_or_log, name="backup", daemon=True)
+        thread.start()
+        return thread
+
+    def _make_or_log(self) -> None:
+        try:
+            backup = self.make()
+        except (OSError, sqlite3.Error) as error:
+            log.error("the links could not be backed up: %s. %s", error, self.advice())
+        else:
+            if backup is not None:
+                log.info("backed up the links: %s", backup)
+
+    def make(self) -> Backup | None:
+        """Make a backup, unless nothing has changed since the newest one.
+
+        Returns
+        -------
+        Backup or None
+            None where nothing has changed, or there is nothing to back up.
+
+        Raises
+        ------
+        sqlite3.Error
+            The database cannot be read, or is damaged.
+        OSError
+            There is no room for a copy.
+        """
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with closing(sqlite3.connect(self.database, timeout=10)) as source:
+            state = source.execute(_STATE).fetchone()
+            newest = self.newest
+            if not state[0] or (newest is not None and state == _state_of(newest.path)):
+                return None
+            self._check_room()
+            temporary = self.directory / f".making-{threading.get_native_id()}-{time.time_ns()}"
+            try:
+                source.execute("VACUUM INTO ?", (str(temporary),))
+                backup = self._name(temporary)
+            finally:
+                temporary.unlink(missing_ok=True)
+        self._drop_old()
+        return backup
+
+    def _check_room(self) -> None:
+        size = self.database.stat().st_size
+        if disk_free(self.directory) < 2 * size:
+            raise OSError(f"the disk has no room for a copy of {size:,} bytes")
+
+    def _name(self, temporary: Path) -> Backup:
+        """Check a new backup and give it its name."""
+        with closing(sqlite3.connect(temporary)) as copy:
+            [[verdict], *_] = copy.execute("PRAGMA quick_check(1)").fetchall()
+            if verdict != "ok":
+                raise sqlite3.DatabaseError(f"the database is damaged: {verdict}")
+            [links] = copy.execute("SELECT count(*) FROM links").fetchone()
+        made = datetime.now(UTC).replace(microsecond=0)
+        path = self.directory / f"links-{made:{_TIME}}-{links}.sqlite3"
+        temporary.replace(path)
+        return Backup(made, links, path)
+
+    def _drop_old(self) -> None:
+        """Drop old backups, but never the one with the most links: rows may have been lost unseen."""
+        backups = self.all()
+        most = max(backups, key=lambda backup: backup.links)
+        for backup in backups[:-KEPT]:
+            if backup is not most:
+                backup.path.unlink(missing_ok=True)
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """Open a backup, which nobody writes to."""
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _state_of(path: Path) -> object:
+    try:
+        with closing(read_only(path)) as backup:
+            return backup.execute(_STATE).fetchone()
+    except sqlite3.Error:
+        return None  # it was damaged in the meantime: it counts for nothing

@@ -1,0 +1,107 @@
+"""The database of the links: opens it, and says in plain words what it cannot do."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from app.errors import Damaged, RequestError, Unavailable
+from app.store.faults import disk_full
+
+BUSY_MILLISECONDS = 10_000
+"""How long a request waits for a locked database."""
+CHECK_MILLISECONDS = 200
+"""How long the health check does."""
+RETRY_SECONDS = 5
+_POSTGRESQL_FULL = "53100"
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_PERHAPS_FULL = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE})
+"""What SQLite says besides SQLITE_FULL where there is no room for the files beside the database."""
+
+
+def open_database(url: str | URL) -> Engine:
+    """Open a database; SQLite with a write-ahead log, so that readers and a writer do not block each other."""
+    engine = create_engine(url, pool_pre_ping=True)
+    _prepare_sqlite(engine, BUSY_MILLISECONDS)
+    return engine
+
+
+def open_for_checks(url: str | URL) -> Engine:
+    """Open a database once more, for checks that wait neither for other requests nor long for a lock."""
+    engine = create_engine(url, poolclass=NullPool)
+    _prepare_sqlite(engine, CHECK_MILLISECONDS)
+    return engine
+
+
+def sqlite_file(url: str | URL) -> Path | None:
+    """Return the file of a SQLite database; None for other databases, and for one in memory."""
+    parsed = make_url(url)
+    in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:")
+    return Path(str(parsed.database)).absolute() if in_file else None
+
+
+def without_password(url: str | URL) -> str:
+    """Return a URL as it may be shown."""
+    return re.sub(r":[^:@/]*@", ":***@", str(url))
+
+
+def _prepare_sqlite(engine: Engine, busy_milliseconds: int) -> None:
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        for pragma in (f"busy_timeout={busy_milliseconds}", "journal_mode=WAL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", prepare)
+
+
+@contextmanager
+def database_errors(what: str) -> Iterator[None]:
+    """Say what the database cannot do; errors of requests and of its constraints pass.
+
+    Parameters
+    ----------
+    what : str
+        What is stored or read, e.g. ``the link``.
+
+    Raises
+    ------
+    StorageFull
+        There is no room on the disk.
+    Damaged
+        The database is damaged.
+    Unavailable
+        It is locked, or does not answer.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        raise fault(error, what) or error from error
+    except TimeoutError as error:  # all connections of the pool are in use
+        raise Unavailable("the database of the links is busy", retry_after=RETRY_SECONDS) from error
+
+
+def fault(error: DBAPIError, what: str) -> RequestError | None:
+    """Return the error that a user is told, or None where the database itself is well."""
+    full = disk_full(what)
+    if getattr(error.orig, "sqlstate", None) == _POSTGRESQL_FULL:
+        return full
+    extended = getattr(error.orig, "sqlite_errorcode", None)
+    code = extended & 0xFF if isinstance(extended, int) else None
+    answers: list[tuple[bool, RequestError]] = [
+        (code == sqlite3.SQLITE_FULL or extended in _PERHAPS_FULL, full),
+        (code in _DAMAGED, Damaged("the database of the links is damaged here")),
+        (code in _LOCKED, Unavailable("the database of the links is busy", retry_after=RETRY_SECONDS)),
+        (
+            code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
+            or error.connection_invalidated,
+            Unavailable("the database of the links does not answer", retry_after=RETRY_SECONDS),
+        ),
+    ]
+    return next((answer for holds, answer in answers if holds), None)

@@ -1,0 +1,51 @@
+"""The tables of the database of the links."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Connection, Float, ForeignKey, LargeBinary, MetaData, String, Table, inspect, text
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
+
+MAX_LENGTH = 40
+"""Characters of the longest id."""
+
+TABLES = MetaData()
+SETTINGS = Table(
+    "settings",
+    TABLES,
+    Column("name", String(32), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+LINKS = Table(
+    "links",
+    TABLES,
+    Column("id", String(MAX_LENGTH), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("compiler", String(64), nullable=False),
+    Column("cpu", String(128), nullable=False, server_default=""),
+    Column("outputs", String(400), nullable=False, server_default="{}"),
+)
+TOKENS = Table(
+    "tokens",
+    TABLES,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("link", ForeignKey("links.id", ondelete="CASCADE"), nullable=False, index=True),
+)
+
+
+def create_tables(connection: Connection) -> None:
+    """Create missing tables and columns; several servers may do so at the same time."""
+    for table in TABLES.sorted_tables:
+        connection.execute(CreateTable(table, if_not_exists=True))
+        for index in table.indexes:
+            connection.execute(CreateIndex(index, if_not_exists=True))
+        _add_columns(connection, table)
+
+
+def _add_columns(connection: Connection, table: Table) -> None:
+    """Add columns that an older version of this program did not have; each of them has a default."""
+    existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    for column in table.columns:
+        if column.name not in existing:
+            written = CreateColumn(column).compile(dialect=connection.dialect)
+            connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {written}"))

@@ -1,0 +1,48 @@
+"""Turns by size: work goes on at the same time as long as it takes no more than so many bytes together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.errors import Unavailable
+
+
+class Turns:
+    """Bytes that some kind of work may take at one time.
+
+    Parameters
+    ----------
+    total : int
+        Bytes for all; larger work takes its turn alone.
+    patience_seconds : float
+        How long work waits for its turn.
+    """
+
+    def __init__(self, total: int, patience_seconds: float) -> None:
+        self._total = total
+        self._patience_seconds = patience_seconds
+        self._held = 0
+        self._freed = threading.Condition()
+
+    @contextmanager
+    def take(self, size: int) -> Iterator[None]:
+        """Hold bytes while the work is done, waiting until they are free.
+
+        Raises
+        ------
+        Unavailable
+            They were not free in time.
+        """
+        size = min(size, self._total)
+        with self._freed:
+            if not self._freed.wait_for(lambda: self._held + size <= self._total, self._patience_seconds):
+                raise Unavailable("too many large links are being opened", retry_after=round(self._patience_seconds))
+            self._held += size
+        try:
+            yield
+        finally:
+            with self._freed:
+                self._held -= size
+                self._freed.notify_all()

@@ -1,0 +1,35 @@
+"""Responses that may be large: they wait for slow clients on the disk, not in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from flask import Response
+
+MEMORY_BYTES = 1 << 18
+"""A response of this size is still kept in memory."""
+CHUNK_BYTES = 1 << 16
+
+
+def spooled(pieces: Iterable[bytes], mimetype: str) -> Response:
+    """Return a response of pieces, made at once and sent from a temporary file."""
+    file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - it is closed with the response
+    try:
+        for piece in pieces:
+            file.write(piece)
+        size = file.tell()
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    response = Response(_chunks(file), mimetype=mimetype)
+    response.content_length = size
+    response.call_on_close(file.close)
+    return response
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
