@@ -11,6 +11,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
 from compiler.relay.analysis import bottom_up
+from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, Function, GraphExpr, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference.engine import Inference
@@ -149,15 +150,14 @@ def _complain_about_unknowns(run: Inference) -> None:
 
 
 def _annotated(func: RelayExpr) -> Any:
-    """Return a function with the types of its parameters and of its result written down."""
+    """Return a function with the types of its variables and result written down, and those of functions in it."""
     if not isinstance(func, Function):
         return func
     func_type = func.checked_type_
     assert isinstance(func_type, FuncType)
-    bare = {p: t for p, t in zip(func.params, func_type.arg_types, strict=True) if p.type_annotation is None}
-    if bare:
+    if any(_is_bare(expr) for expr in post_order(func) if expr is not func):
         with derived_from(func.span):
-            annotated: Function = bottom_up(_Annotate(bare), func)
+            annotated: Function = bottom_up(_Annotate(), func)
     else:
         annotated = func
     if annotated.ret_type is not None:
@@ -166,15 +166,25 @@ def _annotated(func: RelayExpr) -> Any:
         return rebuild(annotated, ret_type=func_type.ret_type)
 
 
-class _Annotate(ExprMutator):
-    """Replaces variables by ones that say their type."""
+def _is_bare(expr: GraphExpr) -> bool:
+    """Return whether an expression has a place for a type in which none is written."""
+    if isinstance(expr, Var):
+        return expr.type_annotation is None
+    return isinstance(expr, Function) and expr.ret_type is None
 
-    def __init__(self, types: dict[Var, Type]) -> None:
-        super().__init__()
-        self._new: dict[Var, Var] = {}
-        for var, t in types.items():
-            with derived_from(var.span):
-                self._new[var] = Var(var.name_hint, t)
+
+class _Annotate(ExprMutator):
+    """Writes down the types of variables and of functions' results."""
 
     def visit_var(self, var: Var) -> Var:
-        return self._new.get(var, var)
+        if var.type_annotation is not None:
+            return var
+        with derived_from(var.span):
+            return Var(var.name_hint, var.checked_type)
+
+    def visit_function(self, function: Function) -> Any:
+        new = super().visit_function(function)
+        t = function.checked_type_
+        if new.ret_type is not None or not isinstance(t, FuncType):
+            return new
+        return rebuild(new, ret_type=t.ret_type)

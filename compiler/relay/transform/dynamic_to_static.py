@@ -64,8 +64,11 @@ class _Static:
         if isinstance(part, Var):
             return self._variable(part)
         new = self._static_form(with_scoped_operands(part, [self._new[p] for p in scoped_operands(part)]))
-        if new is not part and not isinstance(new, Function):
-            infer_expr(new, self._mod)
+        if new is part:
+            return part
+        if isinstance(new, Function):
+            return rebuild(new, ret_type=None)
+        infer_expr(new, self._mod)
         return new
 
     def _static_form(self, e: GraphExpr) -> Any:
@@ -85,7 +88,7 @@ class _Static:
         if value is None:
             return var
         result = var
-        if var.type_annotation is None and value.checked_type_ not in (None, var.checked_type_):
+        if value.checked_type_ not in (None, var.checked_type_):
             result = typed(Var(var.name_hint), value.checked_type_)
         self._named[result] = value
         return result

@@ -13,7 +13,6 @@ from compiler.relay.analysis import Effects, bottom_up, post_order
 from compiler.relay.analysis.scopes import is_atom
 from compiler.relay.expr import Call, Function, Let, Var
 from compiler.relay.expr_functor import ExprMutator
-from compiler.relay.inference import infer_module
 from compiler.relay.transform.alpha_rename import alpha_renamed
 
 __all__ = [
@@ -52,8 +51,7 @@ class Inline(ModulePass, opt_level=1):
                     functions[var] = bottom_up(_Inliner(bodies, Effects(mod[var], mod)), functions[var])
         still_used = {used for var in order if var not in inlined for used in _used(functions[var])}
         gone = {var for var in inlined if var not in still_used and var.name_hint != "main"}
-        result = mod.with_functions({var: func for var, func in functions.items() if var not in gone})
-        return mod if result is mod else infer_module(result)
+        return mod.with_functions({var: func for var, func in functions.items() if var not in gone})
 
 
 class _Inliner(ExprMutator):
