@@ -74,6 +74,12 @@ class TooLarge(RequestError):
     status, code, title = 413, "too_large", "Too large"
 
 
+class Overrun(RequestError):
+    """To show something takes more time or memory than there is for it."""
+
+    status, code, title = 422, "too_much_work", "Too large to be shown"
+
+
 class Busy(RequestError):
     """Too many requests, of this client or of all."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,18 +14,28 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import services
 from app.config import MIB, Config, ConfigurationError
+from app.memory import Memory
 from app.sandbox import Runner, SandboxError, UnsafeLocal
 from app.views import BLUEPRINTS
 from app.web import error_responses, security
+from app.workers.in_process import InProcess
+from app.workers.tasks import Renderer
+from compiler.runtime.threads import available_cores
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 HANDLER = "app.recorder:handle"
+WORKERS = max(2, min(8, available_cores())) + 1
+"""Processes that render; one more than cores, since one client may keep all but one busy."""
 FORM_BYTES = 5 * MIB
 """Size limit of a form without its files: the longest script in four-byte characters, and a margin."""
 
 
-def create_app(config: Config | Mapping[str, object] | None = None, runner: Runner | None = None) -> Flask:
+def create_app(
+    config: Config | Mapping[str, object] | None = None,
+    runner: Runner | None = None,
+    renderer: Renderer | None = None,
+) -> Flask:
     """Make the application.
 
     Parameters
@@ -33,6 +44,8 @@ def create_app(config: Config | Mapping[str, object] | None = None, runner: Runn
         Settings, or some of them by name; the rest come from ``STRATA_*`` in the environment.
     runner
         Runs scripts; by default the strictest sandbox that this host offers.
+    renderer
+        Decodes and draws their answers; by default processes of its own, where the system has them.
 
     Raises
     ------
@@ -58,13 +71,25 @@ def create_app(config: Config | Mapping[str, object] | None = None, runner: Runn
     if runner is None:
         runner = start_runner(config)
         atexit.register(runner.close)
-    services.install(app, services.build_services(config, runner))
+    if renderer is None:
+        renderer = start_renderer(config)
+        atexit.register(renderer.close)
+    services.install(app, services.build_services(config, runner, renderer))
     error_responses.install(app)
     security.install(app, config.rate_limit)
     app.add_template_global(lambda: runner.tier.safe_for_public, "sandboxed")
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     return app
+
+
+def start_renderer(config: Config) -> Renderer:
+    """Start what decodes and draws answers: processes, or without `fork`, where scripts are one's own, this one."""
+    if not hasattr(os, "fork"):
+        return InProcess()
+    from app.workers.pool import RenderWorkers
+
+    return RenderWorkers(WORKERS, Memory(config.memory).workers)
 
 
 def start_runner(config: Config) -> Runner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,8 +11,11 @@ from flask import Flask, current_app
 from limits import RateLimitItemPerDay, RateLimitItemPerMinute
 
 import compiler
+from app.artifacts import Source
 from app.config import Config
 from app.gallery import Gallery, load_gallery
+from app.jobs.answer_reader import Incoming
+from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache
 from app.jobs.compile_service import Compiler
 from app.jobs.cores import Cores
@@ -20,13 +24,14 @@ from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
 from app.memory import Memory
 from app.recorder.environment import CPU
-from app.sandbox import Runner
+from app.sandbox import Outcome, Runner
 from app.store.links import Links
 from app.store.liveness import Liveness
 from app.store.turns import Turns
 from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
 from app.web.rates import Rate
+from app.workers.tasks import Assemble, Packed, Renderer
 
 EXTENSION = "strata"
 MAX_MISSING = 120
@@ -46,6 +51,7 @@ class Services:
     config: Config
     memory: Memory
     runner: Runner
+    renderer: Renderer
     compiler: Compiler
     ladders: Ladders
     links: Links
@@ -66,8 +72,8 @@ class Services:
     measuring: FairQueue
 
 
-def build_services(config: Config, runner: Runner) -> Services:
-    """Build the services of an application over a runner of scripts."""
+def build_services(config: Config, runner: Runner, renderer: Renderer) -> Services:
+    """Build the services of an application over a runner of scripts and what decodes and draws their answers."""
     queue = partial(FairQueue, waiting=config.waiting, waiting_per_client=config.waiting_per_client)
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
@@ -82,12 +88,18 @@ def build_services(config: Config, runner: Runner) -> Services:
         content_bytes=workspace_limits.content_bytes,
         backups=config.data_dir / "backups",
     )
+
+    def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source, client: str) -> StoredAnswer:
+        return renderer.perform(Assemble(list(messages), outcome, source), Packed, client=client).answer
+
+    incoming = Incoming(memory.incoming, assemble)
     return Services(
         config=config,
         memory=memory,
         runner=runner,
-        compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring),
-        ladders=Ladders(launcher, measuring),
+        renderer=renderer,
+        compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring, incoming),
+        ladders=Ladders(launcher, measuring, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,

@@ -1,9 +1,8 @@
-"""Drawings of graphs as the page shows them: remembered by content hash, laid out on demand."""
+"""Drawings of graphs as the page shows them, laid out on demand: nodes stand where earlier passes had them."""
 
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,10 +12,8 @@ from app.graphs.folding import Folding, fold
 from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, lay_out, second_lines
 from app.panes.limits import MAX_STEPS
 
-MAX_KEPT_NODES = 60_000
-"""Nodes of all drawings that a process remembers; the oldest are dropped first."""
-MAX_NODES, MAX_EDGES = 4_000, 20_000
-"""Of a drawing; larger ones are dropped."""
+MAX_POINTS = 100_000
+"""Nodes, and points that edges go through, of all layouts of an answer that are kept."""
 BAND_LAYERS = 8
 """Layers that are drawn or hidden together."""
 MAX_LABEL = 30
@@ -24,72 +21,63 @@ MAX_LABEL = 30
 
 
 class Drawings:
-    """The drawings that answers brought, by key, with their layouts.
+    """The drawings of an answer, by key, with their layouts.
 
     Parameters
     ----------
+    answer : Answer
     capacity : int
-        Nodes kept over all drawings; the newest drawing is always kept.
+        Nodes and points of edges of all layouts that are kept; the newest layout always is.
     """
 
-    def __init__(self, capacity: int = MAX_KEPT_NODES) -> None:
+    def __init__(self, answer: Answer, capacity: int = MAX_POINTS) -> None:
+        self._drawings = answer.drawings
         self._capacity = capacity
-        self._drawings: OrderedDict[str, Drawing] = OrderedDict()
-        self._layouts: dict[str, Layout] = {}
-        self._order: dict[str, str] = {}
-        self._nodes = 0
-        self._lock = threading.Lock()
-
-    def add(self, answer: Answer) -> None:
-        """Remember the drawings of an answer, and in which order its passes made them."""
-        with self._lock:
-            for unit in answer.units:
-                keys = [step.drawing for step in unit.steps[:MAX_STEPS] if step.drawing in answer.drawings]
-                for earlier, later in itertools.pairwise(keys):
-                    if earlier != later and earlier is not None and later is not None:
-                        self._order.setdefault(later, earlier)
-            for key, drawing in answer.drawings.items():
-                if not 0 < len(drawing.nodes) <= MAX_NODES or len(drawing.edges) > MAX_EDGES:
-                    continue
-                if key not in self._drawings:
-                    self._drawings[key] = drawing
-                    self._nodes += len(drawing.nodes)
-                self._drawings.move_to_end(key)
-            while self._nodes > self._capacity and len(self._drawings) > 1:
-                key, old = self._drawings.popitem(last=False)
-                self._nodes -= len(old.nodes)
-                self._layouts.pop(key, None)
-                self._order.pop(key, None)
+        self._layouts: OrderedDict[str, Layout] = OrderedDict()
+        self._points = 0
+        self._before: dict[str, str] = {}
+        """Of each drawing the one that the pass before it made."""
+        for unit in answer.units:
+            keys = [step.drawing for step in unit.steps[:MAX_STEPS] if step.drawing in answer.drawings]
+            for earlier, later in itertools.pairwise(keys):
+                if earlier is not None and later is not None and earlier != later:
+                    self._before.setdefault(later, earlier)
 
     def get(self, key: str, folding: Folding = "") -> DrawnGraph | None:
-        """Return a drawing laid out, its nodes where earlier passes had them; None when it is no longer remembered."""
-        with self._lock:
-            drawing = self._drawings.get(key)
-            if drawing is None:
-                return None
-            if folding:
-                folded = fold(drawing, folding)
-                return DrawnGraph(folded, lay_out(folded))
-            return DrawnGraph(drawing, self._layout(key))
+        """Return a drawing laid out, its nodes where earlier passes had them; None where the answer has no such."""
+        drawing = self._drawings.get(key)
+        if drawing is None or not drawing.nodes:
+            return None
+        if folding:
+            folded = fold(drawing, folding)
+            return DrawnGraph(folded, lay_out(folded))
+        return DrawnGraph(drawing, self._layout(key))
 
     def _layout(self, key: str) -> Layout:
         """Return a drawing's layout, made after those of the passes before it."""
-        chain = [key]
-        while chain[-1] not in self._layouts:
-            earlier = self._order.get(chain[-1])
-            if earlier is None or earlier not in self._drawings or earlier in chain:
+        chain = {key: self._drawings[key]}
+        while key not in self._layouts:
+            key = self._before.get(key, key)
+            if key in chain or not self._drawings[key].nodes:
                 break
-            chain.append(earlier)
-        for index in range(len(chain) - 1, -1, -1):
-            current = chain[index]
-            if current not in self._layouts:
-                before = chain[index + 1] if index + 1 < len(chain) else None
-                self._layouts[current] = lay_out(
-                    self._drawings[current],
-                    self._drawings[before] if before else None,
-                    self._layouts[before] if before else None,
-                )
-        return self._layouts[key]
+            chain[key] = self._drawings[key]
+        layout: Layout | None = None
+        before: Drawing | None = None
+        for current, drawing in reversed(chain.items()):
+            kept = self._layouts.get(current)
+            if kept is None:
+                kept = lay_out(drawing, before, layout)
+                self._keep(current, kept)
+            layout, before = kept, drawing
+        assert layout is not None
+        return layout
+
+    def _keep(self, key: str, layout: Layout) -> None:
+        self._layouts[key] = layout
+        self._points += layout.points
+        while self._points > self._capacity and len(self._layouts) > 1:
+            _, old = self._layouts.popitem(last=False)
+            self._points -= old.points
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,11 @@ class Layout:
     width: float
     height: float
 
+    @property
+    def points(self) -> int:
+        """How many nodes it has, and points that edges go through."""
+        return len(self.positions) + sum(map(len, self.routes))
+
 
 @dataclass(slots=True, eq=False)
 class _Item:

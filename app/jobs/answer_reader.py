@@ -1,189 +1,148 @@
-"""Assembles an answer from the messages of a sandboxed child, each validated first."""
+"""Reads the messages of a sandboxed child: they are hostile, and stay bytes until a worker decodes them."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Sequence
+from types import TracebackType
+from typing import Protocol, Self
 
 import msgspec
 
-from app.artifacts import (
-    Answer,
-    Console,
-    Drawing,
-    Event,
-    Listing,
-    Measured,
-    Measurement,
-    Message,
-    Problem,
-    Recorded,
-    Snapshot,
-    Source,
-    drawing_key,
-    listing_key,
-)
-from app.errors import Superseded, Unavailable
+from app.artifacts import Event, Measured, Recorded, Source
+from app.errors import Overrun, Superseded, TooLarge, Unavailable
+from app.jobs.answers import StoredAnswer, refused
+from app.memory import Budget
 from app.sandbox import Job, Outcome
-from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
 
-log = logging.getLogger(__name__)
-_decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
-
-MAX_LAST_LINE = 500
-"""Characters of a traceback's last line that are shown."""
-_DAMAGED = (
-    "the script changed Python itself, or closed what its process writes to, so that the explorer could not go on; "
-    "what was seen until then is shown"
-)
-_LEFT = "the script ended its own process before its end; what it did until then is shown"
-Describe = Callable[[Outcome, int | None, str], Problem]
+MAX_EVENT_BYTES = 64 << 10
+"""Size of an event of a ladder: decoding that many bytes takes less than a millisecond."""
+MAX_RECORDED_BYTES = 2 << 20
+"""Size of a recorded program, which is one long string."""
+_SNAPSHOT, _RECORDED = b'{"type":"snapshot"', b'{"type":"recorded"'
+"""How the recorder's messages begin."""
+_decode_event = msgspec.json.Decoder[Event](Event).decode
+_decode_recorded = msgspec.json.Decoder(Recorded).decode
 
 
-def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
-    where = f" while line {line} ran native code" if line else ""
-    why = ", as others wait" if outcome.interrupted else ""
-    message = f"{who} was stopped after {outcome.wall_seconds:.1f} s{where}{why}; what it did until then is shown"
-    return Problem(kind="Timeout", message=message, line=line)
+class Assemble(Protocol):
+    """Makes the complete answer of a job from its messages."""
 
-
-def _memory(outcome: Outcome, line: int | None, who: str) -> Problem:
-    where = f" at line {line}" if line else ""
-    message = f"{who} needed more memory than a run may have, and was stopped{where}"
-    return Problem(kind="MemoryLimit", message=message, line=line)
-
-
-def _output(outcome: Outcome, line: int | None, who: str) -> Problem:
-    message = f"what {who} gave back was more than can be shown: {outcome.detail}"
-    return Problem(kind="OutputLimit", message=message, line=line)
-
-
-def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
-    if outcome.exit_code == EXIT_DAMAGED:
-        return Problem(kind="Crash", message=_DAMAGED, line=line)
-    if outcome.exit_code == EXIT_RAISED:
-        log.error("the recorder failed: %s", ascii(outcome.console))  # a script may have written it
-        last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
-        return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
-    where = f" in the native code that line {line} ran" if line else ""
-    return Problem(kind="Crash", message=f"{who}'s process ended{where}: {outcome.detail}", line=line)
-
-
-WHO: dict[Source, str] = {"script": "the script", "server": "the measurement"}
-ENDS: dict[str, tuple[str, Describe]] = {
-    "timeout": ("timeout", _timeout),
-    "memory": ("limit", _memory),
-    "output": ("limit", _output),
-    "crash": ("crash", _crash),
-}
-"""Outcome of a failed job -> status of the answer, and the function that describes the problem."""
+    def __call__(self, messages: Sequence[bytes], outcome: Outcome, source: Source, client: str) -> StoredAnswer:
+        """Return the answer of what ``source`` made on behalf of ``client``."""
 
 
 class AnswerReader:
-    """Reads a job's messages: listings and drawings accumulate, of the rest the last snapshot counts.
+    """Reads a job's messages, each claimed before it is kept; a context manager that releases them.
 
     Parameters
     ----------
     job : Job
     source : str
         Who makes the measurements; every one is marked with it, whatever the child says.
-
-    Attributes
-    ----------
-    size : int
-        Bytes received.
+    incoming : Incoming
+    client : str
+        Whom it is done for.
     """
 
-    def __init__(self, job: Job, source: Source = "script") -> None:
+    def __init__(self, job: Job, source: Source, incoming: Incoming, client: str) -> None:
         self._job = job
         self._source: Source = source
-        self._last = Answer()
-        self._listings: dict[str, Listing] = {}
-        self._drawings: dict[str, Drawing] = {}
-        self._line: int | None = None
-        self._invalid: str | None = None
-        self.size = 0
+        self._client = client
+        self._assemble = incoming.assemble
+        self._claim = incoming.budget.claim(0, client)
+        self._messages: list[bytes] = []
 
-    def events(self) -> Generator[Event | Recorded | Answer]:
-        """Yield the child's events as they come; a snapshot as the answer so far."""
+    def messages(self) -> Generator[bytes]:
+        """Yield the child's messages as they come, and keep them.
+
+        Raises
+        ------
+        Busy
+            There is no room for more, and the job was cancelled.
+        """
         for raw in self._job.messages():
-            self.size += len(raw)
-            try:
-                message = _decoder.decode(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                self._invalid = str(error)
-                continue
-            if isinstance(message, Snapshot):
-                self._take(message)
-                yield self._last
-            elif isinstance(message, Measured):
-                yield Measured(measurement=self._marked(message.measurement))
-            else:
-                yield message
+            self._claim.grow(len(raw))
+            self._messages.append(raw)
+            yield raw
 
-    def _take(self, snapshot: Snapshot) -> None:
-        for key, listing in snapshot.answer.listings.items():
-            if key != listing.key or key != listing_key(listing):
-                self._invalid = f"a listing is not what its key {key!r} says"
-                continue
-            self._listings[key] = listing
-        for key, drawing in snapshot.answer.drawings.items():
-            if key != drawing.key or key != drawing_key(drawing) or not drawing.is_sound:
-                self._invalid = f"a drawing is not what its key {key!r} says"
-                continue
-            self._drawings[key] = drawing
-        self._line = snapshot.running_line
-        self._last = msgspec.structs.replace(
-            snapshot.answer,
-            listings=dict(self._listings),
-            drawings=dict(self._drawings),
-            measurements=list(map(self._marked, snapshot.answer.measurements)),
-        )
+    def events(self) -> Generator[Event | Recorded]:
+        """Yield the events among the child's messages as they come, and keep all messages.
 
-    def _marked(self, measurement: Measurement) -> Measurement:
-        return msgspec.structs.replace(measurement, source=self._source)
+        Raises
+        ------
+        Busy
+            There is no room for more, and the job was cancelled.
+        """
+        for raw in self.messages():
+            event = None if raw.startswith(_SNAPSHOT) else _event(raw)
+            if isinstance(event, Measured):
+                yield Measured(measurement=msgspec.structs.replace(event.measurement, source=self._source))
+            elif event is not None:
+                yield event
 
-    @property
-    def running_line(self) -> int | None:
-        """The script's line whose native code was about to run when the last snapshot was taken."""
-        return self._line
-
-    def answer(self) -> Answer:
-        """Read to the end and return the complete answer.
+    def finish(self) -> StoredAnswer:
+        """Return the complete answer, once the messages were read to the end.
 
         Raises
         ------
         Superseded
-            If the job was cancelled.
+            The job was cancelled.
         Unavailable
-            If the sandbox could not be set up.
+            The sandbox could not be set up.
         """
-        for _ in self.events():
-            continue
-        return self.finish()
-
-    def finish(self) -> Answer:
-        """Return the complete answer, once :meth:`events` is exhausted."""
         outcome = self._job.outcome
         if outcome.status == "cancelled":
             raise Superseded("a newer request took the place of this one")
         if outcome.status == "setup":
             raise Unavailable(f"the sandbox could not be set up: {outcome.detail}", retry_after=5)
-        answer = self._last
-        if outcome.console and outcome.exit_code != EXIT_RAISED:
-            console = [*answer.console, Console("stdout", outcome.console)]
-            answer = msgspec.structs.replace(answer, console=console)
-        if self._invalid is not None:
-            problem = Problem(kind="Crash", message=f"what the script's process sent is not an answer: {self._invalid}")
-            return msgspec.structs.replace(answer, status="crash", problems=[*answer.problems, problem])
-        if outcome.status == "ok" and not self.size:
-            problem = Problem(kind="Crash", message="the script ended its own process: nothing of it can be shown")
-            return msgspec.structs.replace(answer, status="crash", problems=[problem])
-        if outcome.status == "ok" and self._line is not None:
-            problem = Problem(kind="Crash", message=_LEFT, line=self._line)
-            return msgspec.structs.replace(answer, status="crash", problems=[*answer.problems, problem])
-        if outcome.status in ENDS and answer.status != "timeout":
-            status, describe = ENDS[outcome.status]
-            problems = [*answer.problems, describe(outcome, self._line, WHO[self._source])]
-            answer = msgspec.structs.replace(answer, status=status, problems=problems)
-        return answer
+        try:
+            return self._assemble(self._messages, outcome, self._source, self._client)
+        except (Overrun, TooLarge) as error:
+            return refused(f"what the script made cannot be shown: {error.message}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._messages = []
+        self._claim.release()
+
+
+class Incoming:
+    """What is done with the messages of children.
+
+    Parameters
+    ----------
+    budget : Budget
+        Bytes of messages that may be held at one time.
+    assemble : callable
+        Makes a complete answer from the messages of a job.
+    """
+
+    def __init__(self, budget: Budget, assemble: Assemble) -> None:
+        self.budget = budget
+        self.assemble = assemble
+
+    def read(self, job: Job, client: str, source: Source = "script") -> AnswerReader:
+        """Return a reader of a job's messages.
+
+        Parameters
+        ----------
+        job : Job
+        client : str
+            Whom it is done for.
+        source : str
+            Who makes the measurements.
+        """
+        return AnswerReader(job, source, self, client)
+
+
+def _event(raw: bytes) -> Event | Recorded | None:
+    """Return the event of a message; None for one that is none, of which the complete answer says what is wrong."""
+    recorded = raw.startswith(_RECORDED)
+    if len(raw) > (MAX_RECORDED_BYTES if recorded else MAX_EVENT_BYTES):
+        return None
+    try:
+        return _decode_recorded(raw) if recorded else _decode_event(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

@@ -1,13 +1,18 @@
-"""Caches answers by content: the same script, files and options are compiled once."""
+"""Keeps answers: by the workspace that they answer, and by the texts and drawings that pages ask for by content."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
 
-from app.artifacts import FORMAT, Answer, Mode, Workspace
+from app.artifacts import FORMAT, Mode, Workspace
+from app.jobs.answers import StoredAnswer
 from app.store.canonical import canonical_bytes
+
+ENTRY_BYTES, KEY_BYTES = 1_000, 200
+"""What an answer takes beside its content, and what each key takes that it is found by."""
 
 
 def content_key(mode: Mode, workspace: Workspace) -> bytes:
@@ -18,36 +23,107 @@ def content_key(mode: Mode, workspace: Workspace) -> bytes:
     return digest.digest()
 
 
+@dataclass(eq=False, slots=True)
+class _Entry:
+    """A kept answer, the client that it was made for, and the workspaces that it answers."""
+
+    answer: StoredAnswer
+    owner: str
+    size: int
+    workspaces: list[bytes] = field(default_factory=list)
+
+
 class AnswerCache:
-    """A cache of answers; the least recently used are evicted first.
+    """The answers that were made lately, within a number of bytes.
+
+    When room is needed, the least recently used answer of the client that holds the most goes: nobody can drive out
+    the answers of others by making many.
 
     Parameters
     ----------
-    capacity
-        Bytes to keep, by the size of answers as the child sent them.
+    capacity : int
+        Bytes to keep, compressed; the newest answer is always kept.
     """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._entries: OrderedDict[bytes, tuple[Answer, int]] = OrderedDict()
+        self._entries: dict[str, _Entry] = {}
+        self._owned: dict[str, OrderedDict[str, None]] = {}
+        self._sizes: Counter[str] = Counter()
         self._size = 0
+        self._workspaces: dict[bytes, str] = {}
+        self._contents: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: bytes) -> Answer | None:
-        """Return the answer for a key, or None."""
+    @property
+    def size(self) -> int:
+        """Bytes kept."""
         with self._lock:
-            if key not in self._entries:
-                return None
-            self._entries.move_to_end(key)
-            return self._entries[key][0]
+            return self._size
 
-    def put(self, key: bytes, answer: Answer, size: int) -> None:
-        """Store an answer of ``size`` bytes, evicting the least recently used ones."""
+    def get(self, workspace: bytes) -> StoredAnswer | None:
+        """Return the answer of a workspace by its :func:`content_key`, or None."""
         with self._lock:
-            if key in self._entries or size > self._capacity:
-                return
-            self._entries[key] = (answer, size)
-            self._size += size
-            while self._size > self._capacity:
-                _, (_, freed) = self._entries.popitem(last=False)
-                self._size -= freed
+            entry = self._entries.get(self._workspaces.get(workspace, ""))
+            if entry is None:
+                return None
+            self._use(entry)
+            return entry.answer
+
+    def holding(self, content: str) -> StoredAnswer | None:
+        """Return the latest answer that has a listing or a drawing of this key, or None."""
+        with self._lock:
+            entry = self._entries.get(self._contents.get(content, ""))
+            return entry.answer if entry is not None else None
+
+    def put(self, answer: StoredAnswer, owner: str, workspace: bytes | None = None) -> None:
+        """Keep an answer.
+
+        Parameters
+        ----------
+        answer : StoredAnswer
+        owner : str
+            The client that it was made for.
+        workspace : bytes, optional
+            Content key of the workspace that it answers from now on.
+        """
+        with self._lock:
+            entry = self._entries.get(answer.key)
+            if entry is None:
+                entry = self._entries[answer.key] = _Entry(answer, owner, 0)
+                self._owned.setdefault(owner, OrderedDict())[answer.key] = None
+                keys = len(answer.listings) + len(answer.drawings)
+                self._grow(entry, len(answer.packed) + ENTRY_BYTES + KEY_BYTES * keys)
+            self._use(entry)
+            if workspace is not None and workspace not in self._workspaces:
+                self._workspaces[workspace] = answer.key
+                entry.workspaces.append(workspace)
+                self._grow(entry, KEY_BYTES)
+            while self._size > self._capacity and len(self._entries) > 1:
+                self._evict(entry)
+
+    def _use(self, entry: _Entry) -> None:
+        answer = entry.answer
+        self._owned[entry.owner].move_to_end(answer.key)
+        for content in (*answer.listings, *answer.drawings):
+            self._contents[content] = answer.key
+
+    def _grow(self, entry: _Entry, size: int) -> None:
+        entry.size += size
+        self._size += size
+        self._sizes[entry.owner] += size
+
+    def _evict(self, newest: _Entry) -> None:
+        """Drop the least recently used answer of the client that holds the most, the newest excepted."""
+        owner = max(self._sizes, key=lambda name: self._sizes[name] - (newest.size if name == newest.owner else 0))
+        key = next(key for key in self._owned[owner] if key != newest.answer.key)
+        entry = self._entries.pop(key)
+        self._grow(entry, -entry.size)
+        del self._owned[owner][key]
+        if not self._owned[owner]:
+            del self._owned[owner], self._sizes[owner]
+        for workspace in entry.workspaces:
+            del self._workspaces[workspace]
+        for content in (*entry.answer.listings, *entry.answer.drawings):
+            if self._contents.get(content) == key:
+                del self._contents[content]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Generator, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
-from app.artifacts import Answer, Workspace
-from app.errors import Superseded
-from app.jobs.answer_reader import AnswerReader
+from app.artifacts import Workspace
+from app.errors import RequestError, Superseded
+from app.jobs.answer_reader import AnswerReader, Incoming
+from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache, content_key
+from app.jobs.callers import waiting
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
@@ -21,23 +23,45 @@ from app.sandbox import Job
 
 HEARTBEAT_SECONDS = 3.0
 MAX_TABS = 4096
+REPLACED = "a newer request took the place of this one"
 CACHED = frozenset({"ok", "error"})
 """Statuses of answers that are cached; a run that was stopped may get further the next time."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Pending:
-    """The newest request of a tab."""
+    """A request in progress, and what it holds; of a tab it is the newest."""
 
     seq: int
     ticket: Ticket | None = None
     job: Job | None = None
+    abandoned: bool = False
 
     def abandon(self) -> None:
+        """Give up the place in the queue and the job."""
+        self.abandoned = True
         if self.ticket is not None:
             self.ticket.end()
         if self.job is not None:
             self.job.cancel()
+
+    def hold(self, ticket: Ticket | None = None, job: Job | None = None) -> None:
+        """Note what a newer request of the tab has to release.
+
+        Raises
+        ------
+        Superseded
+            One came already, or the client has gone.
+        """
+        self.ticket = ticket or self.ticket
+        self.job = job or self.job
+        if self.abandoned:
+            self.abandon()
+            raise Superseded(REPLACED)
+
+    def finish(self) -> None:
+        """Forget what is held no more: a tab's last request is remembered for long."""
+        self.ticket = self.job = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +70,30 @@ class RunUpdate:
 
     place: int = 0
     """Place in the queue; 0 once it runs."""
-    answer: Answer | None = None
-    """What was recorded until now."""
-    line: int | None = None
-    """The script's line that runs native code now."""
-    finished: bool = False
+    snapshot: bytes | None = None
+    """The child's last message, hostile."""
+    answer: StoredAnswer | None = None
+    """The complete answer, in the last update."""
 
 
 def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
-    """Yield an update at each snapshot, and the last one again as a heartbeat."""
-    news: SimpleQueue[RunUpdate | None] = SimpleQueue()
+    """Yield an update at each message, and the last one again as a heartbeat."""
+    news: SimpleQueue[RunUpdate | RequestError | None] = SimpleQueue()
 
     def read() -> None:
         try:
-            for event in reader.events():
-                if isinstance(event, Answer):
-                    news.put(RunUpdate(answer=event, line=reader.running_line))
+            for message in reader.messages():
+                news.put(RunUpdate(snapshot=message))
+        except RequestError as error:
+            news.put(error)
         finally:
             news.put(None)
 
     threading.Thread(target=read, name="run", daemon=True).start()
-    update: RunUpdate | None = RunUpdate()
+    update: RunUpdate | RequestError | None = RunUpdate()
     while update is not None:
+        if isinstance(update, RequestError):
+            raise update
         yield update
         with suppress(Empty):
             update = news.get(timeout=HEARTBEAT_SECONDS)
@@ -84,18 +110,28 @@ class Compiler:
         Queue of compilations; several run at a time.
     measuring : FairQueue
         Queue of measurements; one runs at a time.
+    incoming : Incoming
+        What is done with the messages of children.
     """
 
-    def __init__(self, launcher: Launcher, cache: AnswerCache, compiling: FairQueue, measuring: FairQueue) -> None:
+    def __init__(
+        self,
+        launcher: Launcher,
+        cache: AnswerCache,
+        compiling: FairQueue,
+        measuring: FairQueue,
+        incoming: Incoming,
+    ) -> None:
         self._launcher = launcher
         self._cache = cache
         self._compiling = compiling
         self._measuring = measuring
-        self._single_flight: SingleFlight[Answer] = SingleFlight()
+        self._incoming = incoming
+        self._single_flight: SingleFlight[StoredAnswer] = SingleFlight()
         self._tabs: OrderedDict[Client, _Pending] = OrderedDict()
         self._lock = threading.Lock()
 
-    def compile(self, workspace: Workspace, client: Client, seq: int | None = None) -> Answer:
+    def compile(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
         """Run the script for a moment and return all that was recorded.
 
         Parameters
@@ -123,19 +159,17 @@ class Compiler:
         if cached is not None:
             return cached
 
-        def work() -> Answer:
-            answer, size = self._compile(workspace, client, pending)
-            if answer.status in CACHED:
-                self._cache.put(key, answer, size)
-            return answer
+        return self._single_flight.join(key, lambda: self._compile(workspace, client, pending, key))
 
-        return self._single_flight.join(key, work)
-
-    def cached(self, workspace: Workspace) -> Answer | None:
+    def cached(self, workspace: Workspace) -> StoredAnswer | None:
         """Return a workspace's cached answer, or None."""
         return self._cache.get(content_key("compile", workspace))
 
-    def run(self, workspace: Workspace, client: Client, seq: int | None = None) -> Answer:
+    def holding(self, content: str) -> StoredAnswer | None:
+        """Return the latest answer that has a listing or a drawing of this key, or None."""
+        return self._cache.holding(content)
+
+    def run(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
         """Run the script in full, alone on its cores, and return all that was recorded and measured.
 
         Parameters
@@ -157,7 +191,8 @@ class Compiler:
             The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         [last] = deque(self.follow(workspace, client, seq), maxlen=1)
-        return last.answer or Answer()
+        assert last.answer is not None
+        return last.answer
 
     def follow(self, workspace: Workspace, client: Client, seq: int | None = None) -> Generator[RunUpdate]:
         """Run the script in full and yield updates; the last one holds the complete answer.
@@ -180,45 +215,60 @@ class Compiler:
         pending = self._enrol(client, seq)
         ticket = self._measuring.enter(client.address, client.tab)
         try:
-            if pending is not None:
-                self._attach(client, pending, ticket=ticket)
+            pending.hold(ticket=ticket)
             for place in ticket.places(HEARTBEAT_SECONDS):
                 yield RunUpdate(place=place)
             job = self._launcher.start("run", workspace)
             ticket.when_asked(job.interrupt)
-            if pending is not None:
-                self._attach(client, pending, job=job)
-            reader = AnswerReader(job)
-            try:
-                yield from _updates(reader)
-            except GeneratorExit:  # the client has gone
-                job.cancel()
-                raise
-            yield RunUpdate(answer=reader.finish(), finished=True)
+            pending.hold(job=job)
+            with self._incoming.read(job, client.address) as reader:
+                try:
+                    yield from _updates(reader)
+                except GeneratorExit:  # the client has gone
+                    job.cancel()
+                    raise
+                answer = reader.finish()
+            self._cache.put(answer, client.address)
+            yield RunUpdate(answer=answer)
         finally:
             ticket.end()
+            pending.finish()
 
-    def _compile(self, workspace: Workspace, client: Client, pending: _Pending | None) -> tuple[Answer, int]:
-        """Return the answer and its size in bytes."""
+    def _compile(self, workspace: Workspace, client: Client, pending: _Pending, key: bytes) -> StoredAnswer:
+        with self._read(workspace, client, pending) as reader:
+            answer = reader.finish()
+        self._cache.put(answer, client.address, key if answer.status in CACHED else None)
+        return answer
+
+    def _read(self, workspace: Workspace, client: Client, pending: _Pending) -> AnswerReader:
+        """Run the script, and read what it sends to the end."""
         ticket = self._compiling.enter(client.address, client.tab)
-        if pending is not None:
-            self._attach(client, pending, ticket=ticket)
-        with ticket:
-            job = self._launcher.start("compile", workspace)
-            ticket.when_asked(job.interrupt)
-            if pending is not None:
-                self._attach(client, pending, job=job)
-            reader = AnswerReader(job)
-            return reader.answer(), reader.size
+        try:
+            with waiting(pending.abandon):
+                pending.hold(ticket=ticket)
+                ticket.wait()
+                job = self._launcher.start("compile", workspace)
+                ticket.when_asked(job.interrupt)
+                pending.hold(job=job)
+                reader = self._incoming.read(job, client.address)
+                with ExitStack() as release:
+                    release.enter_context(reader)
+                    for _ in reader.messages():
+                        continue
+                    release.pop_all()
+                return reader
+        finally:
+            ticket.end()
+            pending.finish()
 
-    def _enrol(self, client: Client, seq: int | None) -> _Pending | None:
+    def _enrol(self, client: Client, seq: int | None) -> _Pending:
         """Note the newest request of a tab, and cancel the one before."""
         if seq is None or not client.tab:
-            return None
+            return _Pending(0)
         with self._lock:
             older = self._tabs.get(client)
             if older is not None and older.seq > seq:
-                raise Superseded("a newer request took the place of this one")
+                raise Superseded(REPLACED)
             pending = self._tabs[client] = _Pending(seq)
             self._tabs.move_to_end(client)
             while len(self._tabs) > MAX_TABS:
@@ -226,13 +276,3 @@ class Compiler:
         if older is not None:
             older.abandon()
         return pending
-
-    def _attach(self, client: Client, pending: _Pending, ticket: Ticket | None = None, job: Job | None = None) -> None:
-        """Note what a request holds, so that a newer one can cancel it; raises if a newer one came already."""
-        with self._lock:
-            pending.ticket = ticket or pending.ticket
-            pending.job = job or pending.job
-            replaced = self._tabs.get(client, pending) is not pending
-        if replaced:
-            pending.abandon()
-            raise Superseded("a newer request took the place of this one")

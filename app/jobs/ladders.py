@@ -9,12 +9,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from typing import Literal
 
 import msgspec
 
 from app.artifacts import Event, Workspace
 from app.errors import Busy, NotFound, RequestError, Superseded
+from app.jobs.answer_reader import Incoming
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
@@ -155,11 +157,14 @@ class Ladders:
     launcher : Launcher
     measuring : FairQueue
         Queue of measurements; one runs at a time.
+    incoming : Incoming
+        What is done with the messages of children.
     """
 
-    def __init__(self, launcher: Launcher, measuring: FairQueue) -> None:
+    def __init__(self, launcher: Launcher, measuring: FairQueue, incoming: Incoming) -> None:
         self._launcher = launcher
         self._measuring = measuring
+        self._incoming = incoming
         self._ladders: OrderedDict[str, Ladder] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -182,7 +187,9 @@ class Ladders:
             ended = [name for name, other in self._ladders.items() if other.ended]
             for name in ended[: max(0, len(self._ladders) - MAX_LADDERS)]:
                 del self._ladders[name]
-        threading.Thread(target=self._climb, args=(ladder, ticket, workspace, what), name="ladder", daemon=True).start()
+        measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder, ticket))
+        work = (ladder, ticket, measurer, what, workspace)
+        threading.Thread(target=self._climb, args=work, name="ladder", daemon=True).start()
         return ladder
 
     def get(self, name: str) -> Ladder:
@@ -199,9 +206,9 @@ class Ladders:
             raise NotFound(f"there is no ladder {name!r}, or it ended long ago", field="ladder")
         return ladder
 
-    def _climb(self, ladder: Ladder, ticket: Ticket, workspace: Workspace, what: What) -> None:
+    def _climb(self, ladder: Ladder, ticket: Ticket, measurer: Measurer, what: What, workspace: Workspace) -> None:
         try:
-            ended = self._measure(ladder, ticket, workspace, what)
+            ended = self._measure(ladder, ticket, measurer, what, workspace)
         except Superseded:
             ended = Ended(status="stopped", message="the measurement was stopped")
         except RequestError as error:
@@ -213,7 +220,7 @@ class Ladders:
             ticket.end()
         ladder.send(ended)
 
-    def _measure(self, ladder: Ladder, ticket: Ticket, workspace: Workspace, what: What) -> Ended:
+    def _measure(self, ladder: Ladder, ticket: Ticket, measurer: Measurer, what: What, workspace: Workspace) -> Ended:
         last = 0
         for place in ticket.places(POLL_SECONDS):
             if ladder.abandoned:
@@ -221,12 +228,6 @@ class Ladders:
             if place != last:
                 ladder.send(Queued(place=place))
             last = place
-
-        def hold(job: Job) -> None:
-            ticket.when_asked(job.interrupt)
-            ladder.hold(job=job)
-
-        measurer = Measurer(self._launcher, hold)
         with closing(measurer.events(what, workspace)) as events:
             for event in events:
                 if ladder.abandoned:
@@ -235,3 +236,9 @@ class Ladders:
         if measurer.problems:
             return Ended(status="error", message=measurer.problems[-1].message)
         return Ended(status="ok")
+
+
+def _hold(ladder: Ladder, ticket: Ticket, job: Job) -> None:
+    """Let a job be stopped with its ladder, and when others wait."""
+    ticket.when_asked(job.interrupt)
+    ladder.hold(job=job)

@@ -11,7 +11,6 @@ from contextlib import closing
 from typing import Literal
 
 from app.artifacts import (
-    Answer,
     Event,
     Failed,
     Measured,
@@ -23,7 +22,9 @@ from app.artifacts import (
     Source,
     Workspace,
 )
-from app.jobs.answer_reader import AnswerReader
+from app.jobs.answer_reader import AnswerReader, Incoming
+from app.jobs.answers import StoredAnswer
+from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.sandbox import Job
 
@@ -39,6 +40,10 @@ class Measurer:
     Parameters
     ----------
     launcher : Launcher
+    incoming : Incoming
+        What is done with the messages of children.
+    client : Client
+        Whom it is done for.
     hold : callable
         Is given each job that is started, so that it can be stopped.
 
@@ -48,8 +53,10 @@ class Measurer:
         Why nothing was measured, after the events; empty if something was.
     """
 
-    def __init__(self, launcher: Launcher, hold: Callable[[Job], None]) -> None:
+    def __init__(self, launcher: Launcher, incoming: Incoming, client: Client, hold: Callable[[Job], None]) -> None:
         self._launcher = launcher
+        self._incoming = incoming
+        self._client = client
         self._hold = hold
         self._measured = False
         self._programs: list[Recorded] = []
@@ -77,13 +84,13 @@ class Measurer:
 
     def _start(self, job: Job, source: Source) -> AnswerReader:
         self._hold(job)
-        return AnswerReader(job, source)
+        return self._incoming.read(job, self._client.address, source)
 
-    def _record(self, what: What, workspace: Workspace) -> Generator[Event, None, Answer]:
+    def _record(self, what: What, workspace: Workspace) -> Generator[Event, None, StoredAnswer]:
         """Run the script, and keep the functions that can be measured elsewhere."""
-        reader = self._start(self._launcher.start(what, workspace), "script")
+        job = self._launcher.start(what, workspace)
         limit = MAX_PROGRAMS if what == "record" else 1
-        with closing(reader.events()) as events:
+        with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
                 match event:
                     case Recorded(program=""):
@@ -93,16 +100,17 @@ class Measurer:
                     case Measured() | Failed() | Progress() if not self._programs:
                         self._measured |= isinstance(event, Measured)
                         yield event
-        return reader.finish()
+            return reader.finish()
 
     def _measure(self, recorded: Recorded, options: Options, prefixes: bool) -> Generator[Event]:
-        reader = self._start(self._launcher.start_measurement(recorded.program, options, prefixes), "server")
-        with closing(reader.events()) as events:
+        job = self._launcher.start_measurement(recorded.program, options, prefixes)
+        with self._start(job, "server") as reader, closing(reader.events()) as events:
             for event in events:
                 if isinstance(event, Measured | Failed | Progress):
                     self._measured |= isinstance(event, Measured)
                     yield event
-        for problem in reader.finish().problems:
+            problems = reader.finish().problems
+        for problem in problems:
             yield Failed(label=recorded.name, problem=problem)
 
 

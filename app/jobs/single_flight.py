@@ -6,14 +6,18 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from app.errors import Superseded
+from app.jobs.callers import waiting
+
 Result = TypeVar("Result")
 
 
 class _Call(Generic[Result]):
     def __init__(self) -> None:
-        self.done = threading.Event()
         self.results: list[Result] = []
         """One result, or none if the work raised."""
+        self.done = False
+        self.followers: list[threading.Event] = []
 
 
 class SingleFlight(Generic[Result]):
@@ -34,23 +38,37 @@ class SingleFlight(Generic[Result]):
             Identifies the work.
         work : callable
             Computes the result, without arguments.
+
+        Raises
+        ------
+        Superseded
+            The client that waits for another thread's work has gone.
         """
         while True:
+            news = threading.Event()
             with self._lock:
                 call = self._calls.get(key)
-                leads = call is None
-                if call is None:
-                    call = self._calls[key] = _Call()
-            if not leads:
-                call.done.wait()
-                if call.results:
-                    return call.results[0]
-                continue
-            try:
-                result = work()
-                call.results.append(result)
-                return result
-            finally:
-                with self._lock:
-                    del self._calls[key]
-                call.done.set()
+                if call is not None:
+                    call.followers.append(news)
+                else:
+                    own = self._calls[key] = _Call()
+            if call is None:
+                return self._lead(key, own, work)
+            with waiting(news.set):
+                news.wait()
+            if call.results:
+                return call.results[0]
+            if not call.done:
+                raise Superseded("nobody waits for this any more")
+
+    def _lead(self, key: Hashable, call: _Call[Result], work: Callable[[], Result]) -> Result:
+        try:
+            result = work()
+            call.results.append(result)
+            return result
+        finally:
+            with self._lock:
+                del self._calls[key]
+                call.done = True
+            for news in call.followers:
+                news.set()

@@ -1,4 +1,4 @@
-"""Listings as the page shows them: kept by content hash, drawn in chunks, with the map of their links.
+"""Listings as the page shows them: drawn in chunks, with the map of their links.
 
 Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
 placeholders of known height, fetched by content hash when they come near the viewport.
@@ -6,8 +6,6 @@ placeholders of known height, fetched by content hash when they come near the vi
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,51 +13,13 @@ from typing import TypedDict
 
 from markupsafe import Markup
 
-from app.artifacts import Answer, Line, Listing, OriginId
+from app.artifacts import Line, Listing, OriginId
 from app.panes.highlighting import highlight
 
 CHUNK_LINES = 200
 FIRST_CHUNKS = 2
-MAX_LINES = 300_000
-"""Lines of all listings that a process remembers; the oldest are dropped first."""
-MAX_CHUNKS = 1_000
-"""Highlighted chunks that a process remembers."""
-
-
-# Listings, by content hash
-
-
-class Listings:
-    """The listings of recent answers by key, which the page asks for chunks and differences by.
-
-    Parameters
-    ----------
-    capacity : int
-        Lines kept over all listings; the newest listing is always kept.
-    """
-
-    def __init__(self, capacity: int = MAX_LINES) -> None:
-        self._capacity = capacity
-        self._listings: OrderedDict[str, Listing] = OrderedDict()
-        self._lines = 0
-        self._lock = threading.Lock()
-
-    def add(self, answer: Answer) -> None:
-        """Remember the listings of an answer."""
-        with self._lock:
-            for key, listing in answer.listings.items():
-                if key not in self._listings:
-                    self._listings[key] = listing
-                    self._lines += len(listing.lines)
-                self._listings.move_to_end(key)
-            while self._lines > self._capacity and len(self._listings) > 1:
-                _, old = self._listings.popitem(last=False)
-                self._lines -= len(old.lines)
-
-    def get(self, key: str) -> Listing | None:
-        """Return a listing, or None when it is not remembered."""
-        with self._lock:
-            return self._listings.get(key)
+MAX_CHUNKS, MAX_CHUNK_LETTERS = 200, 32_000
+"""Highlighted chunks that a process keeps, and how long the text of each may be."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +50,9 @@ def draw_chunk(listing: Listing, index: int) -> Chunk:
     """Return a chunk of a listing with its lines highlighted."""
     start = index * CHUNK_LINES
     lines = listing.lines[start : start + CHUNK_LINES]
-    html = _highlighted(tuple(line.text for line in lines), listing.language)
+    texts = tuple(line.text for line in lines)
+    short = sum(map(len, texts)) <= MAX_CHUNK_LETTERS
+    html = (_highlighted if short else highlight)(texts, listing.language)
     drawn = [DrawnLine(number, text) for number, text in enumerate(html, start + 1)]
     return Chunk(index, len(lines), drawn)
 

@@ -117,6 +117,7 @@ class SandboxedJob:
         while self._wait() is not None:
             continue
         self._outcome = self._settle()
+        self._frames.clear()
         self._ends.close()
 
     def _wait(self) -> bytes | None:

@@ -15,9 +15,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Of all its threads together; counted in whole seconds, rounded up."""
     memory_bytes: int = 1024 * MIB
     """Address space beyond that of the interpreter and the libraries."""
-    output_bytes: int = 64 * MIB
-    """Of all messages together."""
-    message_bytes: int = 32 * MIB
+    output_bytes: int = 24 * MIB
+    """Of all messages together; ResNet-18's have 1 MiB, and thousands of operators some 15."""
+    message_bytes: int = 16 * MIB
     """Of one message."""
     threads: int = 64
     """At one time, the main thread included."""

@@ -172,6 +172,7 @@ class LocalJob:
             interrupted=self._interrupted,
             console=self._console.read(_CONSOLE_BYTES).decode(errors="replace"),
         )
+        self._frames.clear()
         self._console.close()
         self._directory.cleanup()
 

@@ -171,6 +171,10 @@ class FrameReader:
         """Take what was read from the pipe."""
         self._buffer += data
 
+    def clear(self) -> None:
+        """Drop what was fed and not read."""
+        self._buffer = bytearray()
+
     def next(self) -> bytes | None:
         """The next complete message, or None until more is fed.
 

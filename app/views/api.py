@@ -12,6 +12,7 @@ from msgspec import Meta
 import compiler
 from app.artifacts import Answer, Workspace
 from app.errors import InvalidBody
+from app.jobs.answers import StoredAnswer
 from app.jobs.ladders import Ladder, LadderEvent
 from app.jobs.measurer import What
 from app.services import current_services
@@ -58,6 +59,17 @@ def answer_json(value: object, status: int = 200) -> Response:
     return response
 
 
+def _answer(answer: StoredAnswer) -> Response:
+    """Return a complete answer, compressed as it is kept where the client can read that."""
+    packed = bool(request.accept_encodings["gzip"])
+    response = Response(answer.packed if packed else answer.json(), mimetype="application/json")
+    response.headers["Cache-Control"] = "no-store"
+    response.vary.add("Accept-Encoding")
+    if packed:
+        response.content_encoding = "gzip"
+    return response
+
+
 @bp.post("/compile")
 @operation(body=CompileRequest, answers={200: json_of(Answer)})
 def compile_() -> Response:
@@ -67,7 +79,7 @@ def compile_() -> Response:
     what is wrong with the request.
     """
     asked = read_body(CompileRequest)
-    return answer_json(current_services().compiler.compile(asked.workspace, current_client(asked.tab), asked.seq))
+    return _answer(current_services().compiler.compile(asked.workspace, current_client(asked.tab), asked.seq))
 
 
 @bp.post("/run")
@@ -75,7 +87,7 @@ def compile_() -> Response:
 def run() -> Response:
     """Run a script in full, measurements included, while no other measurement runs on these cores."""
     asked = read_body(CompileRequest)
-    return answer_json(current_services().compiler.run(asked.workspace, current_client(asked.tab), asked.seq))
+    return _answer(current_services().compiler.run(asked.workspace, current_client(asked.tab), asked.seq))
 
 
 @bp.post("/uploads")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 from flask import (
@@ -19,34 +19,39 @@ from flask import (
     stream_with_context,
 )
 from flask.blueprints import BlueprintSetupState
-from markupsafe import Markup
 from msgspec import Meta
 
-from app.artifacts import Answer, Listing, Measurement, Options, Workspace
+from app.artifacts import Measurement, Options, Workspace
 from app.errors import InvalidBody, NotFound, RequestError
+from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
+from app.jobs.compile_service import RunUpdate
 from app.panes import table
 from app.panes.charts import ROOM, chart
-from app.panes.differences import diff
 from app.panes.limits import MAX_MEASUREMENTS
-from app.panes.listing_pane import PaneListing
-from app.panes.listings import CHUNK_LINES, Listings, draw_chunk
-from app.panes.numbers import conditions, duration, how_measured, number, operations, size
-from app.panes.page import page
 from app.panes.selection import View
-from app.panes.steps import describe
 from app.services import current_services
 from app.store.links import OpenedLink
-from app.views import graphs
 from app.views.opening import opened
 from app.web.openapi import Content, operation
 from app.web.requests import current_client
 from app.web.security import allow_embedding
 from app.web.spooling import spooled
-from compiler.target.assembly_targets import assembly_targets
+from app.workers.rendering import perform
+from app.workers.tasks import (
+    Html,
+    PageParts,
+    RenderChunk,
+    RenderPage,
+    RenderPanes,
+    RenderText,
+    RenderUpdate,
+    Task,
+    Update,
+)
+from app.workers.templates import FILTERS
 
 bp = Blueprint("explorer", __name__)
-LISTINGS = "strata.listings"
 MAX_LABEL = 200
 """Letters of a step's name."""
 READING = ("read", "embed")
@@ -57,34 +62,21 @@ FRAGMENT_HEADER = "Strata-Fragment"
 
 @bp.record_once
 def _prepare(state: BlueprintSetupState) -> None:
-    app = state.app
-    app.extensions[LISTINGS] = Listings()
-    filters = (conditions, data_block, describe, duration, how_measured, number, operations, size, table.panes_of)
-    app.jinja_env.filters.update({function.__name__: function for function in filters})
-    app.add_template_global(assembly_targets)
+    state.app.jinja_env.filters.update(FILTERS)
 
 
-def data_block(value: object) -> Markup:
-    """Return a value as JSON, escaped for a ``<script type="application/json">`` element."""
-    text = msgspec.json.encode(value).decode()
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+def having(content: str) -> StoredAnswer:
+    """Return an answer that has a listing or a drawing of this key.
 
-
-def _listings() -> Listings:
-    return cast(Listings, current_app.extensions[LISTINGS])
-
-
-def _remember(answer: Answer) -> None:
-    """Remember the listings and drawings of an answer, which the page asks for by hash."""
-    _listings().add(answer)
-    graphs.remember(answer)
-
-
-def _listing(key: str) -> Listing:
-    listing = _listings().get(key)
-    if listing is None:
-        raise NotFound("this text has expired; compile again to see it")
-    return listing
+    Raises
+    ------
+    NotFound
+        No answer that is kept has it.
+    """
+    answer = current_services().compiler.holding(content)
+    if answer is None:
+        raise NotFound("this has expired; compile again to see it")
+    return answer
 
 
 # The page
@@ -140,20 +132,28 @@ def _modules() -> list[str]:
     ]
 
 
-def _compiled(workspace: Workspace) -> Answer | None:
-    """Return the workspace's answer, or None where the page must ask for it again by itself."""
+def _compiled(workspace: Workspace) -> PageParts | None:
+    """Return the panes of a workspace, or None where the page must ask for them by itself."""
+    services, client = current_services(), current_client()
     try:
-        answer = current_services().compiler.compile(workspace, current_client())
+        answer = services.compiler.compile(workspace, client)
+        task = RenderPage(workspace.script, workspace.options, compiled=True)
+        return services.renderer.perform(task, PageParts, [answer], client.address)
     except RequestError:
         return None
-    _remember(answer)
-    return answer
+
+
+def _empty(workspace: Workspace) -> PageParts:
+    """Return the panes of a workspace that is not compiled."""
+    parts = perform(RenderPage(workspace.script, workspace.options, compiled=False), [])
+    assert isinstance(parts, PageParts)
+    return parts
 
 
 def page_pieces(
     workspace: Workspace,
     *,
-    compiled: Answer | None,
+    compiled: PageParts | None,
     title: str = "",
     link: OpenedLink | None = None,
 ) -> Iterator[str]:
@@ -163,8 +163,8 @@ def page_pieces(
     ----------
     workspace : Workspace
         Content of the editor.
-    compiled : Answer or None
-        Content of the panes; None lets the page compile once it has loaded.
+    compiled : PageParts or None
+        The panes; None lets the page compile once it has loaded.
     title : str
         Name of the example, or the script's own.
     link : OpenedLink, optional
@@ -181,7 +181,7 @@ def page_pieces(
         title=title,
         link=link.id if link else "",
         compiled=compiled is not None,
-        page=page(compiled or Answer(), View(), workspace.options),
+        parts=compiled or _empty(workspace),
         docks=table.DOCKS,
         panes=table.PANES,
         table=table.served(),
@@ -199,13 +199,14 @@ def panes() -> Response:
     try:
         workspace = _read_workspace()
         answer = current_services().compiler.compile(workspace, _tab(), seq)
+        html = _answer_html(answer, _view(), workspace.options)
     except RequestError as error:
         response = make_response(_refused_html(error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
         return response
-    response = make_response(_answer_html(answer, _view(), workspace.options))
+    response = make_response(html)
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -238,15 +239,24 @@ def _run() -> Iterator[RunMessage]:
     view, seq = _view(), request.form.get("seq", 0, type=int)
     try:
         workspace = _read_workspace()
+        sent: RunUpdate | None = None
         for update in current_services().compiler.follow(workspace, _tab(), seq):
-            if update.finished and update.answer is not None:
-                yield RunMessage(kind="answer", html=_answer_html(update.answer, view, workspace.options))
-            else:
-                shown = page(update.answer or Answer(), view, workspace.options)
-                html = render_template("panes/_run_update.html", update=update, page=shown)
-                yield RunMessage(kind="update", html=html, line=update.line)
+            if sent is not update:
+                message, sent = _run_message(update, view, workspace.options), update
+            yield message
     except RequestError as error:
         yield RunMessage(kind="refused", html=_refused_html(error))
+
+
+def _run_message(update: RunUpdate, view: View, options: Options) -> RunMessage:
+    """Return the fragment of an update."""
+    if update.answer is not None:
+        return RunMessage(kind="answer", html=_answer_html(update.answer, view, options))
+    if update.snapshot is None:
+        return RunMessage(kind="update", html=render_template("panes/_run_update.html", place=update.place))
+    task = RenderUpdate(update.snapshot, view, options)
+    drawn = current_services().renderer.perform(task, Update, client=current_client().address)
+    return RunMessage(kind="update", html=drawn.html, line=drawn.line)
 
 
 def _tab() -> Client:
@@ -257,9 +267,8 @@ def _view() -> View:
     return View.read(request.form.get("view", ""))
 
 
-def _answer_html(answer: Answer, view: View, options: Options) -> str:
-    _remember(answer)
-    return render_template("panes/_answer.html", page=page(answer, view, options))
+def _answer_html(answer: StoredAnswer, view: View, options: Options) -> str:
+    return render(RenderPanes(view, options), [answer])
 
 
 def _refused_html(error: RequestError) -> str:
@@ -295,31 +304,30 @@ def _read_json(field: str) -> Any:
 @bp.get("/text/<pane>")
 def text(pane: str) -> Response:
     """A listing pane's title and body at one step, or the difference between two."""
-    row = table.find(pane)
-    if row is None or not row.listing:
-        raise NotFound(f"there is no pane {pane!r} with a listing")
-    listing = _listing(request.args.get("listing", ""))
-    before = request.args.get("before")
-    shown = PaneListing(
-        row,
-        listing,
+    listing, before = request.args.get("listing", ""), request.args.get("before", "")
+    task = RenderText(
+        pane=pane,
+        listing=listing,
+        before=before,
         label=request.args.get("label", "")[:MAX_LABEL],
         before_label=request.args.get("before_label", "")[:MAX_LABEL],
-        diff=diff(_listing(before), listing) if before else None,
     )
-    return _for_ever(render_template("panes/_text_swap.html", pane=row, content=shown))
+    answers = {answer.key: answer for answer in (having(listing), *([having(before)] if before else []))}
+    return for_ever(render(task, list(answers.values())))
 
 
 @bp.get("/listings/<key>/<int:index>")
 def chunk(key: str, index: int) -> Response:
     """A chunk of a long listing."""
-    listing = _listing(key)
-    if index * CHUNK_LINES >= len(listing.lines):
-        raise NotFound(f"this text has no chunk {index}")
-    return _for_ever(render_template("panes/_chunk.html", key=key, chunk=draw_chunk(listing, index)))
+    return for_ever(render(RenderChunk(key, index), [having(key)]))
 
 
-def _for_ever(html: str) -> Response:
+def render(task: Task, answers: Sequence[StoredAnswer]) -> str:
+    """Return the fragment that a task makes of some answers."""
+    return current_services().renderer.perform(task, Html, answers, current_client().address).html
+
+
+def for_ever(html: str) -> Response:
     """Return a response that never changes: its address holds a content hash."""
     response = make_response(html)
     response.headers["Cache-Control"] = "private, max-age=3600, immutable"

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
-from flask import Blueprint, Response, current_app, make_response, render_template, request
-from flask.blueprints import BlueprintSetupState
+from flask import Blueprint, Response, make_response, request
+from markupsafe import Markup
 
-from app.artifacts import Answer
-from app.errors import NotFound
-from app.graphs.drawings import Drawings
+from app.errors import NotFound, Overrun, RequestError
 from app.graphs.folding import Folding
+from app.views.explorer import FRAGMENT_HEADER, for_ever, having, render
+from app.workers.tasks import RenderGraph
 
 bp = Blueprint("graphs", __name__)
-DRAWINGS = "strata.drawings"
-
-
-@bp.record_once
-def _prepare(state: BlueprintSetupState) -> None:
-    state.app.extensions[DRAWINGS] = Drawings()
-
-
-def remember(answer: Answer) -> None:
-    """Remember the drawings of an answer, which the page asks for by key."""
-    _drawings().add(answer)
-
-
-def _drawings() -> Drawings:
-    return cast(Drawings, current_app.extensions[DRAWINGS])
 
 
 @bp.get("/graph/<key>")
@@ -36,9 +21,15 @@ def graph(key: str) -> Response:
     folding = request.args.get("fold", "")
     if folding not in get_args(Folding):
         raise NotFound(f"there is no way {folding!r} to fold a graph")
-    drawing = _drawings().get(key, cast(Folding, folding))
-    if drawing is None:
-        raise NotFound("this drawing has expired; compile again to see it")
-    response = make_response(render_template("panes/_graph.html", graph=drawing))
-    response.headers["Cache-Control"] = "private, max-age=3600, immutable"
+    try:
+        return for_ever(render(RenderGraph(key, cast(Folding, folding)), [having(key)]))
+    except Overrun as error:
+        return sentence(error)
+
+
+def sentence(error: RequestError) -> Response:
+    """Return what the pane shows in place of the drawing."""
+    words = Markup('<p class="empty">This graph cannot be drawn: {}</p>').format(error.message)
+    response = make_response(words, error.status)
+    response.headers[FRAGMENT_HEADER] = "refused"
     return response

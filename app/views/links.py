@@ -6,7 +6,6 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from app.errors import Forbidden
-from app.panes.fingerprints import fingerprints
 from app.services import current_services
 from app.store.links import OpenedLink, SavedLink, SharedState
 from app.views.api import answer_json
@@ -14,6 +13,7 @@ from app.views.opening import opened
 from app.web.openapi import json_of, operation
 from app.web.requests import current_client, read_body
 from app.web.spooling import spooled
+from app.workers.tasks import ComputeFingerprints, Fingerprints
 
 bp = Blueprint("links", __name__, url_prefix="/api/links")
 TOKEN_HEADER = "X-Delete-Token"
@@ -23,11 +23,13 @@ TOKEN_HEADER = "X-Delete-Token"
 @operation(body=SharedState, answers={201: json_of(SavedLink)})
 def create() -> Response:
     """Store a workspace and its view for ever; the same content always gets the same id."""
-    services, state = current_services(), read_body(SharedState)
+    services, client, state = current_services(), current_client().address, read_body(SharedState)
     services.workspace_limits.check(state.workspace)
     seen = services.compiler.cached(state.workspace)
-    outputs = fingerprints(seen) if seen is not None and seen.status == "ok" else {}
-    return answer_json(services.links.create(state, services.storing.of(current_client().address), outputs), 201)
+    outputs: dict[str, str] = {}
+    if seen is not None and seen.status == "ok":
+        outputs = services.renderer.perform(ComputeFingerprints(), Fingerprints, [seen], client).hashes
+    return answer_json(services.links.create(state, services.storing.of(client), outputs), 201)
 
 
 @bp.get("/<link>")

@@ -42,7 +42,7 @@ async function load() {
   if (!key) { body.replaceChildren(); return; }
   const answer = await fetch(`/graph/${address}`, { headers: { "HX-Request": "true" } });
   if (address !== shown) return;
-  if (!answer.ok) { toast("This drawing has expired; compile again to see it"); return; }
+  if (!answer.ok && !answer.headers.has("Strata-Fragment")) { toast("This drawing has expired; compile again to see it"); return; }
   const first = !$("#graph");
   body.innerHTML = await answer.text();
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));

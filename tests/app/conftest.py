@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.app.runners import ScriptedRunner
+from tests.renderer import renderer as renderer
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from flask import Flask
 from jinja2 import ChoiceLoader, DictLoader
 
 from app import create_app
@@ -23,6 +22,8 @@ from app.panes.buttons import by_step
 from app.panes.listing_pane import produce_listing
 from app.panes.pane import LISTING_TEMPLATE, Pane
 from app.sandbox import Runner
+from app.workers import rendering, templates
+from app.workers.in_process import InProcess
 from tests.app.fixtures import AnswerRunner, FixedRunner, full_answer, listing
 
 README = (Path(__file__).resolve().parents[2] / "app" / "README.md").read_text()
@@ -68,15 +69,19 @@ def memory_pane(make_module: Callable[[str, str], ModuleType], monkeypatch: pyte
     return template
 
 
-def with_template(app: Flask, text: str) -> Flask:
-    app.jinja_env.loader = ChoiceLoader([DictLoader({"panes/_memory.html": text}), app.jinja_env.loader])
-    return app
+@pytest.fixture
+def in_process(memory_pane: str, monkeypatch: pytest.MonkeyPatch) -> InProcess:
+    """Return a renderer that knows the recipe's row and template, which no process of its own could."""
+    environment = templates.environment()
+    environment.loader = ChoiceLoader([DictLoader({"panes/_memory.html": memory_pane}), environment.loader])
+    monkeypatch.setattr(rendering, "_environment", lambda: environment)
+    return InProcess()
 
 
-def test_a_new_pane_is_on_the_page_and_in_every_list(memory_pane: str, tmp_path: Path) -> None:
+def test_a_new_pane_is_on_the_page_and_in_every_list(in_process: InProcess, tmp_path: Path) -> None:
     graph = Unit(name="main", kind="graph", memory=["12 KB <shared>"])
     runner = AnswerRunner(Answer(units=[graph]))
-    client = with_template(create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner), memory_pane).test_client()
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner, in_process).test_client()
     html = client.get("/").text
     dock = html.partition('id="graph-lower"')[2].partition('class="row')[0]
     assert 'id="pane-memory"' in dock
@@ -90,9 +95,8 @@ def test_a_new_pane_is_on_the_page_and_in_every_list(memory_pane: str, tmp_path:
     assert re.search(r'data-stale="[^"]*\bmemory\b', refused)
 
 
-def test_a_new_pane_without_content_says_so_or_stays(memory_pane: str, tmp_path: Path) -> None:
-    app = with_template(create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, FixedRunner()), memory_pane)
-    client = app.test_client()
+def test_a_new_pane_without_content_says_so_or_stays(in_process: InProcess, tmp_path: Path) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, FixedRunner(), in_process).test_client()
     assert "appears here when relay.build plans memory" in client.get("/").text
     failed = client.post("/panes", data={"script": "raise X"}).text
     assert 'id="pane-memory"' not in failed
@@ -130,7 +134,7 @@ def test_a_pane_for_a_text_is_one_row(make_client: Callable[[Runner], Any], monk
 @pytest.fixture
 def make_client(tmp_path: Path) -> Callable[[Runner], Any]:
     """Return a client of an application over a runner."""
-    return lambda runner: create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner).test_client()
+    return lambda runner: create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner, InProcess()).test_client()
 
 
 def test_an_example_is_one_file(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from app import create_app, start_runner
 from app.config import Config
 from app.sandbox import Runner
+from tests.renderer import renderer as renderer
 
 BUDGET_SECONDS = 30.0
 """More than any honest script needs, on a machine that is busy with other tests."""

@@ -18,6 +18,7 @@ from app import create_app
 from app.sandbox import Runner
 from tests.app.fixtures import FixedRunner
 from tests.browser import ensure
+from tests.renderer import renderer as renderer
 
 PATIENCE_MS = 20_000
 """How long the page may take over anything; other tests use the cores at the same time."""

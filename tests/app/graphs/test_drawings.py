@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Step, Unit, drawing_key
-from app.graphs.drawings import MAX_EDGES, MAX_NODES, Drawings, DrawnGraph
+from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Snapshot, Step, Unit, drawing_key
+from app.graphs.drawings import Drawings, DrawnGraph
 from app.graphs.layout import LAYER_HEIGHT, lay_out
-from app.views import graphs
-from tests.app.fixtures import FixedRunner
+from app.jobs.assembly import MAX_EDGES, MAX_NODES, assemble
+from app.sandbox import Outcome
+from tests.app.fixtures import AnswerRunner
 
 
 def drawn(labels: list[str], edges: list[tuple[int, int]], group: str = "") -> Drawing:
@@ -43,16 +43,17 @@ FIRST = drawn(["x", "norm", "relu", "add"], [(0, 1), (1, 2), (2, 3), (0, 3)])
 SECOND = drawn(["x", "relu", "add"], [(0, 1), (1, 2), (0, 2)], group="relu add 1")
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> Flask:
-    return create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, FixedRunner())
+def showing(folder: Path, *passes: Drawing) -> FlaskClient:
+    """Return a client of an application that was asked for these drawings."""
+    runner = AnswerRunner(answer_of(*passes))
+    client = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, runner).test_client()
+    assert client.post("/panes", data={"script": "x"}).status_code == 200
+    return client
 
 
 @pytest.fixture
-def client(app: Flask) -> FlaskClient:
-    with app.app_context():
-        graphs.remember(answer_of(FIRST, SECOND))
-    return app.test_client()
+def client(tmp_path: Path) -> FlaskClient:
+    return showing(tmp_path, FIRST, SECOND)
 
 
 def test_a_drawing_is_an_svg_with_its_nodes_types_and_frames(client: FlaskClient) -> None:
@@ -67,11 +68,9 @@ def test_a_drawing_is_an_svg_with_its_nodes_types_and_frames(client: FlaskClient
     assert 'aria-label="3 nodes of main"' in svg
 
 
-def test_labels_are_text(app: Flask) -> None:
+def test_labels_are_text(tmp_path: Path) -> None:
     evil = drawn(["<script>alert(1)</script>", '"><b>'], [(0, 1)], group="<i>")
-    with app.app_context():
-        graphs.remember(answer_of(evil))
-    svg = app.test_client().get(f"/graph/{evil.key}").text
+    svg = showing(tmp_path, evil).get(f"/graph/{evil.key}").text
     assert "<script" not in svg
     assert "<b>" not in svg
     assert "<i>" not in svg
@@ -89,9 +88,7 @@ def test_what_is_not_there_is_said_so(client: FlaskClient, path: str) -> None:
 
 
 def test_nodes_keep_their_places_though_later_passes_are_asked_for_first() -> None:
-    forwards, backwards = Drawings(), Drawings()
-    for drawings in (forwards, backwards):
-        drawings.add(answer_of(FIRST, SECOND))
+    forwards, backwards = Drawings(answer_of(FIRST, SECOND)), Drawings(answer_of(FIRST, SECOND))
     first = positions(forwards.get(FIRST.key))
     second = positions(forwards.get(SECOND.key))
     assert positions(backwards.get(SECOND.key)) == second
@@ -100,30 +97,32 @@ def test_nodes_keep_their_places_though_later_passes_are_asked_for_first() -> No
 
 
 @pytest.mark.parametrize(
-    "hostile",
+    ("hostile", "words"),
     [
-        drawn([f"n{i}" for i in range(MAX_NODES + 1)], []),
-        drawn(["a", "b"], [(0, 1)] * (MAX_EDGES + 1)),
-        drawn([], []),
+        (drawn([f"n{i}" for i in range(MAX_NODES + 1)], []), "nodes"),
+        (drawn(["a", "b"], [(0, 1)] * (MAX_EDGES + 1)), "edges"),
     ],
-    ids=["nodes", "edges", "nothing"],
+    ids=["nodes", "edges"],
 )
-def test_what_is_too_large_to_draw_is_not_kept(hostile: Drawing) -> None:
-    drawings = Drawings()
-    drawings.add(answer_of(FIRST, hostile))
-    assert drawings.get(hostile.key) is None
-    assert drawings.get(FIRST.key) is not None
+def test_what_is_too_large_to_draw_is_left_out(hostile: Drawing, words: str) -> None:
+    sent = msgspec.json.encode(Snapshot(answer=answer_of(FIRST, hostile)))
+    answer = assemble([sent], Outcome(status="ok"))
+    assert list(answer.drawings) == [FIRST.key]
+    assert answer.status == "ok", "the rest of the page is as good as ever"
+    [problem] = answer.problems
+    assert (problem.kind, problem.severity) == ("OutputLimit", "warning")
+    assert re.search(rf"{words}; at most [\d,]+ can be drawn", problem.message)
 
 
-def test_old_drawings_go_first_and_the_newest_stays() -> None:
-    drawings = Drawings(capacity=5)
-    drawings.add(answer_of(FIRST))
-    drawings.add(answer_of(SECOND))
-    assert drawings.get(FIRST.key) is None
-    assert drawings.get(SECOND.key) is not None
-    large = drawn([f"n{i}" for i in range(9)], [])
-    drawings.add(answer_of(large))
-    assert drawings.get(large.key) is not None
+def test_an_empty_drawing_is_none() -> None:
+    empty = drawn([], [])
+    assert Drawings(answer_of(FIRST, empty)).get(empty.key) is None
+
+
+def test_layouts_that_are_dropped_are_made_again_alike() -> None:
+    small, large = Drawings(answer_of(FIRST, SECOND), capacity=1), Drawings(answer_of(FIRST, SECOND))
+    for key in (SECOND.key, FIRST.key, SECOND.key):
+        assert positions(small.get(key)) == positions(large.get(key))
 
 
 def test_a_chain_of_two_thousand_nodes_is_straight_and_drawn_in_bands() -> None:

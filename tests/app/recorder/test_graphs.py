@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Mode, Options, Request
-from app.jobs.answer_reader import AnswerReader
+from app.jobs.assembly import assemble
 from app.sandbox import Limits, Sandbox
 from tests.app.recorder.models import HOSTILE
 
@@ -45,7 +45,7 @@ def record(
     request = Request(mode=mode, script=script, options=Options(kernel=kernel), budget_seconds=30)
     files = {"m.onnx": file} if file else {}
     job = sandbox.start(msgspec.json.encode(request), files, Limits(wall_seconds=60, cpu_seconds=60))
-    return AnswerReader(job).answer()
+    return assemble(list(job.messages()), job.outcome)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Measured, Message, Mode, Options, Request, Snapshot
-from app.jobs.answer_reader import AnswerReader
+from app.jobs.assembly import assemble
 from app.sandbox import Limits, Outcome, Sandbox, Tier
 from tests.app.sandbox.test_tiers import OFFERED
 
@@ -152,7 +152,8 @@ def test_what_the_script_may_not_do_is_told_at_its_line(sandbox: Sandbox) -> Non
 )
 def test_a_script_that_sends_no_answer_is_told_so(script: str, status: str, message: str, strongest: Sandbox) -> None:
     request = Request(mode="compile", script=script)
-    answer = AnswerReader(strongest.start(msgspec.json.encode(request))).answer()
+    job = strongest.start(msgspec.json.encode(request))
+    answer = assemble(list(job.messages()), job.outcome)
     assert answer.status == status
     assert message in answer.problems[-1].message
 
@@ -164,7 +165,7 @@ def test_a_script_that_is_asked_to_end_says_why_and_shows_what_it_did(script: st
     request = Request(mode="run", script=script, budget_seconds=20.0)
     job = strongest.start(msgspec.json.encode(request), limits=Limits(wall_seconds=30.0))
     threading.Timer(0.5, job.interrupt).start()
-    answer = AnswerReader(job).answer()
+    answer = assemble(list(job.messages()), job.outcome)
     assert answer.status == "timeout"
     assert answer.problems[-1].line == script.count("\n")
     assert "as others wait" in answer.problems[-1].message
@@ -176,6 +177,6 @@ def test_a_script_that_does_not_listen_is_killed_soon(strongest: Sandbox) -> Non
     script = "import signal\nsignal.signal(signal.SIGUSR1, signal.SIG_IGN)\nwhile True:\n    pass\n"
     job = strongest.start(msgspec.json.encode(Request(mode="run", script=script, budget_seconds=60.0)))
     threading.Timer(0.5, job.interrupt).start()
-    answer = AnswerReader(job).answer()
+    answer = assemble(list(job.messages()), job.outcome)
     assert (answer.status, job.outcome.interrupted) == ("timeout", True)
     assert "as others wait" in answer.problems[-1].message

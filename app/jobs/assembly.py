@@ -1,0 +1,223 @@
+"""Assembles an answer from the messages of a sandboxed child, each validated and measured first.
+
+The messages are hostile: this runs in a process of :mod:`app.workers`, which has little memory and little time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from app.artifacts import (
+    Answer,
+    Console,
+    Drawing,
+    Listing,
+    Message,
+    Problem,
+    Snapshot,
+    Source,
+    drawing_key,
+    listing_key,
+)
+from app.jobs.answers import Status
+from app.sandbox import Outcome
+from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
+
+log = logging.getLogger(__name__)
+
+MAX_VALUES = 2_000_000
+"""Commas in the messages of one run, strings included: a bound of how many values they are decoded to.
+
+ResNet-18's have 100,000, MobileNetV2's 120,000."""
+MAX_LISTINGS, MAX_DRAWINGS = 4_000, 1_000
+MAX_LINES = 200_000
+"""Lines of one listing; ResNet-18's longest has 1,200."""
+MAX_LINE_LETTERS = 256 << 10
+"""Letters of one line; constants make long ones."""
+MAX_NODES, MAX_EDGES = 4_000, 20_000
+"""Of a drawing; ResNet-18's have 300 and 300."""
+
+_decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+MAX_LAST_LINE = 500
+"""Characters of a traceback's last line that are shown."""
+_DAMAGED = (
+    "the script changed Python itself, or closed what its process writes to, so that the explorer could not go on; "
+    "what was seen until then is shown"
+)
+_LEFT = "the script ended its own process before its end; what it did until then is shown"
+Describe = Callable[[Outcome, int | None, str], Problem]
+Severity = Literal["error", "warning"]
+
+
+def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
+    where = f" while line {line} ran native code" if line else ""
+    why = ", as others wait" if outcome.interrupted else ""
+    message = f"{who} was stopped after {outcome.wall_seconds:.1f} s{where}{why}; what it did until then is shown"
+    return Problem(kind="Timeout", message=message, line=line)
+
+
+def _memory(outcome: Outcome, line: int | None, who: str) -> Problem:
+    where = f" at line {line}" if line else ""
+    message = f"{who} needed more memory than a run may have, and was stopped{where}"
+    return Problem(kind="MemoryLimit", message=message, line=line)
+
+
+def _output(outcome: Outcome, line: int | None, who: str) -> Problem:
+    message = f"what {who} gave back was more than can be shown: {outcome.detail}"
+    return Problem(kind="OutputLimit", message=message, line=line)
+
+
+def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
+    if outcome.exit_code == EXIT_DAMAGED:
+        return Problem(kind="Crash", message=_DAMAGED, line=line)
+    if outcome.exit_code == EXIT_RAISED:
+        log.error("the recorder failed: %s", ascii(outcome.console))  # a script may have written it
+        last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
+        return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
+    where = f" in the native code that line {line} ran" if line else ""
+    return Problem(kind="Crash", message=f"{who}'s process ended{where}: {outcome.detail}", line=line)
+
+
+WHO: dict[Source, str] = {"script": "the script", "server": "the measurement"}
+ENDS: dict[str, tuple[Status, Describe]] = {
+    "timeout": ("timeout", _timeout),
+    "memory": ("limit", _memory),
+    "output": ("limit", _output),
+    "crash": ("crash", _crash),
+}
+"""Outcome of a failed job -> status of the answer, and the function that describes the problem."""
+
+
+class _Assembly:
+    """What was taken of a run's messages until now: listings and drawings accumulate, of the rest the last counts."""
+
+    def __init__(self) -> None:
+        self.last = Answer()
+        self.listings: dict[str, Listing] = {}
+        self.drawings: dict[str, Drawing] = {}
+        self.line: int | None = None
+        self.invalid: str | None = None
+        self.excess: dict[str, Severity] = {}
+        """What was left out because it exceeds a limit, in words; distinct ones in their order."""
+        self._values = 0
+
+    def take(self, raw: bytes) -> None:
+        """Decode one message, and take what is valid of it."""
+        self._values += raw.count(b",")
+        if self._values > MAX_VALUES:
+            self.excess[f"more than {MAX_VALUES:,} values"] = "error"
+            return
+        try:
+            message = _decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self.invalid = str(error)
+            return
+        if isinstance(message, Snapshot):
+            self._take(message)
+
+    def _take(self, snapshot: Snapshot) -> None:
+        for key, listing in snapshot.answer.listings.items():
+            if excess := listing_excess(listing, len(self.listings)):
+                self.excess[excess] = "error"
+            elif key != listing.key or key != listing_key(listing):
+                self.invalid = f"a listing is not what its key {key[:80]!r} says"
+            else:
+                self.listings[key] = listing
+        for key, drawing in snapshot.answer.drawings.items():
+            if excess := drawing_excess(drawing, len(self.drawings)):
+                self.excess[excess] = "warning"
+            elif key != drawing.key or key != drawing_key(drawing) or not drawing.is_sound:
+                self.invalid = f"a drawing is not what its key {key[:80]!r} says"
+            else:
+                self.drawings[key] = drawing
+        self.line = snapshot.running_line
+        self.last = msgspec.structs.replace(snapshot.answer, listings={}, drawings={})
+
+
+def listing_excess(listing: Listing, others: int = 0) -> str:
+    """Return what of a listing exceeds a limit, in words; empty where nothing does.
+
+    Parameters
+    ----------
+    listing : Listing
+    others : int
+        Listings that the answer has already.
+    """
+    if others >= MAX_LISTINGS:
+        return f"more than {MAX_LISTINGS:,} texts"
+    if len(listing.lines) > MAX_LINES:
+        return f"a text of {len(listing.lines):,} lines; at most {MAX_LINES:,} can be shown"
+    longest = max((len(line.text) for line in listing.lines), default=0)
+    if longest > MAX_LINE_LETTERS:
+        return f"a line of {longest:,} letters; at most {MAX_LINE_LETTERS:,} can be shown"
+    return ""
+
+
+def drawing_excess(drawing: Drawing, others: int = 0) -> str:
+    """Return what of a drawing exceeds a limit, in words; empty where nothing does.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    others : int
+        Drawings that the answer has already.
+    """
+    if others >= MAX_DRAWINGS:
+        return f"more than {MAX_DRAWINGS:,} drawings"
+    if len(drawing.nodes) > MAX_NODES:
+        return f"a graph of {len(drawing.nodes):,} nodes; at most {MAX_NODES:,} can be drawn"
+    if len(drawing.edges) > MAX_EDGES:
+        return f"a graph of {len(drawing.edges):,} edges; at most {MAX_EDGES:,} can be drawn"
+    return ""
+
+
+def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "script") -> Answer:
+    """Return the complete answer of a job.
+
+    Parameters
+    ----------
+    messages : sequence of bytes
+        What the child sent.
+    outcome : Outcome
+        How it ended.
+    source : str
+        Who made the measurements; every one is marked with it, whatever the child says.
+    """
+    assembly = _Assembly()
+    for raw in messages:
+        assembly.take(raw)
+    answer = msgspec.structs.replace(
+        marked(assembly.last, source), listings=assembly.listings, drawings=assembly.drawings
+    )
+    if outcome.console and outcome.exit_code != EXIT_RAISED:
+        answer = msgspec.structs.replace(answer, console=[*answer.console, Console("stdout", outcome.console)])
+    for excess, severity in assembly.excess.items():
+        status: Status = "limit" if severity == "error" else answer.status
+        problem = Problem(kind="OutputLimit", message=f"the script made {excess}", severity=severity)
+        answer = _with_problem(answer, status, problem)
+    if assembly.invalid is not None:
+        message = f"what the script's process sent is not an answer: {assembly.invalid}"
+        return _with_problem(answer, "crash", Problem(kind="Crash", message=message))
+    if outcome.status == "ok" and not messages:
+        problem = Problem(kind="Crash", message="the script ended its own process: nothing of it can be shown")
+        return msgspec.structs.replace(answer, status="crash", problems=[problem])
+    if outcome.status == "ok" and assembly.line is not None:
+        return _with_problem(answer, "crash", Problem(kind="Crash", message=_LEFT, line=assembly.line))
+    if outcome.status in ENDS and answer.status != "timeout":
+        ended, describe = ENDS[outcome.status]
+        answer = _with_problem(answer, ended, describe(outcome, assembly.line, WHO[source]))
+    return answer
+
+
+def marked(answer: Answer, source: Source) -> Answer:
+    """Return an answer whose measurements say who made them, whatever they said."""
+    measurements = [msgspec.structs.replace(measurement, source=source) for measurement in answer.measurements]
+    return msgspec.structs.replace(answer, measurements=measurements)
+
+
+def _with_problem(answer: Answer, status: Status, problem: Problem) -> Answer:
+    return msgspec.structs.replace(answer, status=status, problems=[*answer.problems, problem])

@@ -1,0 +1,94 @@
+"""Forks the processes that render: it imports everything once, and holds nothing of the server that asks for them.
+
+    python -m app.workers.fork_server DESCRIPTOR SETTINGS
+
+The descriptor is a socket.  A message with a descriptor starts a worker at it, whose first frame is its process id;
+a message with a process id kills that worker.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import socket
+import sys
+
+import msgspec
+
+from app.artifacts import Options
+from app.panes.selection import View
+from app.workers.frames import Channel, of_process_ids
+from app.workers.process import serve
+from app.workers.rendering import EMPTY, perform
+from app.workers.tasks import RenderPage, RenderPanes
+
+PAGE = resource.getpagesize()
+MAX_MESSAGE = 32
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a worker may use."""
+
+    memory_bytes: int
+    """Address space beyond what is imported."""
+    seconds: float
+    """Processor time of one task."""
+
+
+def main() -> None:
+    """Serve until the server goes."""
+    descriptor, settings = int(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Settings)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the server, which closes the socket
+    warm_up()
+    control = socket.socket(fileno=descriptor)
+    workers: set[int] = set()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, MAX_MESSAGE, 1)
+        if not message:
+            return
+        _bury(workers)
+        if descriptors:
+            pid = os.fork()
+            if not pid:
+                control.close()
+                _work(socket.socket(fileno=descriptors[0]), settings)
+            workers.add(pid)
+            os.close(descriptors[0])
+        elif int(message) in workers:
+            os.kill(int(message), signal.SIGKILL)
+
+
+def warm_up() -> None:
+    """Import, compile and fill what every worker needs."""
+    perform(RenderPage("", Options(), compiled=False), [])
+    perform(RenderPanes(View(), Options()), [EMPTY])
+    gc.collect()
+    gc.freeze()
+
+
+def _bury(workers: set[int]) -> None:
+    """Forget the workers that have ended; until then their process ids are not used again."""
+    while workers:
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        workers.discard(pid)
+
+
+def _work(end: socket.socket, settings: Settings) -> None:
+    """Be a worker; does not return."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            imported = int(statm.read().split()[0]) * PAGE
+        limit = imported + settings.memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        Channel(end, of_process_ids).send(os.getpid())
+        serve(end, settings.seconds)
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""The processes that render, as the server sees them: whose turn it is, which does what, and what became of it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app import errors
+from app.errors import Busy, Overrun, RequestError, Superseded, Unavailable
+from app.jobs.answers import StoredAnswer
+from app.jobs.callers import waiting
+from app.workers.fork_server import Settings
+from app.workers.frames import Broken, Call, Done, Missing, Refused, Result
+from app.workers.tasks import Expected, Packed, Task
+from app.workers.worker import ForkServer, Worker, WorkerGone
+
+log = logging.getLogger(__name__)
+
+CPU_SECONDS = 5.0
+"""Processor time of one task; ResNet-18's page takes 0.1."""
+TURN_SECONDS = 20.0
+"""How long a task may wait for a worker."""
+MAX_WAITING = 256
+"""Tasks that may wait for a worker."""
+CANCELLED = "nobody waits for this any more"
+IMPORTED_BYTES = 100 << 20
+"""What the process takes that workers are forked from; they share it."""
+
+
+@dataclass(eq=False, slots=True)
+class _Slot:
+    """Room for a worker; it is forked when the first task needs it, and anew when it is gone."""
+
+    worker: Worker | None = None
+    busy: bool = False
+    client: str = ""
+    """The last client that it worked for."""
+
+    def suits(self, place: _Place) -> tuple[int, bool, bool]:
+        """Return how well it suits a task: how many of the answers it has, whether it knows the client, and lives."""
+        if self.worker is None:
+            return 0, False, False
+        return sum(key in self.worker.answers for key in place.answers), self.client == place.client, True
+
+
+@dataclass(eq=False, slots=True)
+class _Place:
+    """A task that waits for a worker, or has one."""
+
+    client: str
+    answers: list[str]
+    ready: threading.Event = field(default_factory=threading.Event)
+    slot: _Slot | None = None
+    cancelled: bool = False
+    over: bool = False
+
+
+class RenderWorkers:
+    """Performs tasks in processes of their own, which are replaced when they take too long or too much.
+
+    Parameters
+    ----------
+    count : int
+        Processes; one client may keep all but one of them busy.
+    memory_bytes : int
+        What they may take together.
+    """
+
+    def __init__(self, count: int, memory_bytes: int) -> None:
+        self._settings = Settings((memory_bytes - IMPORTED_BYTES) // count, CPU_SECONDS)
+        self._slots = [_Slot() for _ in range(count)]
+        self._per_client = max(1, count - 1)
+        self._held: Counter[str] = Counter()
+        self._places: list[_Place] = []
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._forks: ForkServer | None = None
+        self._closed = False
+
+    def perform(
+        self, task: Task, kind: type[Expected], answers: Sequence[StoredAnswer] = (), client: str = ""
+    ) -> Expected:
+        """Return the reply to a task, as :meth:`app.workers.tasks.Renderer.perform` says.
+
+        Raises
+        ------
+        RequestError
+            What was asked for does not exist.
+        Overrun
+            It takes too much time or memory.
+        Superseded
+            The client has gone.
+        Busy
+            Too many tasks are waiting.
+        """
+        place = _Place(client, [answer.key for answer in answers])
+        with waiting(lambda: self._cancel(place)):
+            self._enter(place)
+            try:
+                result = self._call(self._wait(place), place, task, answers)
+            finally:
+                self._leave(place)
+        if isinstance(result, Refused):
+            raise _error(result)
+        if isinstance(result, Broken):
+            log.error("a task failed: %s\n%s", type(task).__name__, result.traceback)
+            raise RuntimeError(f"{type(task).__name__} failed")
+        assert isinstance(result, Done)
+        assert isinstance(result.reply, kind)
+        return result.reply
+
+    def _call(self, slot: _Slot, place: _Place, task: Task, answers: Sequence[StoredAnswer]) -> Result:
+        worker = slot.worker
+        try:
+            if worker is None:
+                worker = self.start().fork()
+                with self._lock:
+                    slot.worker = worker
+            if place.cancelled:
+                raise Superseded(CANCELLED)
+            result = worker.call(Call(task, place.answers))
+            if isinstance(result, Missing):
+                result = worker.call(Call(task, place.answers, list(answers)))
+        except WorkerGone as error:
+            with self._lock:
+                slot.worker = None
+            if worker is not None:
+                worker.close()
+            if place.cancelled:
+                raise Superseded(CANCELLED) from error
+            limit = f"{CPU_SECONDS:g} s of processor time and {self._settings.memory_bytes >> 20} MiB"
+            raise Overrun(f"to show this takes more than {limit}", expected="something smaller") from error
+        made = [result.reply.answer.key] if isinstance(result, Done) and isinstance(result.reply, Packed) else []
+        worker.answers.extend([*place.answers, *made])
+        return result
+
+    # turns: a client that holds few workers comes before one that holds many, else who came first
+
+    def _enter(self, place: _Place) -> None:
+        with self._lock:
+            if len(self._places) >= MAX_WAITING:
+                raise Busy("too many pages are being drawn now", retry_after=2)
+            self._places.append(place)
+            self._grant()
+
+    def _wait(self, place: _Place) -> _Slot:
+        place.ready.wait(TURN_SECONDS)
+        with self._lock:
+            if place.cancelled:
+                raise Superseded(CANCELLED)
+            if place.slot is None:
+                raise Busy("too many pages are being drawn now", retry_after=2)
+            return place.slot
+
+    def _leave(self, place: _Place) -> None:
+        with self._lock:
+            place.over = True
+            if place.slot is None:
+                self._places.remove(place)
+                return
+            place.slot.busy = False
+            self._held[place.client] -= 1
+            if not self._held[place.client]:
+                del self._held[place.client]
+            self._grant()
+
+    def _grant(self) -> None:
+        """Give free workers to those who wait; the lock is held."""
+        while free := [slot for slot in self._slots if not slot.busy]:
+            ready = [place for place in self._places if self._held[place.client] < self._per_client]
+            if not ready or self._closed:
+                return
+            place = min(ready, key=lambda place: self._held[place.client])
+            place.slot = max(free, key=lambda slot: slot.suits(place))
+            place.slot.busy, place.slot.client = True, place.client
+            self._held[place.client] += 1
+            self._places.remove(place)
+            place.ready.set()
+
+    def _cancel(self, place: _Place) -> None:
+        with self._lock:
+            place.cancelled = True
+            if place.slot is not None and place.slot.worker is not None and not place.over:
+                place.slot.worker.kill()
+        place.ready.set()
+
+    # the processes
+
+    def start(self) -> ForkServer:
+        """Return the process that workers are forked from; where there is none, start it."""
+        with self._starting:
+            if self._closed:
+                raise Unavailable("the server is ending")
+            if self._forks is not None and not self._forks.alive:
+                log.error("the process that workers are forked from has ended")
+                self._forks.close()
+                self._forks = None
+            if self._forks is None:
+                self._forks = ForkServer(self._settings)
+            return self._forks
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the workers, and first of what they are forked from."""
+        forks = [self._forks.pid] if self._forks is not None else []
+        return [*forks, *(slot.worker.pid for slot in self._slots if slot.worker is not None)]
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._closed = True
+            workers = [slot.worker for slot in self._slots if slot.worker is not None]
+        for worker in workers:
+            worker.kill()
+        with self._starting:
+            if self._forks is not None:
+                self._forks.close()
+
+
+def _error(refused: Refused) -> RequestError:
+    """Return the error that a worker raised."""
+    kind: type[RequestError] = getattr(errors, refused.kind)
+    return kind(refused.message, expected=refused.expected)

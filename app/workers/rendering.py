@@ -1,0 +1,191 @@
+"""Performs tasks: decodes answers and draws them, in whatever process it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from app.artifacts import Answer, Listing, Snapshot
+from app.errors import NotFound
+from app.graphs.drawings import Drawings
+from app.jobs.answers import StoredAnswer, pack
+from app.jobs.assembly import assemble, marked
+from app.panes import table
+from app.panes.differences import diff
+from app.panes.fingerprints import fingerprints
+from app.panes.listing_pane import PaneListing
+from app.panes.listings import CHUNK_LINES, draw_chunk
+from app.panes.page import Page, page
+from app.panes.selection import View
+from app.workers.tasks import (
+    Assemble,
+    ComputeFingerprints,
+    Fingerprints,
+    Html,
+    Packed,
+    PageParts,
+    RenderChunk,
+    RenderGraph,
+    RenderPage,
+    RenderPanes,
+    RenderText,
+    RenderUpdate,
+    Reply,
+    Task,
+    Update,
+)
+from app.workers.templates import environment
+
+
+class Decoded:
+    """A decoded answer with what was computed of it until now.
+
+    Parameters
+    ----------
+    answer : Answer
+    size : int
+        Bytes of its JSON.
+    """
+
+    def __init__(self, answer: Answer, size: int) -> None:
+        self.answer = answer
+        self.size = size
+        self.drawings = Drawings(answer)
+
+    @classmethod
+    def of(cls, raw: bytes) -> Decoded:
+        """Return an answer that is given as JSON."""
+        return cls(_decode_answer(raw), len(raw))
+
+
+EMPTY = Decoded(Answer(), 0)
+"""Stands for an answer where there is none."""
+_decode_answer = msgspec.json.Decoder(Answer).decode
+_decode_snapshot = msgspec.json.Decoder(Snapshot).decode
+
+
+def perform(task: Task, answers: Sequence[Decoded]) -> Reply:
+    """Return the reply to a task.
+
+    Parameters
+    ----------
+    task : Task
+    answers : sequence of Decoded
+        The answers that it is about.
+
+    Raises
+    ------
+    NotFound
+        The answers do not have what was asked for.
+    """
+    return _PERFORMERS[type(task)](task, answers)
+
+
+def _template(name: str, **context: object) -> str:
+    return _environment().get_template(name).render(context)
+
+
+_environment = cache(environment)
+
+
+def assembled(task: Assemble) -> tuple[StoredAnswer, Decoded]:
+    """Return the answer of a job, as the server keeps it and decoded."""
+    answer = assemble(task.messages, task.outcome, task.source)
+    stored = pack(answer)
+    return stored, Decoded(answer, stored.size)
+
+
+def _assemble(task: Assemble, _: Sequence[Decoded]) -> Packed:
+    return Packed(assembled(task)[0])
+
+
+def _panes(task: RenderPanes, answers: Sequence[Decoded]) -> Html:
+    return Html(_template("panes/_answer.html", page=page(answers[0].answer, task.view, task.options)))
+
+
+def _page(task: RenderPage, answers: Sequence[Decoded]) -> PageParts:
+    shown = page((answers or [EMPTY])[0].answer, View(), task.options)
+    macros = _environment().get_template("panes/_macros.html").module
+    context = {"page": shown, "script": task.script, "compiled": task.compiled, "swap": ""}
+    panes = {
+        pane.name: _template(pane.template, pane=pane, content=shown.contents[pane.name], **context)
+        for pane in table.PANES
+    }
+    return PageParts(
+        panes=panes,
+        strip=_macro(macros, "strip", shown),
+        data=_macro(macros, "data", shown),
+        level="graph" if shown.graph else "code",
+    )
+
+
+def _macro(module: object, name: str, shown: Page) -> str:
+    return str(getattr(module, name)(shown))
+
+
+def _update(task: RenderUpdate, _: Sequence[Decoded]) -> Update:
+    try:
+        snapshot = _decode_snapshot(task.message)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Update(html="", line=None)  # the complete answer will say what is wrong with it
+    answer = msgspec.structs.replace(marked(snapshot.answer, "script"), listings={}, drawings={})
+    shown = page(answer, task.view, task.options)
+    return Update(
+        _template("panes/_run_update.html", place=0, line=snapshot.running_line, page=shown), snapshot.running_line
+    )
+
+
+def _listing(key: str, answers: Sequence[Decoded]) -> Listing:
+    for decoded in answers:
+        if key in decoded.answer.listings:
+            return decoded.answer.listings[key]
+    raise NotFound("this text has expired; compile again to see it")
+
+
+def _text(task: RenderText, answers: Sequence[Decoded]) -> Html:
+    row = table.find(task.pane)
+    if row is None or not row.listing:
+        raise NotFound(f"there is no pane {task.pane!r} with a listing")
+    listing = _listing(task.listing, answers)
+    shown = PaneListing(
+        row,
+        listing,
+        label=task.label,
+        before_label=task.before_label,
+        diff=diff(_listing(task.before, answers), listing) if task.before else None,
+    )
+    return Html(_template("panes/_text_swap.html", pane=row, content=shown))
+
+
+def _chunk(task: RenderChunk, answers: Sequence[Decoded]) -> Html:
+    listing = _listing(task.listing, answers)
+    if task.index * CHUNK_LINES >= len(listing.lines):
+        raise NotFound(f"this text has no chunk {task.index}")
+    return Html(_template("panes/_chunk.html", key=task.listing, chunk=draw_chunk(listing, task.index)))
+
+
+def _graph(task: RenderGraph, answers: Sequence[Decoded]) -> Html:
+    for decoded in answers:
+        drawn = decoded.drawings.get(task.drawing, task.folding)
+        if drawn is not None:
+            return Html(_template("panes/_graph.html", graph=drawn))
+    raise NotFound("this drawing has expired; compile again to see it")
+
+
+def _fingerprints(_: ComputeFingerprints, answers: Sequence[Decoded]) -> Fingerprints:
+    return Fingerprints(fingerprints(answers[0].answer))
+
+
+_PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
+    Assemble: _assemble,
+    RenderPanes: _panes,
+    RenderPage: _page,
+    RenderUpdate: _update,
+    RenderText: _text,
+    RenderChunk: _chunk,
+    RenderGraph: _graph,
+    ComputeFingerprints: _fingerprints,
+}

@@ -1,0 +1,150 @@
+"""What the server asks of a process that renders, and what that replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from app.artifacts import Options, Source
+from app.graphs.folding import Folding
+from app.jobs.answers import StoredAnswer
+from app.panes.selection import View
+from app.sandbox import Outcome
+
+
+class Html(msgspec.Struct, frozen=True, tag=True):
+    """A fragment of the page."""
+
+    html: str
+
+
+class Update(msgspec.Struct, frozen=True, tag=True):
+    """A fragment of the page for an answer that is not complete."""
+
+    html: str
+    line: int | None
+    """The script's line that runs native code now."""
+
+
+class PageParts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The fragments that a whole page is made of."""
+
+    panes: dict[str, str]
+    """By the pane's name."""
+    strip: str
+    """The timeline."""
+    data: str
+    """What the page's scripts read."""
+    level: str
+    """What the page shows first: a graph, or the code of a function."""
+
+
+class Fingerprints(msgspec.Struct, frozen=True, tag=True):
+    """Hashes of the final listings, by the title of the pane that shows them."""
+
+    hashes: dict[str, str]
+
+
+class Packed(msgspec.Struct, frozen=True, tag=True):
+    """A complete answer."""
+
+    answer: StoredAnswer
+
+
+Reply = Html | Update | PageParts | Fingerprints | Packed
+
+
+class Assemble(msgspec.Struct, frozen=True, tag=True):
+    """Make the answer of a job from its messages."""
+
+    messages: list[bytes]
+    outcome: Outcome
+    source: Source = "script"
+    """Who made the measurements."""
+
+
+class RenderPanes(msgspec.Struct, frozen=True, tag=True):
+    """Draw the panes that an answer changes."""
+
+    view: View
+    options: Options
+
+
+class RenderPage(msgspec.Struct, frozen=True, tag=True):
+    """Draw all panes of a page."""
+
+    script: str
+    options: Options
+    compiled: bool
+    """Whether there is an answer; else the page compiles by itself."""
+
+
+class RenderUpdate(msgspec.Struct, frozen=True, tag=True):
+    """Draw what a run has measured and written until now."""
+
+    message: bytes
+    """The child's last message."""
+    view: View
+    options: Options
+
+
+class RenderText(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Draw a listing pane at one step, or the difference between two."""
+
+    pane: str
+    listing: str
+    before: str = ""
+    label: str = ""
+    before_label: str = ""
+
+
+class RenderChunk(msgspec.Struct, frozen=True, tag=True):
+    """Draw some lines of a listing."""
+
+    listing: str
+    index: int
+
+
+class RenderGraph(msgspec.Struct, frozen=True, tag=True):
+    """Draw a graph."""
+
+    drawing: str
+    folding: Folding
+
+
+class ComputeFingerprints(msgspec.Struct, frozen=True, tag=True):
+    """Hash what an answer shows."""
+
+
+Task = Assemble | RenderPanes | RenderPage | RenderUpdate | RenderText | RenderChunk | RenderGraph | ComputeFingerprints
+Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, Packed)
+
+
+class Renderer(Protocol):
+    """Performs tasks."""
+
+    def perform(
+        self, task: Task, kind: type[Expected], answers: Sequence[StoredAnswer] = (), client: str = ""
+    ) -> Expected:
+        """Return the reply to a task.
+
+        Parameters
+        ----------
+        task : Task
+        kind : type
+            That of the reply.
+        answers : sequence of StoredAnswer
+            The answers that the task is about.
+        client : str
+            Whom it is done for; nobody can take the turns of all others.
+
+        Raises
+        ------
+        RequestError
+            What was asked for does not exist, or would take too much time or memory.
+        """
+
+    def close(self) -> None:
+        """End what works for it."""

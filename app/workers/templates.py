@@ -1,0 +1,38 @@
+"""The templates of panes, as every process that renders sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from app.panes import table
+from app.panes.numbers import conditions, duration, how_measured, number, operations, size
+from app.panes.steps import describe
+from compiler.target.assembly_targets import assembly_targets
+
+FOLDER = Path(__file__).resolve().parents[2] / "templates"
+
+
+def data_block(value: object) -> Markup:
+    """Return a value as JSON, escaped for a ``<script type="application/json">`` element."""
+    text = msgspec.json.encode(value).decode()
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    function.__name__: function
+    for function in (conditions, data_block, describe, duration, how_measured, number, operations, size, table.panes_of)
+}
+"""What the templates can say after a ``|``, by name."""
+
+
+def environment() -> Environment:
+    """Return an environment of the templates of panes; what they print is escaped."""
+    made = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, auto_reload=False)
+    made.filters.update(FILTERS)
+    made.globals["assembly_targets"] = assembly_targets
+    return made

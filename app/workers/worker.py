@@ -1,0 +1,107 @@
+"""One process that renders, and the process that it is forked from, as the server sees them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+import msgspec
+
+from app.errors import TooLarge
+from app.workers.fork_server import Settings
+from app.workers.frames import Call, Channel, FrameTooLong, Refused, Result, of_process_ids, of_results
+
+PROJECT = Path(__file__).resolve().parents[2]
+WALL_SECONDS = 20.0
+"""Time of one task on a machine that is busy with others."""
+START_SECONDS = 60.0
+REMEMBERED = 16
+"""Answers that a worker is believed to have."""
+
+
+class WorkerGone(Exception):
+    """A worker ended in the middle of a task: it took too long, too much memory, or was cancelled."""
+
+
+class ForkServer:
+    """The process that workers are forked from."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "app.workers.fork_server", str(theirs.fileno()), msgspec.json.encode(settings)],
+                cwd=PROJECT,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "PYTHONPATH": str(PROJECT)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def fork(self) -> Worker:
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
+        try:
+            pid = Channel(ours, of_process_ids).receive(time.monotonic() + START_SECONDS)
+        except (EOFError, OSError) as error:
+            ours.close()
+            raise WorkerGone("a process that renders did not start") from error
+        return Worker(self, pid, ours)
+
+    def kill(self, pid: int) -> None:
+        with contextlib.suppress(OSError), self._lock:
+            self._control.send(str(pid).encode())
+
+    def close(self) -> None:
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Worker:
+    """A process that renders, and the answers that it is believed to have decoded."""
+
+    def __init__(self, parent: ForkServer, pid: int, end: socket.socket) -> None:
+        self.pid = pid
+        self._parent = parent
+        self._end = end
+        self._channel = Channel(end, of_results)
+        self.answers: deque[str] = deque(maxlen=REMEMBERED)
+        self.last_client = ""
+
+    def call(self, call: Call) -> Result:
+        deadline = time.monotonic() + WALL_SECONDS
+        try:
+            self._channel.send(call, deadline)
+            return self._channel.receive(deadline)
+        except FrameTooLong as error:
+            return Refused(TooLarge.__name__, f"this is too large to be shown: {error}")
+        except (EOFError, OSError) as error:
+            self.kill()
+            raise WorkerGone from error
+
+    def kill(self) -> None:
+        self._parent.kill(self.pid)
+        with contextlib.suppress(OSError):
+            self._end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._end.close()
