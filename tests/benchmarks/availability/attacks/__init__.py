@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tests.benchmarks.availability.attack import Attack
-from tests.benchmarks.availability.attacks import answers, connections, drawings, fairness, ladders, stored
+from tests.benchmarks.availability.attacks import answers, connections, drawings, fairness, ladders, requests, stored
 
 ATTACKS: tuple[Attack, ...] = tuple(
     sorted(
         (
             *stored.ATTACKS,
+            *requests.ATTACKS,
             *connections.ATTACKS,
             *drawings.ATTACKS,
             *answers.ATTACKS,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.artifacts import Measurement
+from app.artifacts import Measurement, Snapshot
 from tests.benchmarks.availability.attack import Attack, Attacker
-from tests.benchmarks.availability.forging import forge
+from tests.benchmarks.availability.forging import forge, forged_here
 from tests.benchmarks.serving.client import Reply, form
 
 BEGUN_MESSAGE = """
@@ -49,6 +49,21 @@ DEEP_NESTING = """
 send(b"[" * (30 << 20))
 """
 
+MANY_UNITS = """
+made = listing([Line(f"%{n} = add i32 %0, {n}") for n in range(1_000)], name=str(number))
+steps = [Step(group="llvm", name="s" * 200, detail="d" * 200, listing=made.key) for n in range(1_000)]
+stage = Stage(name="C", placement="root", body="b" * 200, loops=[Loop(name="i", extent="4", kind="spatial")] * 100)
+units = [Unit(name=f"u{n}", steps=steps, schedule=[stage] * 100, built=True) for n in range(20)]
+kernels = [Kernel(name=f"k{n}", operators=["add"] * 300, script="x" * 20_000) for n in range(400)]
+units.append(Unit(name="g", kind="graph", steps=steps, kernels=kernels, built=True))
+problems = [Problem(kind="Error", message="m" * 1_000, trace=["t"] * 1_000)] * 50
+send(Snapshot(answer=Answer(units=units, listings={made.key: made}, problems=problems)))
+"""
+TWO_LONG_LISTINGS = """
+texts = [[Line(str(n * n * 31 % modulus)) for n in range(5_990)] for modulus in (101, 103)]
+send(Snapshot(answer=answer([listing(lines, name=name) for name, lines in zip("ab", texts)])))
+"""
+
 
 def forged_answers(body: str, parallel: int = 4, path: str = "/panes") -> Callable[[Attacker], None]:
     """Return an attack of which each request comes from another tab and forges another answer."""
@@ -68,6 +83,16 @@ def forged_answers(body: str, parallel: int = 4, path: str = "/panes") -> Callab
         attacker.swarm(parallel, ask)
 
     return attack
+
+
+def long_differences(attacker: Attacker) -> None:
+    """Ask for the difference of two listings that take long to align."""
+    fields, headers = form({"script": forge(TWO_LONG_LISTINGS), "options": "{}"})
+    attacker.send("POST", "/panes", fields, headers)
+    answer = msgspec.json.decode(forged_here(TWO_LONG_LISTINGS)[0], type=Snapshot).answer
+    before, after = answer.listings
+    path = f"/text/llvm?listing={after}&before={before}"
+    attacker.swarm(8, lambda number: attacker.send("GET", f"{path}&label={number}"))
 
 
 NUMBERS = ("5e-324", "1e308", "-1.0", "0.0", "-0.0", "1.7976931348623157e308", "1e-300")
@@ -114,6 +139,8 @@ ATTACKS = (
     Attack("D8", "names, quadratic for the lexer", forged_answers(QUADRATIC_IN_EACH_LINE)),
     Attack("D9", "2,000,000 empty lines", forged_answers(EMPTY_LINES)),
     Attack("D9", "6,000,000 empty lines, as JSON", forged_answers(SHORTEST_LINES, path="/api/compile")),
+    Attack("D8", "differences of 6,000 lines", long_differences),
+    Attack("D9", "20 units of 1,000 steps, 400 kernels", forged_answers(MANY_UNITS)),
     Attack("D9", "500,000 origins", forged_answers(MANY_ORIGINS)),
     Attack("D9", "JSON of 30 MB that only opens", forged_answers(DEEP_NESTING)),
     Attack("D14", "forged times and rates", forged_numbers),

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from tests.benchmarks.availability.attack import ADDRESS, Attack, Attacker, crowd
-from tests.benchmarks.serving.client import exchange
+from tests.benchmarks.availability.attack import Attack, Attacker, crowd
 
 SLEEP = "import time; time.sleep(60)  # {number}"
 HEAD = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -191,22 +190,6 @@ def pipelined(attacker: Attacker) -> None:
     attacker.swarm(8, flood)
 
 
-def flood_of_requests(method: str, path: str) -> Callable[[Attacker], None]:
-    """Return an attack that sends small requests as fast as it can, each on a fresh connection."""
-
-    def attack(attacker: Attacker) -> None:
-        def ask(_number: int) -> None:
-            try:
-                exchange(attacker.port, method, path, address=ADDRESS, timeout=10.0)
-                attacker.count("answered")
-            except OSError as error:
-                attacker.count(type(error).__name__)
-
-        attacker.swarm(16, ask)
-
-    return attack
-
-
 ATTACKS = (
     Attack("D2", "200 silent connections", silent),
     Attack("D2", "800 silent connections of 50 addresses", crowd_of_silent),
@@ -218,5 +201,4 @@ ATTACKS = (
     Attack("D3", "32 ladders, 4 listeners each", listeners(32, 4)),
     Attack("D3", "400 bodies, a letter at a time", slow_bodies(400)),
     Attack("D3", "requests sent without reading answers", pipelined),
-    Attack("D3", "the page, 16 at a time, for ever", flood_of_requests("GET", "/")),
 )
