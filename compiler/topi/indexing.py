@@ -28,6 +28,30 @@ __all__ = [
 ]
 
 
+def saturated(index: PrimExpr) -> PrimExpr:
+    """Return an index as int32; one that does not fit becomes the nearest that does, which is outside all the same.
+
+    Parameters
+    ----------
+    index : PrimExpr
+        Of any type of numbers.
+
+    Returns
+    -------
+    PrimExpr
+        int32.
+    """
+    if not (dt.is_int(index.dtype) or dt.is_uint(index.dtype)):
+        return index.astype("int32")
+    low, high = dt.int_range(index.dtype)
+    least, most = dt.int_range("int32")
+    if high > most:
+        index = te.min(index, tir.const(most, index.dtype))
+    if low < least:
+        index = te.max(index, tir.const(least, index.dtype))
+    return index.astype("int32")
+
+
 def wrapped(index: PrimExpr, extent: Extent) -> PrimExpr:
     """Return an index that may count from the end, as one from the front.
 
@@ -44,20 +68,22 @@ def wrapped(index: PrimExpr, extent: Extent) -> PrimExpr:
         int32.
     """
     if dt.is_uint(index.dtype):
-        return index.astype("int32")
-    i = index.astype("int32")
+        return saturated(index)
+    i = saturated(index)
     return te.if_then_else(i < 0, i + extent, i)
 
 
 def _into(index: PrimExpr, extent: Extent, mode: str) -> PrimExpr:
     """Return an index that is inside by the rule of a mode."""
-    i = index.astype("int32")
     if mode == "clip":
-        return te.max(te.min(i, extent - 1), 0)
+        return te.max(te.min(saturated(index), extent - 1), 0)
     if mode == "wrap":
-        return te.floormod(i, extent)
+        if dt.int_range(index.dtype)[1] <= dt.int_range("int32")[1]:
+            return te.floormod(index.astype("int32"), extent)
+        size = tir.const(extent, index.dtype) if isinstance(extent, int) else extent.astype(index.dtype)
+        return te.floormod(index, size).astype("int32")
     if mode == "fast":
-        return i
+        return index.astype("int32")
     raise ArgumentError(f"take: mode must be 'clip', 'wrap' or 'fast', got {show(mode)}")
 
 
@@ -254,7 +280,7 @@ def strided_set(data: Tensor, values: Tensor, begin: Tensor, strides: Tensor) ->
         inside: list[PrimExpr] = []
         at: list[PrimExpr] = []
         for d, (v, extent, count) in enumerate(zip(i, old, new, strict=True)):
-            step = strides(d).astype("int32")
+            step = saturated(strides(d))
             start = wrapped(begin(d), extent)
             start = tir.Select(step < 0, te.min(start, extent - 1), start)
             away = v - start
@@ -302,6 +328,8 @@ def one_hot(
 
     def element(*i: Var) -> PrimExpr:
         here = indices(*i[:at], *i[at + 1 :])
+        # In the wider of both types: neither the index nor the place may be cut.
+        here = here if dt.bits(here.dtype) >= 32 else here.astype("int32")
         return tir.Select(here.equal(i[at].astype(here.dtype)), scalar(on_value), scalar(off_value))
 
     return compute((*old[:at], depth, *old[at:]), element, name="one_hot", tag=Tag.INJECTIVE)

@@ -6,6 +6,7 @@ from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.indexing import saturated
 from compiler.topi.tag import Tag
 from compiler.topi.util import Index, dims
 
@@ -102,7 +103,7 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0, axi
     """
 
     def element(*i: Var) -> PrimExpr:
-        inside = i[axis] < valid_length(i[1 - axis]).astype("int32")
+        inside = i[axis] < saturated(valid_length(i[1 - axis]))
         return tir.Select(inside, data(*i), tir.const(mask_value, data.dtype))
 
     return compute(dims(data), element, name="sequence_mask", tag=Tag.INJECTIVE)

@@ -13,7 +13,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
-from compiler.topi.indexing import wrapped
+from compiler.topi.indexing import saturated, wrapped
 from compiler.topi.reduction import Reducer, highest, lowest
 from compiler.topi.tag import Tag
 from compiler.topi.util import Extent, Index, axis_of, constant, dims, flat_index, replaced, unflatten
@@ -129,9 +129,9 @@ def sparse_to_dense(indices: Tensor, shape: Sequence[int], values: Tensor, defau
     def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
         if len(points) == 2:
             coordinates = range(constant(points[1], "sparse_to_dense"))
-            same = [indices(k[0], d).astype("int32").equal(i[d]) for d in coordinates]
+            same = [saturated(indices(k[0], d)).equal(i[d]) for d in coordinates]
         else:
-            same = [indices(*k[: len(points)]).astype("int32").equal(i[0])]
+            same = [saturated(indices(*k[: len(points)])).equal(i[0])]
         return te.all(*same), values(*k) if len(values.shape) else values()
 
     return _scatter(base, list(points[:1]) or [1], hit, "update", "sparse_to_dense")
