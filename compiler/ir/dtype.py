@@ -107,6 +107,10 @@ def is_integral(dtype: str) -> bool:
     return parse(dtype).code in ("int", "uint", "bool")
 
 
+MAX_LANES = 1 << 15
+"""Lanes of the longest vector; LLVM's instruction selection fails on those of 2**16."""
+
+
 @cache
 def int_range(dtype: str) -> tuple[int, int]:
     """Return the smallest and largest value of an integer type."""

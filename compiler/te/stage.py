@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import ExprLike, IterVar, Reduce, StringImm, convert
+from compiler.ir.primexpr import ExprLike, IntImm, IterVar, Reduce, StringImm, convert
 from compiler.te.dataflow import depends_on
 from compiler.te.operation import ComputeOp
 from compiler.te.primitives import primitive
@@ -125,8 +126,19 @@ class Stage(StageState):
         var : IterVar
             A loop of this stage over elements, not over a reduction; lowering raises an error where its extent is
             not constant.
+
+        Raises
+        ------
+        ScheduleError
+            If it is a loop of another stage or over a reduction, or longer than the longest vector.
         """
         self._must_be_parallel("vectorize", var)
+        extent = var.dom.extent if var.dom is not None else None
+        if isinstance(extent, IntImm) and extent.value > dt.MAX_LANES:
+            raise ScheduleError(
+                f"vectorize: a vector has at most {dt.MAX_LANES:,} lanes, and {var.var.name!r} of stage "
+                f"{self.op.name!r} has {extent.value:,} iterations; split it and vectorize the inner loop"
+            )
         self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Vectorized))
 
     @primitive

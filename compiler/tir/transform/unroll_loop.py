@@ -15,6 +15,8 @@ from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, Seq
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
+MAX_STEPS = 1 << 16
+"""Stores and calls that an unrolled loop may be written out as."""
 _PRAGMAS = {"pragma_auto_unroll_max_step", "pragma_unroll_explicit"}
 
 
@@ -141,6 +143,11 @@ class _Unroll(StmtMutator):
             return n
         if automatic and not self.explicit:
             return rebuild(n, kind=ForKind.UNROLLED)
+        if self.steps * extent > MAX_STEPS:
+            raise LoweringError(
+                f"UnrollLoop: loop {n.loop_var.name!r} would be written out as {self.steps * extent:,} statements, at "
+                f"most {MAX_STEPS:,} are; unroll fewer loops, or split this one and unroll the inner loop"
+            )
         self.depth += 1
         return write_out(n, extent)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -46,7 +47,7 @@ class VectorizeLoop(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If the extent of a vectorized loop is not a positive constant.
+        If the extent of a vectorized loop is not a positive constant, or larger than the longest vector.
     """
 
     enable_vectorize: bool = True
@@ -79,6 +80,11 @@ class _VectorizeLoops(StmtMutator):
             raise LoweringError(
                 f"VectorizeLoop: the extent of a vectorized loop must be a positive constant, got {show(n.extent)} "
                 f"(loop {n.loop_var.name!r})"
+            )
+        if n.extent.value > dt.MAX_LANES:
+            raise LoweringError(
+                f"VectorizeLoop: a vector has at most {dt.MAX_LANES:,} lanes, and loop {n.loop_var.name!r} has "
+                f"{n.extent.value:,} iterations; split it and vectorize the inner loop"
             )
         # A vector has one direction: loops that are vectorized within this one run serially.
         body = _MakeSerial().visit(n.body)

@@ -11,7 +11,7 @@ from llvmlite import ir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
-from compiler.target.codegen.llvm.types import I32, POINTER, lane_mask, lanes_of, poison, scalar_of
+from compiler.target.codegen.llvm.types import I32, POINTER, lane_mask, lanes_of, poison, scalar_of, with_lanes
 from compiler.tir.buffer import Buffer
 
 
@@ -105,7 +105,7 @@ class FunctionState:
 
     def splat(self, scalar: ir.Value, count: int) -> ir.Value:
         """Return a vector with ``scalar`` in each lane."""
-        typ = ir.VectorType(scalar.type, count)
+        typ = with_lanes(scalar.type, count)
         single = self.builder.insert_element(poison(typ), scalar, ir.Constant(I32, 0))
         return self.builder.shuffle_vector(single, poison(typ), lane_mask([0] * count))
 

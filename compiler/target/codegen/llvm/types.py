@@ -40,7 +40,7 @@ def register_type(dtype: str) -> ir.Type:
         scalar = ir.IntType(d.bits)
     else:
         raise BuildError(f"LLVM code generation: no code is made for values of type {dtype}")
-    return scalar if d.lanes == 1 else ir.VectorType(scalar, d.lanes)
+    return with_lanes(scalar, d.lanes)
 
 
 @cache
@@ -50,7 +50,15 @@ def memory_type(dtype: str) -> ir.Type:
 
 
 def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
-    """Return a vector of ``count`` such scalars, or the scalar for 1."""
+    """Return a vector of ``count`` such scalars, or the scalar for 1.
+
+    Raises
+    ------
+    BuildError
+        If it is longer than the longest vector.
+    """
+    if count > dt.MAX_LANES:
+        raise BuildError(f"LLVM code generation: a vector has at most {dt.MAX_LANES:,} lanes, got {count:,}")
     return scalar if count == 1 else ir.VectorType(scalar, count)
 
 
