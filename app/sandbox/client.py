@@ -6,10 +6,8 @@ import contextlib
 import fcntl
 import itertools
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
 from io import FileIO
@@ -20,6 +18,7 @@ from app.sandbox.interface import SandboxError
 from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
 from app.sandbox.limits import Limits
 from app.sandbox.readable import PROJECT, python
+from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import Mechanism, Tier
 
 _BOOT_SECONDS = 60.0
@@ -30,15 +29,15 @@ class ZygoteProcess:
     """One zygote, started and watched."""
 
     def __init__(self, handler: str, preload: Sequence[str], readable: Sequence[str], tier: Tier, index: int) -> None:
-        self._scratch = tempfile.mkdtemp(prefix="strata-")
-        os.chmod(self._scratch, 0o711)
+        self._scratch = Scratch()
+        self._scratch.path.chmod(0o711)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         settings = wire.Settings(
             handler=handler,
             preload=list(preload),
             readable=list(readable),
             mechanisms=tier.mechanisms,
-            scratch=self._scratch,
+            scratch=str(self._scratch.path),
             first_uid=_FIRST_UID + index * zygote.UIDS,
         )
         with theirs:
@@ -119,7 +118,7 @@ class ZygoteProcess:
         self._control.close()
         self._process.kill()
         self._process.wait()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.remove()
 
 
 def _environment() -> dict[str, str]:
@@ -187,6 +186,7 @@ class Sandbox:
         readable: Sequence[str] = (),
     ) -> None:
         self.tier = _strongest() if tier is None else tier
+        sweep()
         self._handler = handler
         self._preload = tuple(preload)
         self._readable = tuple(readable)

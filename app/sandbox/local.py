@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from app.sandbox.handler import EXIT_OUT_OF_MEMORY
 from app.sandbox.interface import Outcome, Status
 from app.sandbox.limits import Limits
 from app.sandbox.readable import PROJECT, python
+from app.sandbox.scratch import Scratch, sweep
 from app.sandbox.tier import Tier
 
 _WHY = "asked to run without"
@@ -45,8 +45,8 @@ class LocalJob:
         self._outcome: Outcome | None = None
         self._stopped: tuple[Status, str] | None = None
         self._interrupted = False
-        self._directory = tempfile.TemporaryDirectory(prefix="strata-", ignore_cleanup_errors=True)
-        root = Path(self._directory.name)
+        self._scratch = Scratch()
+        root = self._scratch.path
         work = root / "work"
         work.mkdir()
         for file_name, content in files.items():
@@ -174,7 +174,7 @@ class LocalJob:
         )
         self._frames.clear()
         self._console.close()
-        self._directory.cleanup()
+        self._scratch.remove()
 
     def _judge(self, code: int) -> tuple[Status, str]:
         if code == 0:
@@ -190,6 +190,7 @@ class UnsafeLocal:
     """Starts a fresh process of the user's own for each job."""
 
     def __init__(self, handler: str) -> None:
+        sweep()
         self.tier = Tier(reasons={"sandbox": _WHY})
         self._handler = handler
         self._jobs: list[LocalJob] = []

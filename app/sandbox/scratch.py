@@ -1,0 +1,54 @@
+"""Directories of the sandbox's own among the temporary ones, and what is left of them by servers that were killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from app.locks import open_directory, try_lock
+
+PREFIX = "strata-scratch-"
+_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
+
+
+class Scratch:
+    """A new directory, which is locked as long as the process lives that made it.
+
+    Attributes
+    ----------
+    path : Path
+    """
+
+    def __init__(self) -> None:
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+            self._lock = open_directory(self.path)
+            if self._lock is not None:
+                try_lock(self._lock)
+            if self.path.exists():
+                break
+            self._unlock()  # a server that started just now took it for one that was left
+
+    def remove(self) -> None:
+        """Delete the directory with what is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def sweep() -> None:
+    """Delete directories of this user's servers that have ended without doing so."""
+    for path in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+        lock = open_directory(path) if _NAME.fullmatch(path.name) else None
+        if lock is None:
+            continue
+        if try_lock(lock):
+            shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
