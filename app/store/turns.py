@@ -38,7 +38,9 @@ class Turns:
         size = min(size, self._total)
         with self._freed:
             if not self._freed.wait_for(lambda: self._held + size <= self._total, self._patience_seconds):
-                raise Unavailable("too many large links are being opened", retry_after=round(self._patience_seconds))
+                raise Unavailable(
+                    "too many large links are being opened", retry_after=max(1, round(self._patience_seconds))
+                )
             self._held += size
         try:
             yield
