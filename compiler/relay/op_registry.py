@@ -19,6 +19,7 @@ from compiler.ir.attrs import REQUIRED, Attrs
 from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import add_op, registered_ops
+from compiler.relay.accumulation import ACCUMULATING, reference_in_float32
 from compiler.relay.expr import Call, Constant, Expr, TupleWrapper, const
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.operator import (
@@ -112,7 +113,7 @@ onnx, spelt_out, parameters, returns, references, waived
     """
     op = RelayOp(
         name,
-        reference=reference,
+        reference=reference_in_float32(reference) if reference is not None and name in ACCUMULATING else reference,
         doc=doc,
         inputs={n: i if isinstance(i, Input) else Input(i) for n, i in inputs.items()},
         attrs_type=attrs or Attrs,

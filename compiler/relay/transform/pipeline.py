@@ -23,6 +23,7 @@ from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.rewriter import op_name
 from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
+from compiler.relay.transform.widen_half_precision import WidenHalfPrecision
 from compiler.target.target import Target
 
 __all__ = [
@@ -43,7 +44,7 @@ def optimization_passes(target: Target) -> list[Pass]:
     =====  =====================================================================
     level  what runs from it on
     =====  =====================================================================
-    0      SimplifyInference, SimplifyExpr
+    0      WidenHalfPrecision, SimplifyInference, SimplifyExpr
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
            CanonicalizeOps, AlterOpLayout
@@ -61,6 +62,7 @@ def optimization_passes(target: Target) -> list[Pass]:
     """
     return [
         InferType(),
+        WidenHalfPrecision(),
         SimplifyInference(),
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
         FoldConstant(),
