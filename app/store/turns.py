@@ -39,7 +39,7 @@ class Turns:
         with self._freed:
             if not self._freed.wait_for(lambda: self._held + size <= self._total, self._patience_seconds):
                 raise Unavailable(
-                    "too many large links are being opened", retry_after=max(1, round(self._patience_seconds))
+                    "too many large links are being saved or opened", retry_after=max(1, round(self._patience_seconds))
                 )
             self._held += size
         try:

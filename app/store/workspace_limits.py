@@ -15,6 +15,11 @@ FRAME_BYTES = 5 << 20
 """What a saved workspace takes beside its files: the longest script in four-byte characters, and a margin."""
 
 
+def content_bytes(workspace: Workspace) -> int:
+    """Return the size of what a workspace holds itself: its script and its attached files."""
+    return len(workspace.script) + sum(map(len, workspace.files.values()))
+
+
 class WorkspaceLimits:
     """Limits of the files of a workspace.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ from flask import (
     stream_with_context,
 )
 from flask.blueprints import BlueprintSetupState
+from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Measurement, Options, Workspace
@@ -49,11 +51,13 @@ from app.workers.tasks import (
     Task,
     Update,
 )
-from app.workers.templates import FILTERS
+from app.workers.templates import FILTERS, data_block
 
 bp = Blueprint("explorer", __name__)
 MAX_LABEL = 200
 """Letters of a step's name."""
+PIECE_BYTES = 3 << 14
+"""Of an attached file at a time; divisible by three, so that pieces of base64 join without padding."""
 READING = ("read", "embed")
 """Views of a permalink without the tools to edit it."""
 FRAGMENT_HEADER = "Strata-Fragment"
@@ -150,6 +154,17 @@ def _empty(workspace: Workspace) -> PageParts:
     return parts
 
 
+def file_pieces(files: Mapping[str, bytes]) -> Iterator[Markup]:
+    """Yield attached files as the JSON of a ``<script type="application/json">`` element, a piece at a time."""
+    yield Markup("{")
+    for number, (name, content) in enumerate(files.items()):
+        yield Markup("," if number else "") + data_block(name) + Markup(':"')
+        for start in range(0, len(content), PIECE_BYTES):
+            yield Markup(b64encode(memoryview(content)[start : start + PIECE_BYTES]).decode())
+        yield Markup('"')
+    yield Markup("}")
+
+
 def page_pieces(
     workspace: Workspace,
     *,
@@ -171,9 +186,13 @@ def page_pieces(
         The permalink that was opened.
     """
     reading = request.args.get("view", "")
+    files, workspace = workspace.files, msgspec.structs.replace(workspace, files={})
+    if link is not None:
+        link = msgspec.structs.replace(link, state=msgspec.structs.replace(link.state, workspace=workspace))
     return stream_template(
         "explorer.html",
         workspace=workspace,
+        files=file_pieces(files),
         made=link,
         here=current_services().links.made_with,
         reading=reading if link and reading in READING else "",

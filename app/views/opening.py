@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from app.errors import NotFound
 from app.services import current_services
 from app.store.links import OpenedLink
+from app.store.workspace_limits import content_bytes
 from app.web.requests import current_client
 
 MAX_INFLATION = 1032
@@ -40,7 +41,5 @@ def opened(link: str) -> Iterator[OpenedLink]:
         raise
     with services.turns.take(min(services.workspace_limits.content_bytes, stored * MAX_INFLATION)):
         content = services.links.open(link)
-        workspace = content.state.workspace
-        size = len(workspace.script) + sum(map(len, workspace.files.values()))
-        services.opening.charge(address, max(0, size - BASE_BYTES))
+        services.opening.charge(address, max(0, content_bytes(content.state.workspace) - BASE_BYTES))
         yield content

@@ -13,7 +13,7 @@ export const state = {
   tab: name(),
   seq: 0,
   options: { ...page.options },
-  files: new Map(Object.entries(page.files).map(([file, content]) => [file, decode(content)])),
+  files: new Map(Object.entries(readJson("page-files")).map(([file, content]) => [file, decode(content)])),
   uploads: new Map(Object.entries(page.uploads)), // name -> hash of a file that the server stores
   view: { unit: -1, of_graph: -1, ...page.view }, // and by pane the chosen step; what is not there is as by default
   link: page.link,

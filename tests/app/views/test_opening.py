@@ -79,7 +79,7 @@ def test_a_response_that_nobody_reads_takes_no_memory(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert all(response.status_code == 200 for response in waiting)
-    assert held < 4 * MIB
+    assert held < 2 * MIB
     for response in waiting:
         response.close()
 
@@ -111,7 +111,7 @@ def test_a_turn_comes_when_another_ends() -> None:
     thread.join()
     assert order == ["first", "second"]
     hasty = Turns(10, patience_seconds=0.01)
-    with hasty.take(6), hasty.take(4), pytest.raises(Unavailable, match="are being opened"), hasty.take(1):
+    with hasty.take(6), hasty.take(4), pytest.raises(Unavailable, match="being saved or opened"), hasty.take(1):
         pass
     with hasty.take(10):
         order.append("third")
