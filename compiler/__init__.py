@@ -7,19 +7,10 @@ of them is :mod:`compiler.names`.
 
 from __future__ import annotations
 
-from typing import Any
-
-from compiler.ir.error import UnknownNameError
 from compiler.ir.extension import public_module
-from compiler.names import LATER, extend
+from compiler.names import extend
 
 __version__ = "0.1.0"
 
 extend()
-_load, __dir__ = public_module("tvm", ("__version__",))
-
-
-def __getattr__(name: str) -> Any:
-    if name in LATER:
-        raise UnknownNameError(f"tvm.{name} is not part of Strata yet", name=name)
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm", ("__version__",))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import compiler
-from compiler.names import LATER, module_of
+from compiler.names import module_of, unavailable, unavailable_module
 
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__
@@ -41,12 +41,16 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
             return None
         real = module_of(fullname)
+        if unavailable(fullname):
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         if not _exists(real):
             # Without ``name`` the error is shown as it is, also by ``from tvm.te import …``.
             raise ModuleNotFoundError(_explain(fullname))
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        if unavailable(spec.name):
+            return unavailable_module(spec.name)
         module = importlib.import_module(module_of(spec.name))
         spec.loader_state = module.__spec__
         return module
@@ -54,7 +58,7 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give the module its own spec back: importing it under the alias must not change it."""
         alias_spec = module.__spec__
-        if alias_spec is not None and alias_spec.loader is self:
+        if alias_spec is not None and alias_spec.loader is self and not unavailable(module.__name__):
             module.__spec__ = alias_spec.loader_state
 
 
@@ -78,9 +82,6 @@ def _exists(real: str) -> bool:
 
 def _explain(fullname: str) -> str:
     parent, _, name = fullname.rpartition(".")
-    first = fullname.split(".")[1]
-    if first in LATER:
-        return f"tvm.{first} is not part of Strata yet"
     try:
         getattr(importlib.import_module(module_of(parent)), name)
     except AttributeError as exc:

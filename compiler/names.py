@@ -7,13 +7,18 @@ A name that is not listed is where its path says: ``tvm.tir.analysis`` is ``comp
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import partial
+from types import ModuleType
 
 from compiler.ir.extension import extension_point
 
-__all__ = ["COMPLETED_BY", "LATER", "PUBLIC", "module_of"]
+__all__ = ["COMPLETED_BY", "PUBLIC", "UNAVAILABLE", "module_of", "unavailable", "unavailable_module"]
 
 PUBLIC = {
+    "tvm._ffi": "compiler.runtime.ffi",
+    "tvm._ffi.base": "compiler.runtime.ffi_base",
+    "tvm._ffi.registry": "compiler.runtime.packed_func",
     "tvm.IRModule": "compiler.ir.module:IRModule",
     "tvm.TVMError": "compiler.ir.error:TVMError",
     "tvm.arith": "compiler.arith",
@@ -21,23 +26,38 @@ PUBLIC = {
     "tvm.contrib": "compiler.contrib",
     "tvm.contrib.debugger": "compiler.contrib.debugger",
     "tvm.contrib.debugger.debug_executor": "compiler.runtime.debug_executor",
+    "tvm.contrib.debugger.debug_runtime": "compiler.runtime.debug_executor",
     "tvm.contrib.graph_executor": "compiler.runtime.graph_module",
+    "tvm.contrib.graph_runtime": "compiler.runtime.graph_module",
     "tvm.contrib.relay_viz": "compiler.contrib.relay_viz",
-    "tvm.convert": "compiler.ir.primexpr:convert",
+    "tvm.container": "compiler.runtime.container",
+    "tvm.convert": "compiler.runtime.packed_func:convert",
     "tvm.cpu": "compiler.runtime.device:cpu",
     "tvm.cuda": "compiler.runtime.device:cuda",
     "tvm.device": "compiler.runtime.device:device",
     "tvm.driver": "compiler.driver",
+    "tvm.driver.build_module": "compiler.driver.build_module",
     "tvm.error": "compiler.ir.error",
+    "tvm.get_global_func": "compiler.runtime.packed_func:get_global_func",
     "tvm.gpu": "compiler.runtime.device:cuda",
     "tvm.instrument": "compiler.ir.instrument",
     "tvm.ir": "compiler.ir",
+    "tvm.ir.Array": "compiler.runtime.container:Array",
+    "tvm.ir.Map": "compiler.runtime.container:Map",
+    "tvm.ir.container": "compiler.runtime.container",
     "tvm.lower": "compiler.driver.lower:lower",
     "tvm.nd": "compiler.runtime.ndarray",
     "tvm.opencl": "compiler.runtime.device:opencl",
+    "tvm.parser": "compiler.relay.parser",
+    "tvm.register_error": "compiler.ir.error:register_error",
+    "tvm.register_extension": "compiler.runtime.ffi:register_extension",
+    "tvm.register_func": "compiler.runtime.packed_func:register_func",
+    "tvm.register_object": "compiler.runtime.ffi:register_object",
     "tvm.relay": "compiler.relay",
     "tvm.relay.Prelude": "compiler.relay.prelude:Prelude",
     "tvm.relay.ScopeBuilder": "compiler.relay.scope_builder:ScopeBuilder",
+    "tvm.relay.backend": "compiler.driver.relay.backend",
+    "tvm.relay.backend.vm": "compiler.driver.relay.vm",
     "tvm.relay.build": "compiler.driver.relay.build:build",
     "tvm.relay.build_module": "compiler.driver.relay.build_module",
     "tvm.relay.create_executor": "compiler.driver.relay.executor:create_executor",
@@ -54,6 +74,11 @@ PUBLIC = {
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.runtime": "compiler.runtime",
+    "tvm.runtime.PackedFunc": "compiler.runtime.packed_func:PackedFunc",
+    "tvm.runtime.ShapeTuple": "compiler.runtime.container:ShapeTuple",
+    "tvm.runtime.String": "compiler.runtime.container:String",
+    "tvm.runtime.container": "compiler.runtime.container",
+    "tvm.runtime.convert": "compiler.runtime.packed_func:convert",
     "tvm.script": "compiler.tir.script",
     "tvm.script.tir.target": "compiler.target.target:Target",
     "tvm.target": "compiler.target",
@@ -77,8 +102,45 @@ COMPLETED_BY = {
 }
 """Rooms that add to a public module or a registry when they are imported: there they are looked for last."""
 
-LATER = ("auto_scheduler", "autotvm", "meta_schedule", "micro", "relax", "rpc")
-"""Parts of TVM that do not exist here yet."""
+_NO_SEARCH = "schedules are not searched for yet"
+_NO_GPU = "nothing runs on a GPU here"
+_NO_BOARD = "there are no boards and accelerators here"
+_NO_LIBRARY = "the library is not called from here"
+
+UNAVAILABLE = {
+    "tvm.auto_scheduler": _NO_SEARCH,
+    "tvm.autotvm": _NO_SEARCH,
+    "tvm.contrib.cublas": _NO_GPU,
+    "tvm.contrib.cuda_graph": _NO_GPU,
+    "tvm.contrib.cudnn": _NO_GPU,
+    "tvm.contrib.cutlass": _NO_GPU,
+    "tvm.contrib.dnnl": _NO_LIBRARY,
+    "tvm.contrib.ethosu": _NO_BOARD,
+    "tvm.contrib.hexagon": _NO_BOARD,
+    "tvm.contrib.miopen": _NO_GPU,
+    "tvm.contrib.mkl": _NO_LIBRARY,
+    "tvm.contrib.mps": _NO_GPU,
+    "tvm.contrib.mxnet": _NO_LIBRARY,
+    "tvm.contrib.ndk": _NO_BOARD,
+    "tvm.contrib.nnpack": _NO_LIBRARY,
+    "tvm.contrib.nvcc": _NO_GPU,
+    "tvm.contrib.rocblas": _NO_GPU,
+    "tvm.contrib.rocm": _NO_GPU,
+    "tvm.contrib.tensorrt": _NO_GPU,
+    "tvm.contrib.tflite_runtime": _NO_LIBRARY,
+    "tvm.contrib.xcode": _NO_BOARD,
+    "tvm.meta_schedule": _NO_SEARCH,
+    "tvm.micro": _NO_BOARD,
+    "tvm.relax": "graphs are Relay's here",
+    "tvm.rpc": "other machines are not reached from here",
+    "tvm.topi.arm_cpu": _NO_BOARD,
+    "tvm.topi.cuda": _NO_GPU,
+    "tvm.topi.hexagon": _NO_BOARD,
+    "tvm.topi.intel_graphics": _NO_GPU,
+    "tvm.topi.mali": _NO_GPU,
+    "tvm.topi.rocm": _NO_GPU,
+}
+"""Parts of TVM that do not exist here, with the reason: they can be imported, but not called."""
 
 
 def module_of(name: str) -> str:
@@ -93,6 +155,24 @@ def module_of(name: str) -> str:
     return "compiler" + name.removeprefix("tvm")
 
 
+def unavailable(name: str) -> str | None:
+    """Return why a public module, or the one that it is in, does not exist here; None for others."""
+    while name:
+        if name in UNAVAILABLE:
+            return UNAVAILABLE[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def unavailable_module(name: str) -> ModuleType:
+    """Return the module that stands for one that does not exist here, the same one each time."""
+    from compiler.contrib.unavailable import UnavailableModule
+
+    if name not in sys.modules:
+        sys.modules[name] = UnavailableModule(name, unavailable(name) or "")
+    return sys.modules[name]
+
+
 def load(place: str) -> object:
     """Return the module, or the attribute of a module, that a place names."""
     module, _, attribute = place.partition(":")
@@ -105,6 +185,9 @@ def extend() -> None:
     for public, place in PUBLIC.items():
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(load, place))
+    for public in UNAVAILABLE:
+        parent, _, name = public.rpartition(".")
+        extension_point(parent).add(name, partial(unavailable_module, public))
     for point, rooms in COMPLETED_BY.items():
         for room in rooms:
             extension_point(point).add_room(partial(load, room))

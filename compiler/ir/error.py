@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 __all__ = [
     "ArgumentError",
     "BoundError",
     "BuildError",
     "DTypeError",
+    "DiagnosticError",
+    "InternalError",
     "LoweringError",
+    "OpAttributeInvalid",
+    "OpAttributeRequired",
+    "OpAttributeUnImplemented",
+    "OpError",
+    "OpNotImplemented",
+    "RPCError",
     "ScheduleError",
     "TVMError",
     "TargetError",
+    "UnavailableError",
     "UnknownNameError",
+    "register_error",
 ]
 
 
@@ -64,6 +74,72 @@ class UnknownNameError(AttributeError, TVMError):
 
 class TargetError(TVMError, ValueError):
     """A target that is not known, or that cannot do what a function needs."""
+
+
+class UnavailableError(TVMError, NotImplementedError):
+    """A device, a library or a service that does not exist here; tests that need it can skip on this class."""
+
+
+class DiagnosticError(TVMError):
+    """A program that was refused with a message for each of its faults."""
+
+
+class InternalError(TVMError):
+    """A defect of the compiler."""
+
+
+class OpError(TVMError):
+    """An operator that an importer cannot convert."""
+
+
+class OpNotImplemented(OpError, NotImplementedError):
+    """An operator that no importer knows."""
+
+
+class OpAttributeRequired(OpError, AttributeError):
+    """An operator without an attribute that it needs."""
+
+
+class OpAttributeInvalid(OpError, AttributeError):
+    """An operator with an attribute of no meaning."""
+
+
+class OpAttributeUnImplemented(OpError, NotImplementedError):
+    """An operator with an attribute that no importer knows."""
+
+
+class RPCError(UnavailableError):
+    """A call of another machine; there is no RPC here."""
+
+
+AnyError = TypeVar("AnyError", bound=Exception)
+ERROR_TYPES: dict[str, type[Exception]] = {}
+"""Classes of errors by the names that they were registered under."""
+
+
+def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | None = None) -> Any:
+    """Register a class of errors under a name.
+
+    Parameters
+    ----------
+    func_name : str or type
+        The name; or the class, whose own name is taken.
+    cls : type, optional
+        The class; without it, the decorator is returned.
+
+    Returns
+    -------
+    type
+        The class, or the decorator that registers one.
+    """
+    if isinstance(func_name, type):
+        return register_error(func_name.__name__, func_name)
+
+    def register(error: type[AnyError]) -> type[AnyError]:
+        ERROR_TYPES[func_name or error.__name__] = error
+        return error
+
+    return register if cls is None else register(cls)
 
 
 def show(value: object) -> str:

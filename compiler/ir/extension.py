@@ -57,6 +57,10 @@ class ExtensionPoint:
                 load()
         return bool(rooms)
 
+    def has(self, name: str) -> bool:
+        """Return whether a name is added, by others than the rooms that are yet to be imported."""
+        return name in self._names
+
     def names(self) -> list[str]:
         """Return all names that are added, those of all rooms included."""
         self.load_rooms()
@@ -98,7 +102,7 @@ def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], 
         return sorted({*own, *point.names()})
 
     def load(attribute: str) -> Any:
-        if attribute.startswith("_"):
+        if attribute.startswith("__") or (attribute.startswith("_") and not point.has(attribute)):
             raise AttributeError(f"{name} has no attribute {attribute!r}", name=attribute)
         loader = point.find(attribute)
         if loader is None:

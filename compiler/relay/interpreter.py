@@ -121,7 +121,13 @@ class ConstructorValue:
 
 @dataclass(slots=True)
 class RefValue:
-    """A mutable cell."""
+    """A mutable cell.
+
+    Attributes
+    ----------
+    value : numpy.ndarray, or another value of the interpreter
+        What it holds now.
+    """
 
     value: Any = field()
 

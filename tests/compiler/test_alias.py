@@ -9,6 +9,7 @@ import pytest
 
 import compiler
 from compiler import alias
+from compiler.ir.error import UnavailableError
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,9 @@ def _installed() -> None:
         ("tvm.testing", "compiler.testing"),
         ("tvm.runtime", "compiler.runtime"),
         ("tvm.nd", "compiler.runtime.ndarray"),
+        ("tvm._ffi.base", "compiler.runtime.ffi_base"),
+        ("tvm.relay.testing", "compiler.testing.relay"),
+        ("tvm.parser", "compiler.relay.parser"),
     ],
 )
 def test_modules_are_the_same(public: str, real: str) -> None:
@@ -50,10 +54,11 @@ def test_installing_twice_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("statement", "error", "message"),
     [
-        ("import tvm.autotvm", ModuleNotFoundError, "tvm.autotvm is not part of Strata yet"),
-        ("from tvm import autotvm", ModuleNotFoundError, "tvm.autotvm is not part of Strata yet"),
+        ("import tvm.autotvm; tvm.autotvm.task.create()", UnavailableError, "tvm.autotvm.task.create: schedules are"),
+        ("from tvm.contrib import cudnn; cudnn.softmax(1)", UnavailableError, "cudnn.softmax: nothing runs"),
+        ("from tvm.autotvm.tuner import XGBTuner as T; T()", UnavailableError, "tvm.autotvm.tuner.XGBTuner: schedules"),
         ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
-        ("import tvm; tvm.autotvm", AttributeError, "tvm.autotvm is not part of Strata yet"),
+        ("import tvm; tvm.autotvm.template()", UnavailableError, "tvm.autotvm.template: schedules are not"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
         ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),

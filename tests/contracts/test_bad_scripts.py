@@ -124,9 +124,9 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not here",
-        "import tvm\ntvm.autotvm.tasks\n",
-        "UnknownNameError",
-        "not part of Strata yet",
+        "import tvm\ntvm.autotvm.tasks()\n",
+        "UnavailableError",
+        "schedules are not searched for yet",
         2,
     ),
     BadScript(

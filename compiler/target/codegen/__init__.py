@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
+
+from compiler.ir.error import ArgumentError
 from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.target.target import Target, TargetLike
 
-__all__ = ["llvm_get_system_cpu", "llvm_get_system_triple", "llvm_get_vector_width"]
+__all__ = [
+    "llvm_get_intrinsic_name",
+    "llvm_get_system_cpu",
+    "llvm_get_system_triple",
+    "llvm_get_targets",
+    "llvm_get_vector_width",
+    "llvm_lookup_intrinsic_id",
+    "llvm_version_major",
+    "target_has_features",
+]
 
 
 def llvm_get_vector_width(target: TargetLike | None = None) -> int:
@@ -44,3 +56,104 @@ def llvm_get_system_triple() -> str:
         Such as ``x86_64-unknown-linux-gnu``.
     """
     return host_triple()
+
+
+def llvm_version_major(allow_none: bool = False) -> int:
+    """Return the version of LLVM that code is generated with.
+
+    Parameters
+    ----------
+    allow_none : bool
+        Taken for TVM's sake, which may be built without LLVM.
+
+    Returns
+    -------
+    int
+        E.g. 20.
+    """
+    return int(llvm.llvm_version_info[0])
+
+
+def llvm_get_targets() -> list[str]:
+    """Return the kinds of processors that LLVM generates code for here.
+
+    Returns
+    -------
+    list of str
+        The first words of triples, such as ``x86_64`` and ``aarch64``.
+    """
+    llvm.initialize_all_targets()
+    names = ("aarch64", "arm", "i386", "mips", "ppc64le", "riscv32", "riscv64", "wasm32", "x86_64")
+    targets = []
+    for name in names:
+        try:
+            llvm.Target.from_triple(f"{name}-unknown-unknown")
+        except RuntimeError:
+            continue
+        targets.append(name)
+    return targets
+
+
+def target_has_features(cpu_features: str | list[str], target: TargetLike | None = None) -> bool:
+    """Return whether a target's processor has features.
+
+    Parameters
+    ----------
+    cpu_features : str or list of str
+        As LLVM calls them, e.g. ``avx2``.
+    target : Target or str, optional
+        The current one, else this machine, when left out.
+
+    Returns
+    -------
+    bool
+    """
+    features = Target.target_or_current(target).features.split(",")
+    asked = [cpu_features] if isinstance(cpu_features, str) else cpu_features
+    return all(f"+{feature}" in features for feature in asked)
+
+
+_INTRINSICS: list[str] = [""]
+"""The intrinsics that were asked for, each at its number; LLVM's C interface, which has numbers, is not exported."""
+
+
+def llvm_lookup_intrinsic_id(name: str) -> int:
+    """Return a number for an intrinsic of LLVM.
+
+    Parameters
+    ----------
+    name : str
+        E.g. ``llvm.fma``.
+
+    Returns
+    -------
+    int
+        The same in one process for the same name; 0 for what is no name of an intrinsic.
+    """
+    if not name.startswith("llvm.") or len(name) == len("llvm."):
+        return 0
+    if name not in _INTRINSICS:
+        _INTRINSICS.append(name)
+    return _INTRINSICS.index(name)
+
+
+def llvm_get_intrinsic_name(intrin_id: int) -> str:
+    """Return the name of an intrinsic of LLVM.
+
+    Parameters
+    ----------
+    intrin_id : int
+        As of :func:`llvm_lookup_intrinsic_id`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ArgumentError
+        If no intrinsic has the number.
+    """
+    if not 0 < intrin_id < len(_INTRINSICS):
+        raise ArgumentError(f"llvm_get_intrinsic_name: no intrinsic has the number {intrin_id}")
+    return _INTRINSICS[intrin_id]

@@ -17,12 +17,17 @@ _HOMES = {
     "compiler.testing.targets": ("enabled_targets",),
 }
 _MODULES = (
+    "compiler.testing.relay.dcgan",
+    "compiler.testing.relay.dqn",
     "compiler.testing.relay.init",
     "compiler.testing.relay.layers",
+    "compiler.testing.relay.lstm",
     "compiler.testing.relay.mlp",
     "compiler.testing.relay.nat",
     "compiler.testing.relay.resnet",
     "compiler.testing.relay.resnet_3d",
+    "compiler.testing.relay.squeezenet",
+    "compiler.testing.relay.vgg",
 )
 
 __all__ = [name for names in _HOMES.values() for name in names if not name.startswith("_")]

@@ -1,0 +1,161 @@
+"""The C++ compiler of this machine: ``tvm.contrib.cc``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+
+from compiler.contrib.utils import which
+from compiler.ir.error import BuildError, UnavailableError
+
+__all__ = ["create_executable", "create_shared", "cross_compiler", "get_cc", "get_target_by_dump_machine"]
+
+_COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
+
+
+def get_cc() -> str | None:
+    """Return the C++ compiler: the one of the environment variable ``CXX``, else the first one of the usual names.
+
+    Returns
+    -------
+    str or None
+        Its path, if there is one.
+    """
+    named = os.environ.get("CXX")
+    return named or next((path for name in _COMPILERS if (path := which(name))), None)
+
+
+def create_shared(
+    output: str,
+    objects: str | Sequence[str],
+    options: Sequence[str] | None = None,
+    cc: str | None = None,
+) -> None:
+    """Link object files, or compile sources, to a shared library.
+
+    Parameters
+    ----------
+    output : str
+        The path of the library.
+    objects : str or sequence of str
+        Paths of object files and sources.
+    options : sequence of str, optional
+        Options of the compiler.
+    cc : str, optional
+        The compiler; :func:`get_cc` when left out.
+
+    Raises
+    ------
+    UnavailableError
+        If there is no compiler.
+    BuildError
+        With what the compiler says, if it fails.
+    """
+    _run(output, objects, ["-shared", "-fPIC", *(options or ())], cc)
+
+
+def create_executable(
+    output: str,
+    objects: str | Sequence[str],
+    options: Sequence[str] | None = None,
+    cc: str | None = None,
+) -> None:
+    """Link object files, or compile sources, to a program.
+
+    Parameters
+    ----------
+    output : str
+        The path of the program.
+    objects : str or sequence of str
+        Paths of object files and sources.
+    options : sequence of str, optional
+        Options of the compiler.
+    cc : str, optional
+        The compiler; :func:`get_cc` when left out.
+
+    Raises
+    ------
+    UnavailableError
+        If there is no compiler.
+    BuildError
+        With what the compiler says, if it fails.
+    """
+    _run(output, objects, list(options or ()), cc)
+
+
+def _run(output: str, objects: str | Sequence[str], options: Sequence[str], cc: str | None) -> None:
+    compiler = cc or get_cc()
+    if compiler is None:
+        raise UnavailableError("cc: this machine has no C++ compiler; name one in the environment variable CXX")
+    inputs = [objects] if isinstance(objects, str) else list(objects)
+    command = [compiler, *options, "-o", output, *inputs]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode != 0:
+        raise BuildError(f"cc: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
+
+
+def get_target_by_dump_machine(compiler: str) -> Callable[[], str | None]:
+    """Return what asks a compiler for the machine that it makes code for.
+
+    Parameters
+    ----------
+    compiler : str
+
+    Returns
+    -------
+    callable
+        Returns the triple, e.g. ``x86_64-linux-gnu``; None if the compiler does not say.
+    """
+
+    def triple() -> str | None:
+        try:
+            ran = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True)
+        except OSError:
+            return None
+        return ran.stdout.strip() if ran.returncode == 0 else None
+
+    return triple
+
+
+def cross_compiler(
+    compile_func: str | Callable[..., None],
+    options: Sequence[str] | None = None,
+    output_format: str = "so",
+    get_target_triple: Callable[[], str | None] | None = None,
+    add_files: Sequence[str] | None = None,
+) -> Callable[..., None]:
+    """Return a function like :func:`create_shared` for another compiler.
+
+    Parameters
+    ----------
+    compile_func : str or callable
+        The compiler, or a function like :func:`create_shared`.
+    options : sequence of str, optional
+        Options that it always gets.
+    output_format : str
+        The suffix of what it makes.
+    get_target_triple : callable, optional
+        Returns the machine that it makes code for.
+    add_files : sequence of str, optional
+        Files that are always linked.
+
+    Returns
+    -------
+    callable
+        ``(output, objects, options)``.
+    """
+    triple = get_target_triple
+    if isinstance(compile_func, str):
+        triple = triple or get_target_by_dump_machine(compile_func)
+
+    def compile_all(output: str, objects: str | Sequence[str], more: Sequence[str] | None = None) -> None:
+        inputs = [*([objects] if isinstance(objects, str) else objects), *(add_files or ())]
+        every = [*(options or ()), *(more or ())]
+        if isinstance(compile_func, str):
+            create_shared(output, inputs, every, compile_func)
+        else:
+            compile_func(output, inputs, options=every)
+
+    vars(compile_all).update(output_format=output_format, get_target_triple=triple)
+    return compile_all

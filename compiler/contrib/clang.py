@@ -1,0 +1,90 @@
+"""Clang as a source of LLVM IR: ``tvm.contrib.clang``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+
+import llvmlite.binding as llvm
+
+from compiler.contrib.utils import which
+from compiler.ir.error import BuildError, UnavailableError
+
+__all__ = ["create_llvm", "find_clang"]
+
+
+def find_clang(required: bool = True) -> list[str]:
+    """Return the Clang compilers of this machine.
+
+    Parameters
+    ----------
+    required : bool
+        Refuse to return none.
+
+    Returns
+    -------
+    list of str
+        Their paths; one of the version of LLVM that code is generated with comes first.
+
+    Raises
+    ------
+    UnavailableError
+        If there is none and one is required.
+    """
+    names = [f"clang-{llvm.llvm_version_info[0]}", "clang"]
+    paths = [path for name in names if (path := which(name))]
+    if required and not paths:
+        raise UnavailableError("find_clang: this machine has no Clang")
+    return paths
+
+
+def create_llvm(
+    inputs: str | Sequence[str],
+    output: str | None = None,
+    options: Sequence[str] | None = None,
+    cc: str | None = None,
+) -> str:
+    """Compile C or C++ to LLVM IR.
+
+    Parameters
+    ----------
+    inputs : str or sequence of str
+        Paths of sources, or the text of one.
+    output : str, optional
+        Where the text is written as well.
+    options : sequence of str, optional
+        Options of Clang.
+    cc : str, optional
+        The compiler; the first one of :func:`find_clang` when left out.
+
+    Returns
+    -------
+    str
+        The LLVM IR.
+
+    Raises
+    ------
+    UnavailableError
+        If there is no Clang.
+    BuildError
+        With what Clang says, if it fails.
+    """
+    compiler = cc or find_clang()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for index, source in enumerate([inputs] if isinstance(inputs, str) else inputs):
+            path = source
+            if not os.path.isfile(source):
+                path = os.path.join(folder, f"input{index}.cc")
+                with open(path, "w") as file:
+                    file.write(source)
+            files.append(path)
+        target = output or os.path.join(folder, "output.ll")
+        command = [compiler, "-emit-llvm", "-S", *(options or ()), "-o", target, *files]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        if ran.returncode != 0:
+            raise BuildError(f"create_llvm: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
+        with open(target) as file:
+            return file.read()

@@ -1,0 +1,44 @@
+"""Results of slow functions of tests, computed once: ``tvm.contrib.pickle_memoize``."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["memoize"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_RESULTS: dict[str, dict[bytes, bytes]] = {}
+
+
+def memoize(key: str, save_at_exit: bool = False) -> Callable[[Function], Function]:
+    """Return the decorator of a function that is called once for the same arguments while the process lives.
+
+    Parameters
+    ----------
+    key : str
+        Functions of one key share their results.
+    save_at_exit : bool
+        Taken for TVM's sake: results are not written to disk, where another version would read them.
+
+    Returns
+    -------
+    callable
+        From a function to one that returns copies of its results.
+    """
+    results = _RESULTS.setdefault(key, {})
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*args: object, **named: object) -> Any:
+            arguments = pickle.dumps((function.__qualname__, args, sorted(named.items())))
+            if arguments not in results:
+                results[arguments] = pickle.dumps(function(*args, **named))
+            return pickle.loads(results[arguments])
+
+        return call  # type: ignore[return-value]  # has the same signature
+
+    return decorate

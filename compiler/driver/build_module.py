@@ -1,0 +1,81 @@
+"""Lowering and building under the names of ``tvm.driver.build_module``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.ir.error import expected
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import Var
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.buffer import Buffer, decl_buffer
+
+__all__ = ["build", "get_binds", "lower", "schedule_to_module"]
+
+
+def get_binds(
+    args: Sequence[Tensor | Buffer | Var], compact: bool = False, binds: Mapping[Tensor, Buffer] | None = None
+) -> tuple[dict[Tensor, Buffer], list[Buffer | Var]]:
+    """Return a buffer for each tensor among the parameters of a function.
+
+    Parameters
+    ----------
+    args : sequence of Tensor, Buffer or Var
+        The parameters.
+    compact : bool
+        Whether all accesses are to compact buffers; here all are unless ``binds`` says otherwise.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers that stand for tensors already.
+
+    Returns
+    -------
+    tuple of dict of Tensor to Buffer, and list of Buffer or Var
+        The buffers by tensor, and the parameters with buffers in place of tensors.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is none of the three.
+    """
+    buffers = dict(binds or {})
+    parameters: list[Buffer | Var] = []
+    for arg in args:
+        if isinstance(arg, Tensor):
+            if arg not in buffers:
+                buffers[arg] = decl_buffer(arg.shape, arg.dtype, arg.name)
+            parameters.append(buffers[arg])
+        elif isinstance(arg, (Buffer, Var)):
+            parameters.append(arg)
+        else:
+            expected("get_binds", "args", "a Tensor, a Buffer or a Var each", arg)
+    return buffers, parameters
+
+
+def schedule_to_module(
+    sch: Schedule,
+    args: Sequence[Tensor | Buffer | Var] | None = None,
+    name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
+) -> IRModule:
+    """Return the loops that a schedule describes, before any pass.
+
+    Parameters
+    ----------
+    sch : Schedule
+    args : sequence of Tensor, Buffer or Var, optional
+        The parameters of the function.
+    name : str
+        The function's name.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers that stand for tensors.
+
+    Returns
+    -------
+    IRModule
+        With one function over buffers of as many dimensions as their tensors.
+    """
+    return IRModule({name: schedule_to_prim_func(sch, list(args or ()), name, binds)})

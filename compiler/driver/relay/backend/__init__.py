@@ -1,0 +1,15 @@
+"""What a model is built for besides the target, under TVM's names: ``tvm.relay.backend``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.ir.extension import lazy_package
+
+_HOMES = {"compiler.driver.relay.backend.options": ("Executor", "Runtime")}
+_MODULES = ("compiler.driver.relay.backend.interpreter", "compiler.driver.relay.backend.name_transforms")
+
+__all__ = ["Executor", "Runtime", "interpreter", "name_transforms"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_package("tvm.relay.backend", _HOMES, _MODULES)

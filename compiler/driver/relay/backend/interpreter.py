@@ -1,0 +1,8 @@
+"""The values of the interpreter, under the names of ``tvm.relay.backend.interpreter``."""
+
+from __future__ import annotations
+
+from compiler.driver.relay.executor import Executor
+from compiler.relay.interpreter import ConstructorValue, Interpreter, RefValue
+
+__all__ = ["ConstructorValue", "Executor", "Interpreter", "RefValue"]

@@ -1,0 +1,148 @@
+"""Containers of the runtime, under TVM's names: they are Python's own, with TVM's way of asking what something is.
+
+Nodes hold tuples and dictionaries; each tuple counts as an :class:`Array`, and each mapping as a :class:`Map`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from compiler.ir.error import BoundError
+
+__all__ = ["ADT", "Array", "Map", "ShapeTuple", "String", "getitem_helper", "tuple_object"]
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _AnyOf(type):
+    """The type of containers that others count as as well."""
+
+    counts_as: tuple[type, ...]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.counts_as)
+
+
+class Array(tuple[Item, ...], metaclass=_AnyOf):
+    """A sequence that does not change; each tuple counts as one.
+
+    Parameters
+    ----------
+    items : iterable
+    """
+
+    counts_as = (tuple,)
+
+    def __new__(cls, items: Iterable[Item] = ()) -> Array[Item]:
+        return super().__new__(cls, items)
+
+
+class Map(dict[Key, Value], metaclass=_AnyOf):
+    """A mapping; each mapping counts as one.
+
+    Parameters
+    ----------
+    items : mapping, or iterable of pairs
+    """
+
+    counts_as = (Mapping,)
+
+    def __init__(self, items: Mapping[Key, Value] | Iterable[tuple[Key, Value]] = ()) -> None:
+        super().__init__(items)
+
+
+class String(str, metaclass=_AnyOf):
+    """A text; each ``str`` counts as one.
+
+    Parameters
+    ----------
+    content : str
+    """
+
+    counts_as = (str,)
+
+    def __new__(cls, content: str = "") -> String:
+        return super().__new__(cls, content)
+
+
+class ShapeTuple(tuple[int, ...]):
+    """A shape of constant extents.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    """
+
+    def __new__(cls, shape: Sequence[int] = ()) -> ShapeTuple:
+        return super().__new__(cls, (int(extent) for extent in shape))
+
+
+class ADT:
+    """A tagged sequence of values.
+
+    Parameters
+    ----------
+    tag : int
+        0 of a tuple.
+    fields : sequence
+    """
+
+    def __init__(self, tag: int, fields: Sequence[Any]) -> None:
+        self.tag = tag
+        self.fields = tuple(fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return getitem_helper(self, self.fields.__getitem__, len(self.fields), index)
+
+    def __repr__(self) -> str:
+        return f"ADT(tag={self.tag}, fields={list(self.fields)})"
+
+
+def tuple_object(fields: Sequence[object] | None = None) -> ADT:
+    """Return values as a tagged sequence of the tag 0.
+
+    Parameters
+    ----------
+    fields : sequence, optional
+
+    Returns
+    -------
+    ADT
+    """
+    return ADT(0, fields or ())
+
+
+def getitem_helper(obj: object, elem_getter: Callable[[int], Item], length: int, idx: int | slice) -> Item | list[Item]:
+    """Return what an index or a slice stands for.
+
+    Parameters
+    ----------
+    obj : object
+        The container, for the error.
+    elem_getter : callable
+        From a position to the element.
+    length : int
+        How many elements there are.
+    idx : int or slice
+        Negative positions count from the end.
+
+    Returns
+    -------
+    object, or list of object
+
+    Raises
+    ------
+    BoundError
+        If there is no such element.
+    """
+    if isinstance(idx, slice):
+        return [elem_getter(i) for i in range(*idx.indices(length))]
+    if not -length <= idx < length:
+        raise BoundError(f"{type(obj).__name__}: index {idx} is out of range, the length is {length}")
+    return elem_getter(idx % length)

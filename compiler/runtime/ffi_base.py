@@ -1,0 +1,30 @@
+"""What ``tvm._ffi.base`` has: the base of all errors, and checks of Python's types."""
+
+from __future__ import annotations
+
+from numbers import Integral, Number
+
+import numpy as np
+
+from compiler.ir.error import TVMError, register_error
+
+__all__ = ["TVMError", "integer_types", "numeric_types", "py_str", "register_error", "string_types"]
+
+string_types = (str,)
+integer_types = (int, np.int32)
+numeric_types = (int, float, np.generic, Number, Integral)
+
+
+def py_str(x: bytes) -> str:
+    """Return a text of bytes.
+
+    Parameters
+    ----------
+    x : bytes
+        In UTF-8.
+
+    Returns
+    -------
+    str
+    """
+    return x.decode("utf-8")

@@ -1,0 +1,328 @@
+"""Numbers and shapes of definitions, under the names of ``tvm.topi.utils``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from compiler import tir
+from compiler.arith import Analyzer
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, Var, const
+from compiler.te.operation import ComputeOp, compute
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Operation, Tensor
+from compiler.topi.tag import is_broadcast
+
+__all__ = [
+    "InvalidShapeError",
+    "ceil_div",
+    "const_matrix",
+    "equal_const_int",
+    "get_const_float",
+    "get_const_int",
+    "get_const_tuple",
+    "get_float_tuple",
+    "get_max_power2_factor",
+    "is_empty_shape",
+    "prod",
+    "ravel_index",
+    "simplify",
+    "swap",
+    "traverse_inline",
+    "unravel_index",
+]
+
+Number = int | PrimExpr
+
+
+class InvalidShapeError(ArgumentError):
+    """A shape that an operator cannot take."""
+
+
+def simplify(expr: Number) -> Number:
+    """Return an expression in simple form.
+
+    Parameters
+    ----------
+    expr : int or PrimExpr
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    return Analyzer().simplify(expr) if isinstance(expr, PrimExpr) else expr
+
+
+def ceil_div(a: Number, b: Number) -> Number:
+    """Return a quotient, rounded up.
+
+    Parameters
+    ----------
+    a, b : int or PrimExpr
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    return simplify((a + (b - 1)) // b)
+
+
+def get_const_int(expr: Number) -> int:
+    """Return the value of a constant.
+
+    Parameters
+    ----------
+    expr : int or PrimExpr
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If it is not one.
+    """
+    value = simplify(expr)
+    if isinstance(value, IntImm):
+        return value.value
+    if isinstance(value, PrimExpr):
+        expected("get_const_int", "expr", "a constant int", expr)
+    return int(value)
+
+
+def get_const_float(expr: float | PrimExpr) -> float:
+    """Return the value of a constant.
+
+    Parameters
+    ----------
+    expr : float or PrimExpr
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ArgumentError
+        If it is not one.
+    """
+    value = Analyzer().simplify(expr) if isinstance(expr, PrimExpr) else expr
+    if isinstance(value, (FloatImm, IntImm)):
+        return float(value.value)
+    if isinstance(value, PrimExpr):
+        expected("get_const_float", "expr", "a constant", expr)
+    return float(value)
+
+
+def equal_const_int(expr: Number, value: int) -> bool:
+    """Return whether an expression is a constant of a value.
+
+    Parameters
+    ----------
+    expr : int or PrimExpr
+    value : int
+
+    Returns
+    -------
+    bool
+    """
+    simple = simplify(expr)
+    return simple.value == value if isinstance(simple, IntImm) else isinstance(simple, int) and simple == value
+
+
+def get_const_tuple(in_tuple: Iterable[Number]) -> tuple[Number, ...]:
+    """Return a shape with plain ints for its constants.
+
+    Parameters
+    ----------
+    in_tuple : iterable of (int or PrimExpr)
+
+    Returns
+    -------
+    tuple of (int or PrimExpr)
+        What is no constant stays an expression.
+    """
+    simple = [simplify(extent) for extent in in_tuple]
+    return tuple(extent.value if isinstance(extent, IntImm) else extent for extent in simple)
+
+
+def get_float_tuple(in_tuple: Iterable[float | PrimExpr]) -> tuple[float, ...]:
+    """Return constants as floats.
+
+    Parameters
+    ----------
+    in_tuple : iterable of (float or PrimExpr)
+
+    Returns
+    -------
+    tuple of float
+
+    Raises
+    ------
+    ArgumentError
+        If one is no constant.
+    """
+    return tuple(get_const_float(value) for value in in_tuple)
+
+
+def is_empty_shape(shape: Iterable[Number]) -> bool:
+    """Return whether an array of a shape has no elements.
+
+    Parameters
+    ----------
+    shape : iterable of (int or PrimExpr)
+
+    Returns
+    -------
+    bool
+    """
+    return any(equal_const_int(extent, 0) for extent in shape)
+
+
+def prod(x: Iterable[Number]) -> Number:
+    """Return the product of numbers.
+
+    Parameters
+    ----------
+    x : iterable of (int or PrimExpr)
+
+    Returns
+    -------
+    int or PrimExpr
+        1 if there are none.
+    """
+    result: Number = const(1, "int32")
+    for number in x:
+        result = result * number
+    return simplify(result)
+
+
+def swap(arr: Sequence[object], axis: int) -> tuple[object, ...]:
+    """Return a sequence with its last element and another one exchanged.
+
+    Parameters
+    ----------
+    arr : sequence
+    axis : int
+        The place of the other one.
+
+    Returns
+    -------
+    tuple
+    """
+    items = list(arr)
+    items[axis], items[-1] = items[-1], items[axis]
+    return tuple(items)
+
+
+def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
+    """Return the largest power of two that divides a number.
+
+    Parameters
+    ----------
+    n : int
+    max_value : int, optional
+        A bound of the result.
+
+    Returns
+    -------
+    int
+    """
+    factor = 1
+    while n % (factor * 2) == 0 and n and (max_value is None or factor * 2 <= max_value):
+        factor *= 2
+    return factor
+
+
+def ravel_index(indices: Sequence[Number], shape: Sequence[Number]) -> Number:
+    """Return the place of an element in row-major order.
+
+    Parameters
+    ----------
+    indices : sequence of (int or PrimExpr)
+        Of the element, along each axis.
+    shape : sequence of (int or PrimExpr)
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    place: Number = 0
+    for index, extent in zip(indices, shape, strict=True):
+        place = place * extent + index
+    return place
+
+
+def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
+    """Return the indices of an element from its place in row-major order.
+
+    Parameters
+    ----------
+    idx : int or PrimExpr
+        The place.
+    shape : sequence of (int or PrimExpr)
+
+    Returns
+    -------
+    tuple of (int or PrimExpr)
+    """
+    indices: list[Number] = []
+    for extent in reversed(shape[1:]):
+        indices.append(idx % extent)
+        idx = idx // extent
+    return (idx, *reversed(indices))
+
+
+def const_matrix(matrix: Sequence[Sequence[float]], name: str = "const_matrix") -> Tensor:
+    """Return a small matrix of constants as a tensor.
+
+    Parameters
+    ----------
+    matrix : sequence of sequence of float, or numpy.ndarray
+    name : str
+        Of the computation.
+
+    Returns
+    -------
+    Tensor
+    """
+    rows = [[float(value) for value in row] for row in matrix]
+    dtype = str(getattr(matrix, "dtype", "float32"))
+
+    def element(i: Var, j: Var) -> PrimExpr:
+        value = const(rows[0][0], dtype)
+        for row, values in enumerate(rows):
+            for column, number in enumerate(values):
+                here = tir.all(i.equal(row), j.equal(column))
+                value = tir.Select(here, const(number, dtype), value)
+        return value
+
+    tensor: Tensor = compute((len(rows), len(rows[0])), element, name=name, attrs={"const_matrix": True})
+    return tensor
+
+
+def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], None]) -> None:
+    """Inline the element-wise operations that a computation is made of, and visit all of its operations.
+
+    Parameters
+    ----------
+    s : Schedule
+    final_op : Operation
+        Where the traversal begins.
+    callback : callable
+        Called with each operation, inputs first.
+    """
+    visited: set[Operation] = set()
+
+    def visit(op: Operation) -> None:
+        if op in visited:
+            return
+        visited.add(op)
+        if isinstance(op, ComputeOp) and is_broadcast(op.tag) and op not in s.outputs:
+            s[op].compute_inline()
+        for tensor in op.input_tensors:
+            visit(tensor.op)
+        callback(op)
+
+    visit(final_op)

@@ -1,0 +1,79 @@
+"""Temporary files, archives and the C++ compiler."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from compiler.contrib import cc, clang, download, pickle_memoize, tar, utils
+from compiler.ir.error import ArgumentError, BuildError, UnavailableError
+
+
+def test_folders_go_with_their_object(tmp_path: Path) -> None:
+    folder = utils.tempdir()
+    Path(folder.relpath("a.txt")).write_text("a")
+    assert folder.listdir() == ["a.txt"]
+    folder.remove()
+    assert not folder.path.exists()
+    with utils.tempdir(tmp_path / "own") as own:
+        assert own.path == tmp_path / "own"
+        with pytest.raises(ArgumentError, match="exists"):
+            utils.tempdir(tmp_path / "own")
+    assert not own.path.exists()
+    kept = utils.tempdir(tmp_path / "kept", keep_for_debug=True)
+    kept.remove()
+    assert kept.path.exists()
+
+
+def test_archives_hold_files(tmp_path: Path) -> None:
+    (tmp_path / "a.o").write_bytes(b"\1\2")
+    tar.tar(str(tmp_path / "all.tar"), [str(tmp_path / "a.o")])
+    tar.untar(str(tmp_path / "all.tar"), str(tmp_path / "out"))
+    assert (tmp_path / "out" / "a.o").read_bytes() == b"\1\2"
+
+
+@pytest.mark.skipif(cc.get_cc() is None, reason="no C++ compiler")
+def test_libraries_are_compiled(tmp_path: Path) -> None:
+    source = tmp_path / "seven.cc"
+    source.write_text('extern "C" int seven() { return 7; }')
+    cc.create_shared(str(tmp_path / "seven.so"), str(source))
+    assert ctypes.CDLL(str(tmp_path / "seven.so")).seven() == 7
+    cc.cross_compiler(cc.get_cc() or "")(str(tmp_path / "again.so"), str(source))
+    assert ctypes.CDLL(str(tmp_path / "again.so")).seven() == 7
+    source.write_text("int seven( {")
+    with pytest.raises(BuildError, match="failed"):
+        cc.create_shared(str(tmp_path / "bad.so"), str(source))
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    assert clang.find_clang(required=False) == []
+    with pytest.raises(UnavailableError, match="no Clang"):
+        clang.create_llvm("int main() {}")
+    with pytest.raises(UnavailableError, match="no C"):
+        cc.create_shared("a.so", "a.o")
+    with pytest.raises(UnavailableError, match="cannot be fetched"):
+        download.download("http://localhost:9/model", tmp_path / "model", retries=1)
+
+
+def test_files_that_are_there_are_not_fetched(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("here")
+    download.download("http://localhost:9/model", tmp_path / "model")
+    assert (tmp_path / "model").read_text() == "here"
+
+
+def test_results_are_computed_once() -> None:
+    calls: list[int] = []
+
+    @pickle_memoize.memoize("tests")
+    def square(x: int) -> list[int]:
+        calls.append(x)
+        return [x * x]
+
+    square(3).append(0)
+    assert square(3) == [9]
+    assert square(4) == [16]
+    assert calls == [3, 4]
