@@ -21,6 +21,8 @@ CONSOLE_BYTES = 8192
 """What is kept of a child's standard output and error."""
 _GRACE_SECONDS = 5.0
 """How long after the wall clock's end the zygote may take to say so."""
+_START_SECONDS = 6.0
+"""How long a zygote may take until its child is ready; one that was stopped is replaced then."""
 _CPU_COUNTED = 0.6
 """Least share of the processor time allowed that is on record when the kernel has killed for it: it counts by samples,
 which on a busy machine are far too many."""
@@ -53,7 +55,7 @@ class SandboxedJob:
         self._ends = ends
         self._frames = wire.FrameReader(limits)
         self._started = time.monotonic()
-        self._patience = self._started + limits.wall_seconds + _GRACE_SECONDS
+        self._patience = self._started + _START_SECONDS
         self._cancelled = False
         self._overflow: str | None = None
         self._reports: list[wire.StatusMessage] = []
@@ -151,7 +153,10 @@ class SandboxedJob:
         except ConnectionResetError:
             return False
         if message:
-            self._reports.append(wire.decode_status(message))
+            report = wire.decode_status(message)
+            self._reports.append(report)
+            if isinstance(report, wire.Ready) and not self._cancelled:
+                self._patience = self._started + self._limits.wall_seconds + _GRACE_SECONDS
         return bool(message)
 
     def _settle(self) -> Outcome:

@@ -37,7 +37,7 @@ def try_all(scratch: str) -> Tier:
         An empty directory.
     """
     trials = {**_TRIALS, Mechanism.PRIVATE_ROOT: lambda: _try_private_root(scratch)}
-    outcomes = {mechanism: _outcome(trial) for mechanism, trial in trials.items()}
+    outcomes = {mechanism: outcome(trial) for mechanism, trial in trials.items()}
     return Tier(
         mechanisms=frozenset(mechanism for mechanism, problem in outcomes.items() if not problem),
         reasons={mechanism.value: problem for mechanism, problem in outcomes.items() if problem},
@@ -45,7 +45,7 @@ def try_all(scratch: str) -> Tier:
     )
 
 
-def _outcome(trial: Callable[[], None]) -> str:
+def outcome(trial: Callable[[], None]) -> str:
     """Run a trial in a fork; what it failed with, or nothing."""
     reading, writing = os.pipe()
     pid = os.fork()
@@ -97,8 +97,19 @@ def _try_private_root(scratch: str) -> None:
     namespaces.mount_workspace(1 << 20, os.geteuid(), os.getegid())
 
 
-def _try_processes() -> None:
+def try_processes() -> None:
+    """Do as the zygote does: be the first process of a namespace, and from there leave for others and come back.
+
+    Coming back needs a privilege over the namespace that one comes back to, which over the first one only root has.
+    """
     _privileged()
+    namespaces.unshare(syscalls.CLONE_NEWPID)
+    problem = outcome(_try_leaving)
+    if problem:
+        raise OSError(problem)
+
+
+def _try_leaving() -> None:
     own = os.open("/proc/self/ns/pid", os.O_RDONLY)
     namespaces.unshare(syscalls.CLONE_NEWPID)
     syscalls.call("setns", own, syscalls.CLONE_NEWPID)
@@ -118,7 +129,7 @@ def _try_user_id() -> None:
 _TRIALS: dict[Mechanism, Callable[[], None]] = {
     Mechanism.SECCOMP: _try_seccomp,
     Mechanism.LANDLOCK: _try_landlock,
-    Mechanism.PROCESSES: _try_processes,
+    Mechanism.PROCESSES: try_processes,
     Mechanism.NETWORK: _try_network,
     Mechanism.USERS: lambda: namespaces.unshare(syscalls.CLONE_NEWUSER),
     Mechanism.USER_ID: _try_user_id,

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
-from app.sandbox import Sandbox, SandboxError, Tier
+from app.sandbox import Limits, Sandbox, SandboxError, Tier
+from app.sandbox.readable import PROJECT
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 
 IMPORTED = b"import json, sys; emit(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})).encode())"
+NOBODY = 65534
+AS_NOBODY = f"""
+import os
+from app.sandbox import probe, syscalls
+os.setgroups([])
+os.setresgid({NOBODY}, {NOBODY}, {NOBODY})
+os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
+syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # as a process has it that was started as nobody
+print(probe.outcome(probe.try_processes))
+"""
+"""Prints why there is no process namespace for nobody; Python itself may lie where only root may read it."""
 THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "waitress", "gunicorn", "jinja2", "ssl"}
 
 
@@ -32,3 +48,21 @@ def test_it_holds_nothing_of_the_server() -> None:
 def test_a_zygote_that_cannot_work_says_why(handler: str, message: str) -> None:
     with pytest.raises(SandboxError, match=message):
         Sandbox(handler, tier=Tier())
+
+
+def test_a_zygote_that_was_stopped_is_replaced() -> None:
+    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS]) as sandbox:
+        [stopped] = sandbox.zygotes
+        os.kill(stopped, signal.SIGSTOP)
+        assert sandbox.start(b"", limits=Limits(wall_seconds=3600.0)).outcome.detail == "the sandbox was restarted"
+        assert sandbox.start(b"").outcome.status == "ok"
+        assert sandbox.zygotes != [stopped]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_whoever_may_make_a_user_namespace_has_one_of_processes() -> None:
+    """The probe's word is held against a process that tries it by other means."""
+    become = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    made = subprocess.run(["unshare", "--user", "--pid", "--fork", "true"], cwd="/", capture_output=True, **become)
+    probed = subprocess.run([sys.executable, "-c", AS_NOBODY], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert (probed.stdout.strip() == "") == (made.returncode == 0), (probed.stdout, made.stderr)
