@@ -19,7 +19,7 @@ __all__ = [
 class WidenHalfPrecision(RewritePass, required=("InferType",)):
     """Compute sums and products of ``float16`` and ``bfloat16`` in ``float32``, and round their results once.
 
-    Requires InferType.  The casts are fused into neighbouring kernels, or computed ahead of constant weights.
+    Level 0; requires InferType.  The casts are fused into neighbouring kernels, or computed ahead of constant weights.
 
     Examples
     --------
