@@ -167,7 +167,9 @@ class Kernel(Struct, frozen=True, kw_only=True):
     bytes: float | None = None
     """Bytes that a call reads and writes at least: its arguments and results."""
     seconds: float | None = None
-    """Time of all of its calls in one run of the model, measured."""
+    """Time of all of its calls in one run of the model, measured by the process that ran the script."""
+    source: Literal["script"] = "script"
+    """Who measured the time; see :data:`Source`."""
     origins: list[OriginId] = []
     script: str = ""
     """A script of its own that defines and schedules it."""

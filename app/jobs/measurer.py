@@ -80,7 +80,7 @@ class Measurer:
         for program in self._programs:
             yield from self._measure(program, workspace.options, prefixes=what == "ladder")
         if not self._measured or answer.status not in ("ok", "error"):
-            self.problems = answer.problems  # something is measured although the script fails at something after it
+            self.problems += answer.problems  # something is measured although the script fails at something after it
 
     def _start(self, job: Job, source: Source) -> AnswerReader:
         self._hold(job)
@@ -112,6 +112,8 @@ class Measurer:
             problems = reader.finish().problems
         for problem in problems:
             yield Failed(label=recorded.name, problem=problem)
+        if not self._measured:
+            self.problems += problems
 
 
 def label_of(problem: Problem) -> str:

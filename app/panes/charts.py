@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from app.artifacts import Measurement
 from app.panes.numbers import number
+from app.panes.sources import sources, wording
 
 MIN_PITCH, MAX_PITCH = 31, 92
 """Distance between the middles of two bars; it depends on the width of the chart."""
@@ -48,6 +49,8 @@ class Bar:
     slanted: bool = False
     current: bool = False
     wrong: bool = False
+    reported: bool = False
+    """Whether the time is what the script reports."""
 
     @property
     def middle(self) -> float:
@@ -151,10 +154,11 @@ def _bars(
                 label=_short(m.name, letters),
                 value=number(value) if value else "✗",
                 factor="" if slanted else factor,
-                title=f"{m.name} {factor}".strip(),
+                title=f"{f'{m.name} {factor}'.strip()}, {wording(m.source).label}",
                 slanted=slanted,
                 current=index == len(kernels) - 1,
                 wrong=m.checked == "wrong",
+                reported=m.source == "script",
             )
         )
     return bars
@@ -210,4 +214,4 @@ def summary(kernels: Sequence[Measurement], values: Sequence[float], unit: str) 
     values_text = [
         f"{m.name}: {number(v)} {unit}" if v else f"{m.name}: wrong" for m, v in zip(kernels, values, strict=True)
     ]
-    return "; ".join(values_text) or "nothing measured yet"
+    return "; ".join([*values_text, *(source.label for source in sources(kernels))]) or "nothing measured yet"

@@ -9,6 +9,7 @@ from app.artifacts import Kernel, Unit
 from app.panes.numbers import count
 from app.panes.pane import Pane
 from app.panes.selection import Selection
+from app.panes.sources import wording
 
 _NAME_PREFIXES = ("tvmgen_default_", "fused_")
 _HEAT_SHARES = (0.02, 0.06, 0.12, 0.25)
@@ -65,7 +66,7 @@ class KernelTable:
     @property
     def facts(self) -> list[str]:
         """The words of the title."""
-        hint = [] if self.measured else ["Run measures each"]
+        hint = [f"times {wording('script').label}"] if self.measured else ["Run measures each"]
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *hint]
 
     @property

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from app.artifacts import Measurement
+from app.panes.sources import wording
 
 WRITTEN_OUT = 1e-6, 1e15
 """Sizes of numbers that are written without an exponent."""
@@ -94,11 +95,13 @@ def how_measured(measurement: Measurement) -> str:
 
 
 def conditions(measurements: Sequence[Measurement]) -> str:
-    """Return what all measurements of a benchmark have in common: threads, processor, and that they were checked."""
+    """Return what a benchmark's measurements have in common: threads, processor, source, that they were checked."""
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     if not kernels:
         return ""
     shared = [count(kernels[-1].threads, "thread"), kernels[-1].cpu]
     if all(m.checked == "ok" for m in kernels):
         shared.append("checked ✓")
+    if len({m.source for m in kernels}) == 1:
+        shared.append(wording(kernels[-1].source).label)
     return " · ".join(text for text in shared if text)

@@ -361,6 +361,8 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     measurements: list[Measurement]
     failures: list[str] = []
+    reasons: list[str] = []
+    """Why some is as the script reports, or not measured at all."""
     done: int = 0
     total: int = 0
     label: str = ""
@@ -378,8 +380,8 @@ def draw_chart() -> str:
         raise InvalidBody(str(error)) from error
     if len(asked.measurements) > MAX_MEASUREMENTS:
         raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")
-    prefixes = sum(m.kind == "prefix" for m in asked.measurements)
-    pending = max(0, asked.total - 2 - prefixes) if asked.running else 0
+    bars = sum(m.kind in ("kernel", "prefix") for m in asked.measurements)
+    pending = max(0, asked.total - 2 - bars) if asked.running else 0
     return render_template(
         "panes/_ladder.html",
         chart=chart(asked.measurements, min(pending, 40), asked.room),

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from app.panes import table
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
+from app.panes.sources import sources, wording
 from app.panes.steps import describe
 from compiler.target.assembly_targets import assembly_targets
 
@@ -25,7 +26,19 @@ def data_block(value: object) -> Markup:
 
 FILTERS: Mapping[str, Callable[..., object]] = {
     function.__name__: function
-    for function in (conditions, data_block, describe, duration, how_measured, number, operations, size, table.panes_of)
+    for function in (
+        conditions,
+        data_block,
+        describe,
+        duration,
+        how_measured,
+        number,
+        operations,
+        size,
+        sources,
+        table.panes_of,
+        wording,
+    )
 }
 """What the templates can say after a ``|``, by name."""
 

@@ -1,4 +1,4 @@
-// Measures every prefix of the schedule, and draws what comes as it comes.
+// Measures every prefix of the schedule, or each kernel, and draws what comes as it comes.
 import { $, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { on, tell, workspaceJson } from "./state.js";
@@ -15,6 +15,7 @@ export const ladder = {
 export function startLadder() {
   $("#ladder-button").addEventListener("click", toggleLadder);
   document.addEventListener("click", ({ target }) => { if (target.id === "ladder-stop") stop(); });
+  document.addEventListener("click", ({ target }) => { if (target.id === "measure-kernels" && !running) start("/api/measure"); });
   on("answered", ({ measurements }) => {
     if (measurements.length && !shown) $("#pane-bench").classList.remove("stale");
     labelSteps();
@@ -24,18 +25,18 @@ export function startLadder() {
 
 export function toggleLadder() {
   if (running) stop();
-  else start();
+  else start("/api/ladders");
 }
 
-async function start() {
+async function start(address) {
   const body = JSON.stringify(await workspaceJson(editor.text));
-  const response = await fetch("/api/ladders", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const response = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();
   if (!response.ok) {
     toast(answer.error.message);
     return;
   }
-  shown = { measurements: [], failures: [], done: 0, total: 0, label: "waiting for its turn", running: true };
+  shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true };
   const source = new EventSource(answer.events);
   running = { id: answer.id, source };
   $("#pane-bench").classList.remove("stale");
@@ -43,6 +44,7 @@ async function start() {
   const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });
   handle("queued", ({ place }) => { shown.label = place === 1 ? "next in the queue" : `place ${place} in the queue`; });
   handle("progress", ({ done, total, label }) => Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}`, began: Date.now() }));
+  handle("source", ({ source, reason }) => { if (source === "script") shown.reasons.push(reason); });
   handle("measured", ({ measurement }) => { shown.measurements.push(measurement); });
   handle("failed", ({ label, problem }) => { shown.failures.push(`${label}: ${problem.message}`); });
   handle("ended", ({ status, message }) => end(status, message));
@@ -77,6 +79,7 @@ function buttons(active) {
   $("#ladder-button").textContent = active ? "Stop" : "Ladder";
   $("#ladder-button").setAttribute("aria-pressed", String(active));
   $("#ladder-stop").hidden = !active;
+  $("#measure-kernels").hidden = active;
   document.body.classList.toggle("measuring", active);
 }
 

@@ -68,7 +68,7 @@ class _Writer:
         self._axes: dict[IterVar, int] = {}
         self._axis_of: dict[Var, IterVar] = {}
         for axis in self._declared_axes():
-            self._axes[axis] = len(self._axes)
+            self._axes.setdefault(axis, len(self._axes))
             self._axis_of[axis.var] = axis
         self._values = Values(self._axes)
 

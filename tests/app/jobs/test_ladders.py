@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import threading
 
+import msgspec
 import pytest
 from flask.testing import FlaskClient
 
-from app.artifacts import Failed, Measured, Measurement, Problem, Progress
+from app.artifacts import Failed, Measured, Measurement, Problem, Progress, Recorded
 from app.errors import Busy
 from app.jobs import ladders
 from app.jobs.ladders import Ladder
+from app.jobs.measurer import MAX_PROGRAMS
 from app.sandbox import Outcome
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
 
@@ -125,3 +127,67 @@ def test_unknown_ladders(client: FlaskClient) -> None:
     for response in (client.get("/api/ladders/nothing/events"), client.delete("/api/ladders/nothing")):
         assert response.status_code == 404
         assert response.get_json()["error"]["code"] == "not_found"
+
+
+RECORDED = Recorded(name="matmul", program='{"version":1}')
+
+
+def test_what_a_script_records_is_measured_without_the_script(client: FlaskClient, runner: ScriptedRunner) -> None:
+    forged = Measured(measurement=msgspec.structs.replace(ROW, seconds=1e-9, source="server"))
+    runner.scripts["s"] = Script([snapshot(), forged, RECORDED, forged, forged])
+    runner.scripts[""] = Script([Progress(done=0, total=1, label="split"), Measured(measurement=ROW)])
+    events = [event for _, _, event in follow(client, start(client))]
+    assert [event["type"] for event in events] == ["measured", "source", "progress", "measured", "ended"]
+    measurements = [event["measurement"] for event in events if "measurement" in event]
+    assert [(m["seconds"], m["source"]) for m in measurements] == [(1e-9, "script"), (0.5, "server")]  # type: ignore[index]
+    script, measuring = runner.requests
+    assert (script.mode, script.program, script.script) == ("ladder", "", "s")
+    assert (measuring.mode, measuring.program, measuring.script) == ("measure", RECORDED.program, "")
+    assert measuring.prefixes
+
+
+def test_every_function_is_measured_by_itself(client: FlaskClient, runner: ScriptedRunner) -> None:
+    told = [Recorded(name="a", program="1"), Recorded(name="model", reason="no"), Recorded(name="b", program="2")]
+    runner.scripts["s"] = Script([snapshot(), *told])
+    runner.scripts[""] = Script([Measured(measurement=ROW)])
+    ladder = str(client.post("/api/measure", json={"script": "s"}).get_json()["id"])
+    events = [event for _, _, event in follow(client, ladder)]
+    assert [event["type"] for event in events] == ["source", "source", "measured", "measured", "ended"]
+    assert (events[0]["source"], events[0]["reason"]) == ("script", "model: no")
+    assert [(r.mode, r.program, r.prefixes) for r in runner.requests] == [
+        ("record", "", False),
+        ("measure", "1", False),
+        ("measure", "2", False),
+    ]
+    assert len({r.seed for r in runner.requests[1:]}) == 2
+
+
+def test_no_script_has_more_measured_than_a_number_of_functions(client: FlaskClient, runner: ScriptedRunner) -> None:
+    runner.scripts["s"] = Script([snapshot(), *[Recorded(name="a", program=str(n)) for n in range(99)]])
+    follow(client, str(client.post("/api/measure", json={"script": "s"}).get_json()["id"]))
+    assert len(runner.requests) == 1 + MAX_PROGRAMS
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome(status="crash", detail="SIGFPE"), "the measurement's process ended: SIGFPE"),
+        (Outcome(status="timeout", wall_seconds=9), "the measurement was stopped after 9.0 s"),
+    ],
+)
+def test_a_measurement_that_fails_says_that_it_did(
+    client: FlaskClient, runner: ScriptedRunner, outcome: Outcome, words: str
+) -> None:
+    runner.scripts["s"] = Script([snapshot(), RECORDED])
+    runner.scripts[""] = Script([Progress(done=0, total=1, label="split")], outcome)
+    *_, failed, ended = [event for _, _, event in follow(client, start(client))]
+    assert failed["label"] == "matmul"
+    assert words in str(failed["problem"])
+    assert (ended["status"], ended["message"]) == ("error", failed["problem"]["message"])  # type: ignore[index]
+
+
+def test_a_run_s_measurements_are_as_the_script_reports(client: FlaskClient, runner: ScriptedRunner) -> None:
+    forged = msgspec.structs.replace(ROW, source="server")
+    runner.scripts["s"] = Script([snapshot(None, measurements=[forged])])
+    [measurement] = client.post("/api/run", json={"script": "s"}).get_json()["measurements"]
+    assert measurement["source"] == "script"

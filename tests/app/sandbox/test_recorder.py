@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Measured, Message, Mode, Options, Request, Snapshot
+from app.artifacts import Answer, Failed, Measured, Message, Mode, Options, Recorded, Request, Snapshot
 from app.jobs.assembly import assemble
 from app.sandbox import Limits, Outcome, Sandbox, Tier
 from tests.app.sandbox.test_tiers import OFFERED
@@ -79,12 +79,21 @@ def test_a_parallel_matrix_multiplication(sandbox: Sandbox) -> None:
     assert answer.environment["parallel"].startswith("OpenMP")
 
 
-def test_a_ladder_measures(sandbox: Sandbox) -> None:
+def test_a_ladder_is_recorded_and_measured_in_another_process(sandbox: Sandbox) -> None:
     messages, answer, outcome = record(sandbox, "ladder", MATMUL)
     assert answer.problems == []
     assert outcome.status == "ok"
-    measured = [message.measurement for message in messages if isinstance(message, Measured)]
-    assert {"numpy", "peak", "prefix"} <= {measurement.kind for measurement in measured}
+    assert not any(isinstance(message, Measured) for message in messages)
+    [recorded] = [message for message in messages if isinstance(message, Recorded)]
+    assert (recorded.name, recorded.reason) == ("matmul", "")
+    request = Request(mode="measure", program=recorded.program, options=Options(threads=2), prefixes=True)
+    job = sandbox.start(msgspec.json.encode(request), {}, Limits(wall_seconds=60, cpu_seconds=120.0))
+    told = [msgspec.json.decode(raw, type=Message) for raw in job.messages()]
+    assert job.outcome.status == "ok"
+    assert not any(isinstance(message, Failed) for message in told)
+    measured = [message.measurement for message in told if isinstance(message, Measured)]
+    assert {"numpy", "peak", "prefix"} == {measurement.kind for measurement in measured}
+    assert [measurement.step for measurement in measured[2:]] == [0, 1, 2, 3, 4, 5]
     assert all(measurement.checked != "wrong" for measurement in measured)
 
 
