@@ -6,6 +6,8 @@ dropped.  A claim that does not fit is refused at once, so that memory stays bou
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from collections import Counter
 from types import TracebackType
@@ -30,6 +32,22 @@ SHARES = {
 CLIENT_SHARE = 0.5
 """Part of a budget that one client may hold: its address may be a whole class."""
 RETRY_SECONDS = 5
+LARGE_BYTES = 256 << 10
+"""Size from which a block of memory is given back to the system when it is freed."""
+M_MMAP_THRESHOLD = -3
+"""The parameter's number in ``malloc.h``."""
+
+
+def give_freed_memory_back() -> None:
+    """Let large blocks go back to the system when they are freed, in this process for good.
+
+    glibc raises the size from which it does so to that of the largest block that was freed, 32 MiB at most; what is
+    smaller then stays with the arena of the thread that asked for it.
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none, and no such habit
+        if mallopt is not None:
+            mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
 
 
 class Budget:

@@ -14,7 +14,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import services
 from app.config import MIB, Config, ConfigurationError
-from app.memory import Memory
+from app.memory import Memory, give_freed_memory_back
 from app.sandbox import Runner, SandboxError, UnsafeLocal
 from app.views import BLUEPRINTS
 from app.web import error_responses, security
@@ -54,6 +54,7 @@ def create_app(
     """
     if not isinstance(config, Config):
         config = Config.read(config)
+    give_freed_memory_back()
     app = Flask("app", root_path=str(ROOT), static_folder="static", template_folder="templates")
     app.config.update(
         MAX_CONTENT_LENGTH=config.body_bytes,

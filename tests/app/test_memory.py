@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -93,3 +95,34 @@ def test_the_shares_are_less_than_everything() -> None:
 def test_too_little_memory_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="memory"):
         Config.read({"memory": 100 * MIB}, {})
+
+
+FREED = """
+import threading
+from app.memory import give_freed_memory_back
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 >> 20
+
+give_freed_memory_back()
+before, small = resident(), []
+
+def work():
+    bytes(31 << 20)  # glibc would keep blocks up to this size from now on
+    for _ in range(8):
+        blocks = [b"x" * (1 << 20) for _ in range(8)]
+        small.append(b"y" * 1000)
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_freed_memory_goes_back_to_the_system() -> None:
+    kept = subprocess.run([sys.executable, "-c", FREED], capture_output=True, check=True, text=True).stdout
+    assert int(kept) < 16
