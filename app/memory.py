@@ -17,15 +17,13 @@ from app.errors import Busy, TooLarge
 MIB = 1 << 20
 SHARES = {
     "code": 20,
-    "workers": 30,
+    "workers": 42,
     "bodies": 12,
-    "uploads": 6,
-    "links": 4,
-    "incoming": 10,
-    "cache": 10,
-    "events": 5,
+    "incoming": 8,
+    "cache": 6,
+    "events": 3,
 }
-"""Percent of the server's memory by purpose; what is left is slack of the allocator.
+"""Percent of the server's memory by purpose; what is left is for opened links and slack of the allocator.
 
 ``code`` is the interpreter with its libraries, ``workers`` what all processes that render may take together.
 """
@@ -179,10 +177,6 @@ class Memory:
     ----------
     bodies : Budget
         Request bodies and what they are decoded to.
-    uploads : Budget
-        Stored files on their way to a child.
-    links : Budget
-        Contents of permalinks that are saved or opened.
     incoming : Budget
         Messages of children, until their answers are complete and sent.
     events : Budget
@@ -196,8 +190,6 @@ class Memory:
     def __init__(self, total: int) -> None:
         share = {purpose: total * percent // 100 for purpose, percent in SHARES.items()}
         self.bodies = Budget("request bodies", share["bodies"])
-        self.uploads = Budget("uploaded files", share["uploads"])
-        self.links = Budget("links", share["links"])
         self.incoming = Budget("answers", share["incoming"])
         self.events = Budget("events of ladders", share["events"])
         self.cache = share["cache"]

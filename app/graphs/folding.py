@@ -48,10 +48,9 @@ def _repeats(labels: npt.NDArray[Any]) -> list[tuple[int, int, int]]:
     for period in range(MIN_PERIOD, len(labels) // 2 + 1):
         equal = np.concatenate(([False], labels[:-period] == labels[period:], [False]))
         changes = np.flatnonzero(equal[1:] != equal[:-1])
-        for begin, end in zip(changes[::2], changes[1::2], strict=True):
-            length = int(end - begin)
-            if length >= period:
-                repeats.append((int(begin), period, 1 + length // period))
+        begins, lengths = changes[::2], changes[1::2] - changes[::2]
+        for index in np.flatnonzero(lengths >= period):
+            repeats.append((int(begins[index]), period, 1 + int(lengths[index]) // period))
     return sorted(repeats, key=lambda item: (-item[1] * item[2], item[1], item[0]))
 
 

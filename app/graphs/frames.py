@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+MAX_INDENTED = 20_000
+"""Layers that all groups together span with frames that go around the items of others; further ones are rectangles."""
 TITLE_HEIGHT, FOOT = 19.0, 17.0
 """Pixels above the first node of a group, for its title, and below the last, for the type of what leaves it."""
 TITLE_LETTER = 6.0
@@ -44,18 +48,21 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
     margin : float
         Distance to the nodes, left and right, in pixels.
     """
-    layers: dict[int, list[Member]] = {}
+    by_layer: dict[int, list[Member]] = {}
     groups: dict[str, list[Member]] = {}
     for member in members:
-        layers.setdefault(member.layer, []).append(member)
+        by_layer.setdefault(member.layer, []).append(member)
         if member.group:
             groups.setdefault(member.group, []).append(member)
+    layers = {layer: _Layer(items) for layer, items in by_layer.items()}
+    room = MAX_INDENTED
     outlines = []
     for name, inside in groups.items():
-        sides = _sides(inside, layers, margin)
-        first = min(member.layer for member in inside)
+        first, last = min(member.layer for member in inside), max(member.layer for member in inside)
+        room -= last - first + 1
+        sides = _sides(inside, range(first, last + 1), layers, margin) if room >= 0 else [_widest(inside, margin)]
         top = (first + 0.5) * layer_height - node_height / 2 - TITLE_HEIGHT
-        bottom = (first + len(sides) - 0.5) * layer_height + node_height / 2 + FOOT
+        bottom = (last + 0.5) * layer_height + node_height / 2 + FOOT
         left, right = sides[0]
         title = _shortened(name, int((right - left - 14) / TITLE_LETTER))
         heights = [top, *((first + i) * layer_height for i in range(1, len(sides))), bottom]
@@ -63,19 +70,65 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
     return outlines
 
 
-def _sides(inside: Sequence[Member], layers: dict[int, list[Member]], margin: float) -> list[tuple[float, float]]:
+class _Layer:
+    """The items of a layer, from left to right: tells in logarithmic time which items of others are next to a place."""
+
+    def __init__(self, items: Sequence[Member]) -> None:
+        self._items = sorted(items, key=lambda item: item.left)
+        self._lefts = [item.left for item in self._items]
+        self._reach: list[tuple[tuple[float, str], tuple[float, str]]] = []
+        """Up to each item: the furthest right side and its group, and the furthest one of another group."""
+        best = second = (-math.inf, "")
+        for item in self._items:
+            reach = (item.right, item.group)
+            if item.group == best[1]:
+                best = max(best, reach)
+            elif reach > best:
+                best, second = reach, best
+            else:
+                second = max(second, reach)
+            self._reach.append((best, second))
+        self._run_end = [0] * len(items)
+        """Of each item: where the run of neighbours of its group ends."""
+        end = len(items)
+        for index in range(len(items) - 1, -1, -1):
+            if index + 1 < len(items) and self._items[index].group != self._items[index + 1].group:
+                end = index + 1
+            self._run_end[index] = end
+
+    def around(self, place: float, group: str) -> tuple[float, float]:
+        """Return how far others' items reach that begin up to a place, and where the first one after it begins."""
+        index = bisect_right(self._lefts, place)
+        before = -math.inf
+        if index:
+            best, second = self._reach[index - 1]
+            before = second[0] if best[1] == group else best[0]
+        if index < len(self._items) and self._items[index].group == group:
+            index = self._run_end[index]
+        after = self._lefts[index] if index < len(self._items) else math.inf
+        return before, after
+
+
+def _widest(inside: Sequence[Member], margin: float) -> tuple[float, float]:
+    """Return left and right of the rectangle around all of a group."""
+    return min(member.left for member in inside) - margin, max(member.right for member in inside) + margin
+
+
+def _sides(
+    inside: Sequence[Member], span: range, layers: Mapping[int, _Layer], margin: float
+) -> list[tuple[float, float]]:
     """Return left and right of the frame in each layer from its first to its last."""
-    left, right = min(m.left for m in inside) - margin, max(m.right for m in inside) + margin
-    name = inside[0].group
-    first, last = min(m.layer for m in inside), max(m.layer for m in inside)
+    left, right = _widest(inside, margin)
+    begins: dict[int, float] = {}
+    for member in inside:
+        begins[member.layer] = min(member.left, begins.get(member.layer, math.inf))
     sides: list[tuple[float, float]] = []
-    for layer in range(first, last + 1):
-        mine = [m for m in layers.get(layer, ()) if m.group == name]
-        begin = min((m.left for m in mine), default=(left + right) / 2)
-        others = [m for m in layers.get(layer, ()) if m.group != name]
-        before = [m.right + margin for m in others if m.left <= begin]
-        after = [m.left - margin for m in others if m.left > begin]
-        sides.append((max([left, *before]), min([right, *after])))
+    for layer in span:
+        if layer not in layers:
+            sides.append((left, right))
+            continue
+        before, after = layers[layer].around(begins.get(layer, (left + right) / 2), inside[0].group)
+        sides.append((max(left, before + margin), min(right, after - margin)))
     return sides
 
 

@@ -220,9 +220,10 @@ def _rows(items: Iterable[_Item]) -> list[list[_Item]]:
 def _blocks(items: Sequence[_Item]) -> list[_Block]:
     """Divide the items into blocks: an item joins the one above it where each has the other as its first neighbour."""
     blocks: list[_Block] = []
+    first_below = {id(item): min(item.below, key=_priority, default=None) for item in items}
     for item in sorted(items, key=lambda item: item.layer):
         upper = min(item.above, key=_priority, default=None)
-        if upper is not None and upper.block is not None and min(upper.below, key=_priority) is item:
+        if upper is not None and upper.block is not None and first_below[id(upper)] is item:
             block = upper.block
         else:
             block = _Block(len(blocks), [])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer, RegexLexer
@@ -15,7 +18,11 @@ from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenT
 from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
 
 MAX_LINE = 4_000
-"""Letters of a line; texts with longer ones stay plain, as lexers may take their time over them."""
+"""Letters of a line that is given to a lexer."""
+CHUNK_SECONDS, TASK_SECONDS = 0.25, 1.0
+"""Processor time of a lexer for one text and for all texts of a task; Pygments' for LLVM is quadratic in a line."""
+CLOCK_TOKENS = 16
+"""Tokens between two looks at the clock."""
 
 
 def _relay_name(_lexer: Lexer, match: re.Match[str], _context: object = None) -> Iterator[tuple[int, _TokenType, str]]:
@@ -75,15 +82,60 @@ def _style(kind: _TokenType, gas: bool) -> str:
     return next((name for root, name in (GAS_STYLES if gas else STYLES) if is_token_subtype(kind, root)), "")
 
 
+class _Patience(threading.local):
+    """Processor time that lexers may still take, of each thread."""
+
+    left = TASK_SECONDS
+
+
+_patience = _Patience()
+
+
+def renew_patience() -> None:
+    """Begin a task: lexers may take their time again."""
+    _patience.left = TASK_SECONDS
+
+
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
-    """Return each line as escaped HTML with one-letter classes, always as many lines as came in."""
+    """Return each line as escaped HTML with one-letter classes, always as many lines as came in.
+
+    Texts that no lexer knows stay plain, and so do lines that are too long for one, and texts that take it too long.
+    """
     texts = list(lines)
-    if language not in LEXERS or any(len(text) > MAX_LINE for text in texts):
-        return [Markup(escape(text)) for text in texts]
+    if language not in LEXERS:
+        return _plain(texts)
+    out: list[Markup] = []
+    for long, run in groupby(texts, lambda text: len(text) > MAX_LINE):
+        some = list(run)
+        out += _plain(some) if long else _lexed(some, language)
+    return out
+
+
+def _plain(texts: Iterable[str]) -> list[Markup]:
+    return [Markup(escape(text)) for text in texts]
+
+
+def _lexed(texts: list[str], language: str) -> list[Markup]:
+    began = time.thread_time()
+    tokens = _tokens("\n".join(texts), language, began + min(_patience.left, CHUNK_SECONDS))
+    _patience.left -= time.thread_time() - began
+    return _plain(texts) if tokens is None else _marked(tokens, len(texts), gas=language == "gas")
+
+
+def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]] | None:
+    """Return a text's tokens, or None where the lexer has not found them by ``end`` on the thread's clock."""
+    tokens: list[tuple[_TokenType, str]] = []
     lexer = LEXERS[language](stripnl=False, ensurenl=False)
-    gas = language == "gas"
+    for token in lexer.get_tokens(text):
+        if not len(tokens) % CLOCK_TOKENS and time.thread_time() > end:
+            return None
+        tokens.append(token)
+    return tokens
+
+
+def _marked(tokens: list[tuple[_TokenType, str]], count: int, gas: bool) -> list[Markup]:
+    """Return the lines that some tokens make."""
     out: list[list[str]] = [[]]
-    tokens = list(lexer.get_tokens("\n".join(texts)))
     for index, (kind, value) in enumerate(tokens):
         style = _style(kind, gas)
         if kind is Name and index + 1 < len(tokens) and tokens[index + 1][1].startswith("("):
@@ -95,5 +147,5 @@ def highlight(lines: Iterable[str], language: str) -> list[Markup]:
                 out[-1].append(f'<i class="{style}">{escape(text)}</i>')
             elif text:
                 out[-1].append(escape(text))
-    out.extend([] for _ in range(len(texts) - len(out)))
-    return [Markup("".join(line)) for line in out[: len(texts)]]
+    out.extend([] for _ in range(count - len(out)))
+    return [Markup("".join(line)) for line in out[:count]]

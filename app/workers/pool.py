@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from app import errors
@@ -26,6 +27,7 @@ TURN_SECONDS = 20.0
 MAX_WAITING = 256
 """Tasks that may wait for a worker."""
 CANCELLED = "nobody waits for this any more"
+FORK_ATTEMPTS = 2
 IMPORTED_BYTES = 100 << 20
 """What the process takes that workers are forked from; they share it."""
 
@@ -113,29 +115,41 @@ class RenderWorkers:
         return result.reply
 
     def _call(self, slot: _Slot, place: _Place, task: Task, answers: Sequence[StoredAnswer]) -> Result:
-        worker = slot.worker
+        worker = self._worker(slot)
+        if place.cancelled:
+            raise Superseded(CANCELLED)
         try:
-            if worker is None:
-                worker = self.start().fork()
-                with self._lock:
-                    slot.worker = worker
-            if place.cancelled:
-                raise Superseded(CANCELLED)
             result = worker.call(Call(task, place.answers))
             if isinstance(result, Missing):
                 result = worker.call(Call(task, place.answers, list(answers)))
         except WorkerGone as error:
-            with self._lock:
-                slot.worker = None
-            if worker is not None:
-                worker.close()
+            self._drop(slot, worker)
             if place.cancelled:
                 raise Superseded(CANCELLED) from error
-            limit = f"{CPU_SECONDS:g} s of processor time and {self._settings.memory_bytes >> 20} MiB"
-            raise Overrun(f"to show this takes more than {limit}", expected="something smaller") from error
+            allowed = f"{self._settings.seconds:g} s of processor time and {self._settings.memory_bytes >> 20} MiB"
+            raise Overrun(f"to show this takes more than {allowed}", expected="something smaller") from error
         made = [result.reply.answer.key] if isinstance(result, Done) and isinstance(result.reply, Packed) else []
         worker.answers.extend([*place.answers, *made])
         return result
+
+    def _worker(self, slot: _Slot) -> Worker:
+        """Return the worker of a slot, and fork it where it is not alive."""
+        if slot.worker is not None and slot.worker.alive:
+            return slot.worker
+        if slot.worker is not None:
+            self._drop(slot, slot.worker)
+        for _ in range(FORK_ATTEMPTS):
+            with suppress(WorkerGone):
+                worker = self.start().fork()
+                with self._lock:
+                    slot.worker = worker
+                return worker
+        raise Unavailable("no process can be started that draws this", retry_after=5)
+
+    def _drop(self, slot: _Slot, worker: Worker) -> None:
+        with self._lock:
+            slot.worker = None
+        worker.close()
 
     # turns: a client that holds few workers comes before one that holds many, else who came first
 

@@ -16,6 +16,7 @@ from app.jobs.assembly import assemble, marked
 from app.panes import table
 from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
+from app.panes.highlighting import renew_patience
 from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, draw_chunk
 from app.panes.page import Page, page
@@ -81,6 +82,7 @@ def perform(task: Task, answers: Sequence[Decoded]) -> Reply:
     NotFound
         The answers do not have what was asked for.
     """
+    renew_patience()
     return _PERFORMERS[type(task)](task, answers)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -21,6 +22,14 @@ from app.workers.frames import Call, Channel, FrameTooLong, Refused, Result, of_
 PROJECT = Path(__file__).resolve().parents[2]
 WALL_SECONDS = 20.0
 """Time of one task on a machine that is busy with others."""
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "MALLOC_ARENA_MAX": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PATH": os.defpath,
+    "PYTHONPATH": str(PROJECT),
+}
+"""All that a worker sees of the environment: the server's own may hold secrets."""
 START_SECONDS = 60.0
 REMEMBERED = 16
 """Answers that a worker is believed to have."""
@@ -41,7 +50,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.workers.fork_server", str(theirs.fileno()), msgspec.json.encode(settings)],
                 cwd=PROJECT,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "PYTHONPATH": str(PROJECT)},
+                env=ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
@@ -57,9 +66,9 @@ class ForkServer:
 
     def fork(self) -> Worker:
         ours, theirs = socket.socketpair()
-        with theirs, self._lock:
-            socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
         try:
+            with theirs, self._lock:
+                socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
             pid = Channel(ours, of_process_ids).receive(time.monotonic() + START_SECONDS)
         except (EOFError, OSError) as error:
             ours.close()
@@ -85,7 +94,13 @@ class Worker:
         self._end = end
         self._channel = Channel(end, of_results)
         self.answers: deque[str] = deque(maxlen=REMEMBERED)
-        self.last_client = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process lives: between tasks its socket has something to read only at its end."""
+        poll = select.poll()
+        poll.register(self._end, select.POLLIN)
+        return not poll.poll(0)
 
     def call(self, call: Call) -> Result:
         deadline = time.monotonic() + WALL_SECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import combinations
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.artifacts import Drawing, GraphEdge, GraphNode
 from app.graphs.folding import fold
+from app.graphs.frames import MAX_INDENTED, TITLE_HEIGHT, Member, frames
 from app.graphs.layout import lay_out
 
 
@@ -82,3 +84,49 @@ def test_repeated_blocks_fold(times: int) -> None:
     names = [f"block A {i + 1} of {times}" for i in range(times)]
     assert [node.label for node in folded.nodes] == ["input", *names, "head"]
     assert folded.is_sound
+
+
+def slow_sides(inside: list[Member], members: list[Member], margin: float) -> list[tuple[float, float]]:
+    """Return the sides of a group's frame in each layer, by looking at all members."""
+    left, right = min(m.left for m in inside) - margin, max(m.right for m in inside) + margin
+    sides = []
+    for layer in range(min(m.layer for m in inside), max(m.layer for m in inside) + 1):
+        mine = [m.left for m in inside if m.layer == layer]
+        begin = min(mine, default=(left + right) / 2)
+        others = [m for m in members if m.layer == layer and m.group != inside[0].group]
+        before = [m.right + margin for m in others if m.left <= begin]
+        after = [m.left - margin for m in others if m.left > begin]
+        sides.append((max([left, *before]), min([right, *after])))
+    return sides
+
+
+MEMBERS = st.lists(
+    st.builds(
+        lambda group, layer, left, width: Member(group, layer, left, left + width),
+        st.sampled_from(["", "a", "b", "c"]),
+        st.integers(0, 4),
+        st.integers(0, 20).map(float),
+        st.integers(1, 6).map(float),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(MEMBERS)
+def test_frames_go_around_the_items_of_others(members: list[Member]) -> None:
+    for frame in frames(members, 4.0, 10.0, 0.5):
+        inside = [member for member in members if member.group == frame.name]
+        sides = slow_sides(inside, members, 0.5)
+        top = (min(member.layer for member in inside) + 0.5) * 10.0 - 2.0 - TITLE_HEIGHT
+        assert frame.path.startswith(f"M{sides[0][0]:.1f} {top:.1f}H{sides[0][1]:.1f}V")
+        rights = [float(x) for x in re.findall(r"H(-?[\d.]+)", frame.path)]
+        assert rights == pytest.approx([side[1] for side in sides] + [side[0] for side in reversed(sides)], abs=0.06)
+
+
+def test_frames_over_very_many_layers_are_rectangles() -> None:
+    members = [Member(f"g{i % 400}", i, 10.0 * (i % 3), 10.0 * (i % 3) + 5.0) for i in range(800)]
+    drawn = frames(members, 4.0, 10.0, 0.5)
+    assert len(drawn) == 400
+    assert sum(len(frame.path) for frame in drawn) < 40 * MAX_INDENTED
+    assert all(frame.path.count("H") == 2 for frame in drawn[MAX_INDENTED // 400 :])

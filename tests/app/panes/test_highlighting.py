@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.panes import highlighting
 from app.panes.highlighting import LEXERS, MAX_LINE, highlight
 from compiler.relay import parser
 from compiler.relay.parser.token_table import KEYWORDS
@@ -72,3 +73,23 @@ def test_endless_lines_stay_plain() -> None:
     [line] = highlight(["x" * (MAX_LINE + 1) + "<"], "python")
     assert line.endswith("x&lt;")
     assert "<i" not in line
+
+
+def test_other_lines_keep_their_colours() -> None:
+    before, line, after = highlight(["x = 1", "x" * (MAX_LINE + 1), "y = 2"], "python")
+    assert "<i" in before
+    assert "<i" not in line
+    assert "<i" in after
+
+
+def test_a_lexer_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter(range(1_000_000))
+    monkeypatch.setattr(highlighting.time, "thread_time", lambda: next(seconds))
+    highlighting.renew_patience()
+    lines = [f"x{number} = {number} < 1" for number in range(200)]
+    assert [str(line) for line in highlight(lines, "python")] == [f"x{n} = {n} &lt; 1" for n in range(200)]
+    assert highlighting._patience.left < 0, "and the next text of the same task has no time left"
+    monkeypatch.undo()
+    assert "<i" not in highlight(["x = 1 # words" * 20], "python")[0]
+    highlighting.renew_patience()
+    assert "<i" in highlight(["x = 1"], "python")[0]

@@ -1,0 +1,121 @@
+"""Answers over a limit: what exceeds it is left out, and named; nothing is decoded that cannot be shown."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.artifacts import Answer, Drawing, GraphNode, Line, Listing, Measurement, Problem, Snapshot, drawing_key
+from app.jobs import answers, assembly
+from app.jobs.answers import pack
+from app.jobs.assembly import MAX_LINE_LETTERS, MAX_LINES, MAX_VALUES, assemble
+from app.sandbox import Outcome
+from tests.app.runners import listing, snapshot
+
+OK = Outcome(status="ok")
+
+
+def sent(*listings: Listing, **fields: object) -> bytes:
+    return msgspec.json.encode(snapshot(None, *listings, **fields))
+
+
+def only_problem(answer: Answer) -> Problem:
+    [problem] = answer.problems
+    assert problem.kind == "OutputLimit"
+    return problem
+
+
+def long_text(lines: int, letters: int = 1) -> Listing:
+    made = listing("x" * letters)
+    text = msgspec.structs.replace(made, lines=made.lines * lines)
+    return msgspec.structs.replace(text, key=assembly.listing_key(text))
+
+
+@pytest.mark.parametrize(
+    ("hostile", "words"),
+    [
+        (long_text(1, MAX_LINE_LETTERS + 1), f"a line of 262,145 letters; at most {MAX_LINE_LETTERS:,} can be shown"),
+        (long_text(MAX_LINES + 1), f"a text of 200,001 lines; at most {MAX_LINES:,} can be shown"),
+    ],
+    ids=["line", "lines"],
+)
+def test_what_exceeds_a_limit_is_left_out_and_named(hostile: Listing, words: str) -> None:
+    honest = listing()
+    answer = assemble([sent(honest, hostile)], OK)
+    assert list(answer.listings) == [honest.key]
+    assert answer.status == "limit"
+    assert words in only_problem(answer).message
+
+
+def test_what_reaches_a_limit_is_shown() -> None:
+    texts = [long_text(1, MAX_LINE_LETTERS), long_text(MAX_LINES // 100)]
+    answer = assemble([sent(*texts)], OK)
+    assert answer.listings == {text.key: text for text in texts}
+    assert answer.problems == []
+
+
+def test_too_many_texts_and_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "MAX_LISTINGS", 3)
+    monkeypatch.setattr(assembly, "MAX_DRAWINGS", 2)
+    drawings = []
+    for number in range(4):
+        drawing = Drawing(key="", name="m", nodes=[GraphNode(key=str(number), label="x")], edges=[])
+        drawings.append(msgspec.structs.replace(drawing, key=drawing_key(drawing)))
+    answer = Answer(
+        listings={text.key: text for text in (listing(str(number)) for number in range(5))},
+        drawings={drawing.key: drawing for drawing in drawings},
+    )
+    shown = assemble([msgspec.json.encode(Snapshot(answer=answer))] * 2, OK)
+    assert (len(shown.listings), len(shown.drawings)) == (3, 2)
+    assert [problem.message for problem in shown.problems] == [
+        "the script made more than 3 texts",
+        "the script made more than 2 drawings",
+    ]
+
+
+def test_two_million_empty_lines_are_refused_before_they_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = []
+    decoder = msgspec.json.Decoder(assembly.Message)
+
+    class Counting:
+        def decode(self, raw: bytes) -> object:
+            decoded.append(len(raw))
+            return decoder.decode(raw)
+
+    monkeypatch.setattr(assembly, "_decoder", Counting())
+    lines = b",".join([b'[""]'] * (MAX_VALUES + 2))
+    hostile = b'{"type":"snapshot","answer":{"listings":{"k":{"key":"k","lines":[' + lines + b"]}}}}"
+    answer = assemble([sent(listing()), hostile], OK)
+    assert answer.listings == {listing().key: listing()}
+    assert only_problem(answer).message == f"the script made more than {MAX_VALUES:,} values"
+    assert max(decoded) < 1_000
+
+
+def test_values_of_all_messages_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = sent(listing("a, b, c, d"))
+    monkeypatch.setattr(assembly, "MAX_VALUES", 5 * message.count(b","))
+    assert assemble([message] * 5, OK).problems == []
+    assert "values" in only_problem(assemble([message] * 6, OK)).message
+
+
+def test_measurements_say_who_made_them_whatever_they_claim() -> None:
+    forged = Measurement(name="x", kind="kernel", seconds=1.0, source="server")
+    assert [m.source for m in assemble([sent(measurements=[forged])], OK).measurements] == ["script"]
+    assert [m.source for m in assemble([sent(measurements=[forged])], OK, "server").measurements] == ["server"]
+
+
+def test_a_packed_answer_is_the_answer_and_its_problems_are_short() -> None:
+    problems = [Problem(kind="k" * 9_000, message="m" * 9_000, trace=["t" * 9_000] * 100)] * 100
+    answer = Answer(status="error", problems=problems, listings={listing().key: listing()})
+    packed = pack(answer)
+    assert msgspec.json.decode(packed.json(), type=Answer) == answer
+    assert (packed.status, packed.listings, packed.size) == ("error", [listing().key], len(packed.json()))
+    assert len(packed.problems) == answers.MAX_PROBLEMS
+    assert len(msgspec.json.encode(packed.problems[0])) < (answers.MAX_PROBLEMS + 3) * answers.MAX_LETTERS
+    assert pack(answer).key == packed.key
+
+
+def test_lines_count_by_letters() -> None:
+    wide = long_text(1, MAX_LINE_LETTERS)
+    assert assembly.listing_excess(wide) == ""
+    assert assembly.listing_excess(msgspec.structs.replace(wide, lines=[Line("é" * (MAX_LINE_LETTERS + 1))]))
