@@ -49,6 +49,7 @@ _DAMAGED = (
     "what was seen until then is shown"
 )
 _LEFT = "the script ended its own process before its end; what it did until then is shown"
+_LEFT_NOTE = "the script left its process before its end"
 Describe = Callable[[Outcome, int | None, str], Problem]
 Severity = Literal["error", "warning"]
 
@@ -206,6 +207,7 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
         problem = Problem(kind="Crash", message="the script ended its own process: nothing of it can be shown")
         return msgspec.structs.replace(answer, status="crash", problems=[problem])
     if outcome.status == "ok" and assembly.line is not None:
+        answer = _noted(answer, _LEFT_NOTE)
         return _with_problem(answer, "crash", Problem(kind="Crash", message=_LEFT, line=assembly.line))
     if outcome.status in ENDS and answer.status != "timeout":
         ended, describe = ENDS[outcome.status]
@@ -216,6 +218,14 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
 def marked(answer: Answer, source: Source) -> Answer:
     """Return an answer whose measurements say who made them, whatever they said."""
     measurements = [msgspec.structs.replace(measurement, source=source) for measurement in answer.measurements]
+    return msgspec.structs.replace(answer, measurements=measurements)
+
+
+def _noted(answer: Answer, note: str) -> Answer:
+    """Return an answer whose measurements carry a note."""
+    measurements = [
+        msgspec.structs.replace(m, note=f"{m.note} · {note}" if m.note else note) for m in answer.measurements
+    ]
     return msgspec.structs.replace(answer, measurements=measurements)
 
 

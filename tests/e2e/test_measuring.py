@@ -34,6 +34,8 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     expect(page.locator("#bench .rule.numpy")).to_have_count(1)
     expect(page.locator("#bench .rule.peak")).to_have_count(1)
     assert page.locator("#bench g.bar").count() == len(kernels)
+    expect(page.locator("#bench g.bar.reported")).to_have_count(0)
+    assert set(page.locator("#bench .source").all_inner_texts()) == {"measured by this server"}
     write(page, MATMUL.replace("factor=16", "factor=8"))
     expect(page.locator("#pane-bench")).to_have_class(re.compile("stale"))
 
@@ -67,6 +69,33 @@ def test_run_executes_the_script_in_full(explorer: str, open_page: Callable[...,
     expect(page.locator("#state")).to_contain_text("ran in", timeout=30_000)
     expect(page.locator("#pane-console")).to_contain_text("took")
     expect(page.locator("#bench tbody tr.kernel")).to_have_count(1)
+
+
+def test_a_run_s_word_and_the_server_s_are_told_apart(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MEASURED)
+    page.click("#run-button")
+    source = page.locator("#bench tbody tr.kernel .source")
+    expect(source).to_have_text("as the script reports", timeout=30_000)
+    expect(source).to_have_attribute("title", re.compile("A script can report whatever it likes"))
+    expect(page.locator("#bench-facts")).to_contain_text("as the script reports")
+    expect(page.locator("#bench g.bar.reported")).to_have_count(1)
+    page.click("#measure-kernels")
+    expect(source).to_have_text("measured by this server", timeout=30_000)
+    expect(page.locator("#ladder-stop")).to_be_hidden()
+    expect(page.locator("#bench .hint")).to_contain_text("in a process that the script never entered")
+    expect(page.locator("#bench tbody tr.kernel")).to_contain_text("✓")
+    expect(page.locator("#bench g.bar.reported")).to_have_count(0)
+    expect(page.locator("#bench-facts")).to_contain_text("measured by this server")
+
+
+def test_what_cannot_be_measured_by_the_server_says_why(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL.replace("A[i, k] *", 'tvm.tir.call_pure_extern("float32", "fabsf", A[i, k]) *'))
+    page.click("#ladder-button")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
+    expect(page.locator("#bench .hint", has_text="Not measured by this server")).to_contain_text("call_pure_extern")
+    assert set(page.locator("#bench .source").all_inner_texts()) == {"as the script reports"}
 
 
 SLOW = MEASURED.replace("n = 64", "n = 256").replace("number=3", "number=4000")
