@@ -18,12 +18,10 @@ COPY app app
 COPY compiler compiler
 COPY static static
 COPY templates templates
-ENV STRATA_HOST=0.0.0.0 STRATA_PORT=8000 STRATA_DATA_DIR=/data PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+ENV STRATA_HOST=0.0.0.0 STRATA_PORT=8000 STRATA_DATA_DIR=/data STRATA_ACCESS_LOG=1 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER strata
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --start-period=20s --interval=30s --timeout=5s \
     CMD ["/opt/venv/bin/python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz')"]
-# One worker: turns, the cache and running ladders live in its memory. Threads mostly wait for children.
-CMD ["/opt/venv/bin/gunicorn", "--bind=0.0.0.0:8000", "--workers=1", "--threads=128", "--timeout=120", "--no-control-socket", \
-     "--access-logfile=-", "app:create_app()"]
+CMD ["/opt/venv/bin/python", "-m", "app"]

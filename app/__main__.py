@@ -8,13 +8,10 @@ import signal
 import sys
 from pathlib import Path
 
-from waitress.server import create_server
-
 from app import create_app
 from app.config import PREFIX, Config, ConfigurationError
-
-THREADS = 128
-"""Concurrent requests; most of them wait for a script, or follow a ladder."""
+from app.services import services_of
+from app.serving.server import Server
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,31 +41,17 @@ def main() -> None:
     given = {name: value for name, value in vars(parser().parse_args()).items() if value is not None}
     try:
         config = Config.read(given)
+        logging.getLogger("app.access").setLevel(logging.INFO if config.access_log else logging.WARNING)
         app = create_app(config)
-        server = create_server(
-            app,
-            host=config.host,
-            port=config.port,
-            threads=THREADS,
-            ident=None,
-            max_request_body_size=config.body_bytes + 1,
-        )
+        server = Server(app, config, services_of(app).memory)
     except ConfigurationError as error:
         sys.exit(f"strata: {error}")
     except OSError as error:
         sys.exit(f"strata: cannot listen on {config.host}, port {config.port}: {error.strerror}; try another --port")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    print(f"Strata is at {address(config, server)} - Ctrl+C ends it", flush=True)
-    try:
-        server.run()
-    finally:
-        server.close()
-
-
-def address(config: Config, server: object) -> str:
-    """Return the address of the server for a browser."""
-    host, port = getattr(server, "effective_listen", [(config.host, getattr(server, "effective_port", config.port))])[0]
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    for ends in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ends, lambda *_: server.stop())
+    print(f"Strata is at {server.address} - Ctrl+C ends it", flush=True)
+    server.run()
 
 
 if __name__ == "__main__":

@@ -42,6 +42,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Accept public connections without a sandbox."""
     proxies: int = 0
     """Trusted proxies in front of the server, whose ``X-Forwarded-For`` names the client."""
+    connections: Annotated[int, msgspec.Meta(ge=16)] = 2048
+    """Connections that may be open; a new one takes the place of the oldest that is idle."""
+    connections_per_client: Annotated[int, msgspec.Meta(ge=8)] = 512
+    """The same for one address, which a class may share; behind proxies, which bring everybody, it means nothing."""
+    idle_seconds: Annotated[float, msgspec.Meta(gt=0)] = 5.0
+    """How long a connection may wait with its next request."""
+    access_log: bool = False
+    """Write a line into the log for each request."""
     hosts: str = ""
     """Host names the server answers to, with commas; empty means any, or this machine's own names on loopback."""
     pool: int = 2
@@ -95,7 +103,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         named = [host.strip() for host in self.hosts.split(",") if host.strip()]
         if named:
             return named
-        return ["localhost", "127.0.0.1", "[::1]", "::1", self.host] if self.loopback else None
+        return ["localhost", "127.0.0.1", "::1", self.host] if self.loopback else None
 
     @property
     def database(self) -> str | URL:

@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import services
-from app.config import MIB, Config, ConfigurationError
+from app.config import Config, ConfigurationError
 from app.memory import Memory, give_freed_memory_back
 from app.sandbox import Runner, SandboxError, UnsafeLocal
 from app.views import BLUEPRINTS
 from app.web import error_responses, security
+from app.web.bodies import FORM_BYTES
+from app.web.proxies import behind
 from app.workers.in_process import InProcess
 from app.workers.tasks import Renderer
 from compiler.runtime.threads import available_cores
@@ -27,8 +28,6 @@ ROOT = Path(__file__).parent.parent
 HANDLER = "app.recorder:handle"
 WORKERS = max(2, min(8, available_cores())) + 1
 """Processes that render; one more than cores, since one client may keep all but one busy."""
-FORM_BYTES = 5 * MIB
-"""Size limit of a form without its files: the longest script in four-byte characters, and a margin."""
 
 
 def create_app(
@@ -59,12 +58,8 @@ def create_app(
     app.config.update(
         MAX_CONTENT_LENGTH=config.body_bytes,
         MAX_FORM_MEMORY_SIZE=min(config.body_bytes, FORM_BYTES),
-        TRUSTED_HOSTS=config.trusted_hosts,
     )
-    if config.proxies:
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
-            app.wsgi_app, x_for=config.proxies, x_proto=config.proxies, x_host=config.proxies
-        )
+    app.wsgi_app = behind(config.proxies, app.wsgi_app)  # type: ignore[method-assign, assignment]
     try:
         config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -77,7 +72,7 @@ def create_app(
         atexit.register(renderer.close)
     services.install(app, services.build_services(config, runner, renderer))
     error_responses.install(app)
-    security.install(app, config.rate_limit)
+    security.install(app, config.rate_limit, config.trusted_hosts)
     app.add_template_global(lambda: runner.tier.safe_for_public, "sandboxed")
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)

@@ -99,7 +99,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         runner=runner,
         renderer=renderer,
         compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring, incoming),
-        ladders=Ladders(launcher, measuring, incoming),
+        ladders=Ladders(launcher, measuring, incoming, memory.events.total),
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,
@@ -121,5 +121,10 @@ def install(app: Flask, services: Services) -> None:
 
 def current_services() -> Services:
     """Return the services of the application that handles the current request."""
-    services: Services = current_app.extensions[EXTENSION]
+    return services_of(current_app)
+
+
+def services_of(app: Flask) -> Services:
+    """Return the services of an application."""
+    services: Services = app.extensions[EXTENSION]
     return services

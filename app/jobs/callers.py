@@ -16,7 +16,7 @@ class Caller:
     """A client that waits for an answer, and may go before it comes."""
 
     def __init__(self) -> None:
-        self._cancels: list[Callable[[], None]] = []
+        self._cancels: list[Callable[[], object]] = []
         self._gone = False
         self._lock = threading.Lock()
 
@@ -34,13 +34,13 @@ class Caller:
             cancel()
 
     @contextmanager
-    def waiting(self, cancel: Callable[[], None]) -> Iterator[None]:
+    def waiting(self, cancel: Callable[[], object]) -> Iterator[None]:
         """Wait inside the block for what ``cancel`` gives up; servers note here that the thread does not work."""
         with self.cancelling(cancel):
             yield
 
     @contextmanager
-    def cancelling(self, cancel: Callable[[], None]) -> Iterator[None]:
+    def cancelling(self, cancel: Callable[[], object]) -> Iterator[None]:
         """Call ``cancel`` if the client goes during the block, at once if it has gone already.
 
         Parameters
@@ -76,7 +76,7 @@ def calling(caller: Caller) -> Iterator[None]:
 
 
 @contextmanager
-def waiting(cancel: Callable[[], None]) -> Iterator[None]:
+def waiting(cancel: Callable[[], object]) -> Iterator[None]:
     """Wait for something inside the block, on behalf of the present caller.
 
     While the block waits its thread does not count as working, so that others may work; ``cancel`` is called if the

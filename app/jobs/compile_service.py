@@ -215,19 +215,20 @@ class Compiler:
         pending = self._enrol(client, seq)
         ticket = self._measuring.enter(client.address, client.tab)
         try:
-            pending.hold(ticket=ticket)
-            for place in ticket.places(HEARTBEAT_SECONDS):
-                yield RunUpdate(place=place)
-            job = self._launcher.start("run", workspace)
-            ticket.when_asked(job.interrupt)
-            pending.hold(job=job)
-            with self._incoming.read(job, client.address) as reader:
-                try:
-                    yield from _updates(reader)
-                except GeneratorExit:  # the client has gone
-                    job.cancel()
-                    raise
-                answer = reader.finish()
+            with waiting(pending.abandon):
+                pending.hold(ticket=ticket)
+                for place in ticket.places(HEARTBEAT_SECONDS):
+                    yield RunUpdate(place=place)
+                job = self._launcher.start("run", workspace)
+                ticket.when_asked(job.interrupt)
+                pending.hold(job=job)
+                with self._incoming.read(job, client.address) as reader:
+                    try:
+                        yield from _updates(reader)
+                    except GeneratorExit:  # the client has gone
+                        job.cancel()
+                        raise
+                    answer = reader.finish()
             self._cache.put(answer, client.address)
             yield RunUpdate(answer=answer)
         finally:

@@ -7,15 +7,16 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import msgspec
 
 from app.artifacts import Event, Workspace
-from app.errors import Busy, NotFound, RequestError, Superseded
+from app.errors import Busy, NotFound, RequestError, Superseded, TooLarge
 from app.jobs.answer_reader import Incoming
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
@@ -31,7 +32,9 @@ PATIENCE_SECONDS = 30.0
 """How long a ladder goes on while nobody listens."""
 POLL_SECONDS = 5.0
 MAX_EVENTS = 5000
-MAX_LISTENERS = 4
+MAX_EVENT_BYTES = 4 << 20
+"""Bytes of the events of one ladder."""
+MAX_LISTENERS = 16
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True, tag="queued"):
@@ -50,81 +53,106 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
 LadderEvent = Queued | Event | Ended
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event as it was recorded: encoded once, for all who listen."""
+
+    kind: str
+    data: bytes
+    """The event in JSON."""
+
+
 class Ladder:
-    """One ladder: its events until now, and how many clients listen."""
+    """One ladder: its events until now, and who listens."""
 
     def __init__(self) -> None:
         self.id = secrets.token_urlsafe(12)
-        self._events: list[LadderEvent] = []
-        self._news = threading.Condition()
-        self._listeners = 0
+        self._entries: list[Entry] = []
+        self._bytes = 0
+        self._lock = threading.RLock()
+        self._listeners: dict[object, Callable[[], None]] = {}
         self._last_listened = time.monotonic()
         self._ticket: Ticket | None = None
         self._job: Job | None = None
         self._stopped = False
+        self._ended = False
 
     def send(self, event: LadderEvent) -> None:
-        """Add an event and wake the listeners."""
-        with self._news:
-            self._events.append(event)
-            self._news.notify_all()
+        """Add an event and wake the listeners.
+
+        Raises
+        ------
+        TooLarge
+            There are too many events, or they are too large.
+        """
+        entry = Entry(event.__struct_config__.tag, msgspec.json.encode(event))  # type: ignore[arg-type]
+        with self._lock:
+            ends = isinstance(event, Ended)
+            if not ends and len(self._entries) >= MAX_EVENTS:
+                raise TooLarge(f"the measurement sent more than {MAX_EVENTS:,} events")
+            if not ends and self._bytes + len(entry.data) > MAX_EVENT_BYTES:
+                raise TooLarge(f"the measurement sent more than {MAX_EVENT_BYTES:,} bytes of events")
+            self._entries.append(entry)
+            self._bytes += len(entry.data)
+            self._ended = ends
+            listeners = list(self._listeners.values())
+        for wake in listeners:
+            wake()
 
     @property
     def ended(self) -> bool:
         """Whether the last event was sent."""
-        with self._news:
-            return bool(self._events) and isinstance(self._events[-1], Ended)
+        with self._lock:
+            return self._ended
+
+    @property
+    def size(self) -> int:
+        """Bytes of the events until now."""
+        with self._lock:
+            return self._bytes
 
     def admit(self) -> None:
-        """Refuse a listener beyond :data:`MAX_LISTENERS`; each of them occupies a thread.
+        """Refuse a listener beyond :data:`MAX_LISTENERS`.
 
         Raises
         ------
         Busy
             That many listen already.
         """
-        with self._news:
-            if self._listeners >= MAX_LISTENERS:
+        with self._lock:
+            if len(self._listeners) >= MAX_LISTENERS:
                 raise Busy(f"{MAX_LISTENERS} listen to this ladder already", retry_after=10)
 
     @property
     def abandoned(self) -> bool:
-        """Whether it may be stopped: nobody has listened for a while, or it sent too many events."""
-        with self._news:
-            alone = self._listeners == 0 and time.monotonic() - self._last_listened > PATIENCE_SECONDS
-            return alone or len(self._events) > MAX_EVENTS
+        """Whether it may be stopped: nobody has listened for a while."""
+        with self._lock:
+            return not self._listeners and time.monotonic() - self._last_listened > PATIENCE_SECONDS
 
-    def listen(self, after: int = 0, heartbeat_seconds: float = 10.0) -> Generator[tuple[int, LadderEvent] | None]:
-        """Yield the events from number ``after`` on, each with the number that follows it, until the last one.
+    def listen(self, listener: object, wake: Callable[[], None]) -> None:
+        """Call ``wake``, in any thread, after each event until ``listener`` leaves."""
+        with self._lock:
+            self._listeners[listener] = wake
 
-        None is yielded when nothing happened for ``heartbeat_seconds``.
-        """
-        with self._news:
-            self._listeners += 1
-        try:
-            while True:
-                with self._news:
-                    if after >= len(self._events) and not self._news.wait(heartbeat_seconds):
-                        event = None
-                    elif after >= len(self._events):
-                        continue
-                    else:
-                        event = self._events[after]
-                if event is None:
-                    yield None
-                    continue
-                after += 1
-                yield after, event
-                if isinstance(event, Ended):
-                    return
-        finally:
-            with self._news:
-                self._listeners -= 1
+    def leave(self, listener: object) -> None:
+        """Listen no more; once more does nothing."""
+        with self._lock:
+            if self._listeners.pop(listener, None) is not None:
                 self._last_listened = time.monotonic()
+
+    def entry(self, index: int) -> Entry | None:
+        """Return the event with that index, or None if it has not happened yet."""
+        with self._lock:
+            return self._entries[index] if index < len(self._entries) else None
+
+    def over(self, index: int) -> bool:
+        """Whether no event with that index or a later one will ever come."""
+        with self._lock:
+            return self._ended and index >= len(self._entries)
 
     def stop(self) -> None:
         """Leave the queue, or kill the job."""
-        with self._news:
+        with self._lock:
             self._stopped = True
             ticket, job = self._ticket, self._job
         if ticket is not None:
@@ -140,7 +168,7 @@ class Ladder:
         Superseded
             It was stopped already.
         """
-        with self._news:
+        with self._lock:
             self._ticket = ticket or self._ticket
             self._job = job or self._job
             stopped = self._stopped
@@ -159,9 +187,12 @@ class Ladders:
         Queue of measurements; one runs at a time.
     incoming : Incoming
         What is done with the messages of children.
+    events_bytes : int
+        Bytes of events that all ladders may hold; those that ended first are forgotten first.
     """
 
-    def __init__(self, launcher: Launcher, measuring: FairQueue, incoming: Incoming) -> None:
+    def __init__(self, launcher: Launcher, measuring: FairQueue, incoming: Incoming, events_bytes: int) -> None:
+        self._events_bytes = events_bytes
         self._launcher = launcher
         self._measuring = measuring
         self._incoming = incoming
@@ -184,9 +215,7 @@ class Ladders:
         ladder.hold(ticket=ticket)
         with self._lock:
             self._ladders[ladder.id] = ladder
-            ended = [name for name, other in self._ladders.items() if other.ended]
-            for name in ended[: max(0, len(self._ladders) - MAX_LADDERS)]:
-                del self._ladders[name]
+            self._forget_ended()
         measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder, ticket))
         work = (ladder, ticket, measurer, what, workspace)
         threading.Thread(target=self._climb, args=work, name="ladder", daemon=True).start()
@@ -206,6 +235,16 @@ class Ladders:
             raise NotFound(f"there is no ladder {name!r}, or it ended long ago", field="ladder")
         return ladder
 
+    def _forget_ended(self) -> None:
+        """Forget the ladders that ended first, until the others are few and small enough."""
+        size = sum(ladder.size for ladder in self._ladders.values())
+        for name, ladder in list(self._ladders.items()):
+            if len(self._ladders) <= MAX_LADDERS and size <= self._events_bytes:
+                return
+            if ladder.ended:
+                size -= ladder.size
+                del self._ladders[name]
+
     def _climb(self, ladder: Ladder, ticket: Ticket, measurer: Measurer, what: What, workspace: Workspace) -> None:
         try:
             ended = self._measure(ladder, ticket, measurer, what, workspace)
@@ -219,6 +258,8 @@ class Ladders:
         finally:
             ticket.end()
         ladder.send(ended)
+        with self._lock:
+            self._forget_ended()
 
     def _measure(self, ladder: Ladder, ticket: Ticket, measurer: Measurer, what: What, workspace: Workspace) -> Ended:
         last = 0
@@ -232,7 +273,11 @@ class Ladders:
             for event in events:
                 if ladder.abandoned:
                     ladder.stop()
-                ladder.send(event)
+                try:
+                    ladder.send(event)
+                except TooLarge:
+                    ladder.stop()
+                    raise
         if measurer.problems:
             return Ended(status="error", message=measurer.problems[-1].message)
         return Ended(status="ok")

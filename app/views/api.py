@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +19,7 @@ from app.services import current_services
 from app.store.uploads import Upload
 from app.web.openapi import Content, describe, json_of, operation
 from app.web.requests import current_client, read_body
+from app.web.streams import Stream, streamed
 
 bp = Blueprint("api", __name__, url_prefix="/api")
 
@@ -144,22 +145,45 @@ def ladder_events(ladder: str) -> Response:
     last = request.headers.get("Last-Event-ID", "")
     followed = current_services().ladders.get(ladder)
     followed.admit()
-    stream = _event_stream(followed, int(last) if last.isdecimal() and len(last) < 10 else 0)
-    response = Response(stream, mimetype="text/event-stream")
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Accel-Buffering"] = "no"
-    return response
+    after = int(last) if last.isdecimal() and len(last) < 10 else 0
+    return streamed(EventStream(followed, after), "text/event-stream")
 
 
-def _event_stream(ladder: Ladder, after: int) -> Iterator[bytes]:
-    yield b": begins\n\n"
-    for item in ladder.listen(after):
-        if item is None:
-            yield b": still here\n\n"
-            continue
-        number, event = item
-        kind = event.__struct_config__.tag
-        yield f"id: {number}\nevent: {kind}\ndata: ".encode() + msgspec.json.encode(event) + b"\n\n"
+class EventStream(Stream):
+    """The events of a ladder as server-sent events.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    after : int
+        How many events the client has received already.
+    """
+
+    heartbeat = b": still here\n\n"
+
+    def __init__(self, ladder: Ladder, after: int) -> None:
+        self._ladder = ladder
+        self._next = after
+        self._begun = False
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Listen to the ladder."""
+        self._ladder.listen(self, wake)
+
+    def read(self) -> bytes | None:
+        """Return the next event."""
+        if not self._begun:
+            self._begun = True
+            return b": begins\n\n"
+        entry = self._ladder.entry(self._next)
+        if entry is None:
+            return None if self._ladder.over(self._next) else b""
+        self._next += 1
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (self._next, entry.kind.encode(), entry.data)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._ladder.leave(self)
 
 
 @bp.delete("/ladders/<ladder>")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,12 +14,12 @@ import msgspec
 from flask import (
     Blueprint,
     Response,
+    copy_current_request_context,
     current_app,
     make_response,
     render_template,
     request,
     stream_template,
-    stream_with_context,
 )
 from flask.blueprints import BlueprintSetupState
 from markupsafe import Markup
@@ -26,6 +28,7 @@ from msgspec import Meta
 from app.artifacts import Measurement, Options, Workspace
 from app.errors import InvalidBody, NotFound, RequestError
 from app.jobs.answers import StoredAnswer
+from app.jobs.callers import calling
 from app.jobs.clients import Client
 from app.jobs.compile_service import RunUpdate
 from app.panes import table
@@ -35,10 +38,12 @@ from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.views.opening import opened
+from app.web.messages import Messages
 from app.web.openapi import Content, operation
 from app.web.requests import current_client
 from app.web.security import allow_embedding
 from app.web.spooling import spooled
+from app.web.streams import streamed
 from app.workers.rendering import perform
 from app.workers.tasks import (
     Html,
@@ -53,6 +58,7 @@ from app.workers.tasks import (
 )
 from app.workers.templates import FILTERS, data_block
 
+log = logging.getLogger(__name__)
 bp = Blueprint("explorer", __name__)
 MAX_LABEL = 200
 """Letters of a step's name."""
@@ -243,23 +249,40 @@ class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
 @operation(answers={200: Content("application/x-ndjson", RunMessage)})
 def run() -> Response:
     """Run what the editor holds in full: a line of JSON whenever there is news, the last with every pane."""
-    response = Response(stream_with_context(_run_messages()), mimetype="application/x-ndjson")
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Accel-Buffering"] = "no"
-    return response
-
-
-def _run_messages() -> Iterator[bytes]:
-    for message in _run():
-        yield msgspec.json.encode(message) + b"\n"
-
-
-def _run() -> Iterator[RunMessage]:
-    view, seq = _view(), request.form.get("seq", 0, type=int)
+    messages = Messages()
     try:
-        workspace = _read_workspace()
+        follow = _follow(_read_workspace(), _tab(), _view(), request.form.get("seq", 0, type=int))
+    except RequestError as error:
+        messages.end(_line(RunMessage(kind="refused", html=_refused_html(error))))
+    else:
+        produce = copy_current_request_context(lambda: _produce(messages, follow))
+        threading.Thread(target=produce, name="run", daemon=True).start()
+    return streamed(messages, "application/x-ndjson")
+
+
+def _produce(messages: Messages, follow: Iterator[RunMessage]) -> None:
+    """Send what a run tells of itself, until its end or until the client goes."""
+    last = RunMessage(kind="refused", html="")
+    with calling(messages.caller):
+        try:
+            for last in follow:
+                if last.kind == "update":
+                    messages.put(_line(last))
+        except Exception:
+            log.exception("a run failed")
+            error = RequestError("something went wrong inside the explorer; it has been noted")
+            last = RunMessage(kind="refused", html=_refused_html(error))
+    messages.end(_line(last))
+
+
+def _line(message: RunMessage) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
+
+
+def _follow(workspace: Workspace, tab: Client, view: View, seq: int) -> Iterator[RunMessage]:
+    try:
         sent: RunUpdate | None = None
-        for update in current_services().compiler.follow(workspace, _tab(), seq):
+        for update in current_services().compiler.follow(workspace, tab, seq):
             if sent is not update:
                 message, sent = _run_message(update, view, workspace.options), update
             yield message

@@ -67,7 +67,7 @@ def _http_error(error: HTTPException) -> Response:
     message, expected = error.description or error.name, None
     if isinstance(error, RequestEntityTooLarge):
         code, message = TooLarge.code, "the request is larger than this server accepts"
-    if isinstance(error, SecurityError):  # Flask knows no addresses then, which the links of a page need
+    if isinstance(error, SecurityError):  # no page: its links would lead to that host
         return _json(status, ErrorDetail(code="unknown_host", message="this server does not answer to that host name"))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         expected = ", ".join(sorted(error.valid_methods))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
 from limits import RateLimitItemPerMinute
+from werkzeug.exceptions import SecurityError
 
 from app.errors import Forbidden
+from app.web.hosts import host_check
 from app.web.rates import Rate
 from app.web.requests import current_client
 
@@ -76,7 +79,7 @@ def _guard(response: Response) -> Response:
     return response
 
 
-def install(app: Flask, per_minute: int) -> None:
+def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) -> None:
     """Guard an application.
 
     Parameters
@@ -84,7 +87,16 @@ def install(app: Flask, per_minute: int) -> None:
     app : Flask
     per_minute : int
         Requests with side effects that a client may send a minute; 0 means any number.
+    trusted_hosts : collection of str or None
+        Host names that are answered to; None means any.
     """
+    trusts = host_check(trusted_hosts)
+
+    def refuse_other_hosts() -> None:
+        if not trusts(request.host):
+            raise SecurityError
+
+    app.before_request(refuse_other_hosts)
     app.before_request(_refuse_other_sites)
     if per_minute:
         rate = Rate(RateLimitItemPerMinute(per_minute), "requests")

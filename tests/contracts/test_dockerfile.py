@@ -21,20 +21,19 @@ def dockerfile() -> str:
 def test_the_command_serves(tmp_path: Path) -> None:
     [command] = re.findall(r"^CMD (\[.*\])$", dockerfile(), re.MULTILINE)
     program, *arguments = json.loads(command)
-    assert program.endswith("/gunicorn")
-    arguments[arguments.index("--bind=0.0.0.0:8000")] = "--bind=127.0.0.1:0"
-    environment = {**os.environ, "STRATA_DATA_DIR": str(tmp_path), "STRATA_POOL": "1"}
+    assert program.endswith("/python")
+    assert re.search(r"STRATA_HOST=0\.0\.0\.0 STRATA_PORT=8000 STRATA_DATA_DIR=/data ", dockerfile())
+    places = {"STRATA_HOST": "127.0.0.1", "STRATA_PORT": "0", "STRATA_DATA_DIR": str(tmp_path), "STRATA_POOL": "1"}
     with subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", *arguments], stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+        [sys.executable, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **places}
     ) as server:
-        assert server.stderr is not None
+        assert server.stdout is not None
         try:
-            found = next(match[0] for line in server.stderr if (match := re.search(r"http://127\.0\.0\.1:\d+", line)))
-            with urllib.request.urlopen(f"{found}/healthz", timeout=60) as response:
+            [address] = re.findall(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
+            with urllib.request.urlopen(f"{address}healthz", timeout=60) as response:
                 assert json.load(response)["status"] == "ok"
         finally:
             server.terminate()
-            server.stderr.read()
     assert server.returncode == 0
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,11 +10,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from werkzeug.serving import make_server
 
 from app import create_app
 from app.sandbox import Runner
 from tests.app.fixtures import FixedRunner
+from tests.app.serving.served import served
 from tests.browser import ensure
 from tests.renderer import renderer as renderer
 
@@ -28,15 +26,8 @@ expect.set_options(timeout=PATIENCE_MS)
 @contextmanager
 def serving(app: Flask) -> Iterator[str]:
     """Serve an application on a port of its own while the block runs; yields its address."""
-    logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
+    with served(app) as server:
+        yield server.address.removesuffix("/")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import threading
 
 import msgspec
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app.artifacts import Failed, Measured, Measurement, Problem, Progress, Recorded
@@ -95,16 +96,40 @@ def test_a_ladder_that_nobody_listens_to_ends(
     assert follow(client, ladder)[-1][2]["status"] == "stopped"
 
 
-def test_each_listener_keeps_a_thread_so_that_there_are_few() -> None:
+def test_a_ladder_has_few_listeners() -> None:
     ladder = Ladder()
-    listening = [ladder.listen(heartbeat_seconds=0.001) for _ in range(ladders.MAX_LISTENERS)]
-    for listener in listening:
+    for listener in range(ladders.MAX_LISTENERS):
         ladder.admit()
-        assert next(listener) is None
+        ladder.listen(listener, lambda: None)
     with pytest.raises(Busy):
         ladder.admit()
-    listening[0].close()
+    ladder.leave(0)
     ladder.admit()
+
+
+def test_events_of_a_ladder_are_bounded_by_their_bytes(
+    client: FlaskClient, runner: ScriptedRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ladders, "MAX_EVENT_BYTES", 2000)
+    runner.scripts["s"] = Script([Progress(done=0, total=1, label="x" * 200)] * 20, until=threading.Event())
+    events = follow(client, start(client))
+    assert [kind for _, kind, _ in events] == ["progress"] * 8 + ["ended"]
+    assert events[-1][2]["status"] == "error"
+    assert "more than 2,000 bytes of events" in str(events[-1][2]["message"])
+    assert runner.jobs[0].cancelled.is_set()
+
+
+def test_ladders_that_ended_are_forgotten_when_all_are_too_large(runner: ScriptedRunner, app: Flask) -> None:
+    kept = app.extensions["strata"].ladders
+    runner.scripts["s"] = Script([Progress(done=0, total=1, label="x" * 1000)])
+    kept._events_bytes = 2500
+    client = app.test_client()
+    names = []
+    for _ in range(4):
+        names.append(start(client))
+        assert follow(client, names[-1])[-1][1] == "ended"
+    answers = [404, 404, 200, 200]
+    wait_until(lambda: [client.get(f"/api/ladders/{name}/events").status_code for name in names] == answers)
 
 
 ENDS = [

@@ -26,7 +26,7 @@ syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # as a process has it that was star
 print(probe.outcome(probe.try_processes))
 """
 """Prints why there is no process namespace for nobody; Python itself may lie where only root may read it."""
-THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "waitress", "gunicorn", "jinja2", "ssl"}
+THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "h11", "jinja2", "ssl"}
 
 
 def test_it_holds_nothing_of_the_server() -> None:

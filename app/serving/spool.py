@@ -1,0 +1,66 @@
+"""Bodies on their way between the network and a thread: small ones in memory, others in a temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+from io import BytesIO
+from typing import IO
+
+from app.errors import Unavailable
+from app.memory import Claim
+
+
+class Spool:
+    """Bytes that are written first and then read.
+
+    Parameters
+    ----------
+    claim : Claim
+        Accounts for the bytes; released when the spool is closed.
+    memory_bytes : int
+        Size from which the bytes lie in a temporary file.
+    """
+
+    def __init__(self, claim: Claim, memory_bytes: int) -> None:
+        self._claim = claim
+        self._memory_bytes = memory_bytes
+        self.file: IO[bytes] = BytesIO()
+        self.size = 0
+        self.in_memory = True
+
+    def write(self, data: bytes) -> None:
+        """Append bytes.
+
+        Raises
+        ------
+        Busy, TooLarge
+            So many bytes may not be on their way, of this client or in all.
+        Unavailable
+            The disk is full.
+        """
+        self._claim.grow(len(data))
+        try:
+            if self.in_memory and self.size + len(data) > self._memory_bytes:
+                self._to_disk()
+            self.file.write(data)
+        except OSError as error:
+            raise Unavailable(
+                f"there is no room for the body in {tempfile.gettempdir()}: {error.strerror}", retry_after=10
+            ) from error
+        self.size += len(data)
+
+    def rewind(self) -> IO[bytes]:
+        """Return the file at its beginning, for reading."""
+        self.file.seek(0)
+        return self.file
+
+    def close(self) -> None:
+        """Drop the bytes; once more does nothing."""
+        self.file.close()
+        self._claim.release()
+
+    def _to_disk(self) -> None:
+        file = tempfile.TemporaryFile(prefix="strata-")  # noqa: SIM115 - closed by close()
+        assert isinstance(self.file, BytesIO)
+        file.write(self.file.getvalue())
+        self.file, self.in_memory = file, False

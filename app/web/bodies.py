@@ -1,0 +1,57 @@
+"""How large the body of a request may be, by its route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from flask import Flask
+from werkzeug.exceptions import HTTPException
+
+from app.config import MIB, Config
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+FORM_BYTES = 5 * MIB
+"""Size limit of a form without its files: the longest script in four-byte characters, and a margin."""
+UPLOADS = "api.upload"
+"""The endpoint that takes large files."""
+
+
+class BodyRule(NamedTuple):
+    """What a route may be sent."""
+
+    limit: int
+    """Size limit in bytes."""
+    held: bool
+    """Whether the body is held in memory while the request is handled; else it is read piece by piece."""
+
+
+def body_rules(app: Flask, config: Config, bare_bytes: int) -> Callable[[WSGIEnvironment], BodyRule]:
+    """Return a function from a request's environment to the rule of its route.
+
+    Parameters
+    ----------
+    app : Flask
+        Its routes tell what a request is for.
+    config : Config
+    bare_bytes : int
+        Size limit of the body of a request that needs none.
+    """
+    in_base64 = config.files_bytes * 4 // 3
+    workspace = BodyRule(min(config.body_bytes, in_base64 + FORM_BYTES), held=True)
+    bare = BodyRule(min(config.body_bytes, bare_bytes), held=True)
+    upload = BodyRule(config.body_bytes, held=False)
+
+    def rule(environ: WSGIEnvironment) -> BodyRule:
+        method = environ["REQUEST_METHOD"]
+        if method not in ("POST", "PUT", "PATCH"):
+            return bare
+        try:
+            endpoint, _ = app.url_map.bind("localhost").match(environ["PATH_INFO"], method)
+        except HTTPException:
+            return bare
+        return upload if endpoint == UPLOADS else workspace
+
+    return rule

@@ -1,0 +1,150 @@
+"""Requests over real connections: bodies, what HTTP asks for, and what it forbids."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from flask import Flask, request
+
+from app.serving.bounds import Bounds
+from tests.app.serving.served import Client, served
+
+JSON = "Content-Type: application/json"
+HOST = "Host: localhost"
+COMPILE = "POST /api/compile HTTP/1.1"
+
+
+def chunked(*parts: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (*parts, b""))
+
+
+def test_a_body_in_chunks_is_a_body(app: Flask) -> None:
+    @app.post("/length")
+    def length() -> str:
+        return f"{request.content_length} {len(request.get_data())}"
+
+    with served(app) as server, Client(server) as client:
+        client.send("POST /length HTTP/1.1", HOST, "Transfer-Encoding: chunked", body=chunked(b"abc", b"d" * 40_000))
+        assert client.read().body == b"40003 40003"
+        client.send(COMPILE, HOST, JSON, "Transfer-Encoding: chunked", body=chunked(b'{"script": ', b'""}'))
+        assert client.read().json["status"] == "ok"
+
+
+@pytest.mark.parametrize("chunks", [True, False])
+def test_a_body_larger_than_its_route_accepts_is_refused_before_it_is_read(app: Flask, chunks: bool) -> None:
+    framing = "Transfer-Encoding: chunked" if chunks else "Content-Length: 200000"
+    body = b"%x\r\n" % 200_000 + b"x" * 110_000 if chunks else b""
+    with served(app) as server, Client(server) as client:
+        client.send(COMPILE, HOST, JSON, framing, body=body)
+        refused = client.read()
+        assert refused.status == 413
+        assert refused.json["error"] == {
+            "code": "too_large",
+            "message": "the request is larger than this server accepts",
+            "field": None,
+            "expected": "at most 100,000 bytes",
+        }
+        assert refused.headers["connection"] == "close"
+
+
+def test_a_request_that_needs_no_body_has_a_small_one(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        client.send("GET /healthz HTTP/1.1", HOST, "Content-Length: 70000")
+        assert client.read().status == 413
+
+
+def test_many_tiny_chunks_are_refused(app: Flask) -> None:
+    with served(app, Bounds(chunks=100)) as server, Client(server) as client:
+        client.send(COMPILE, HOST, JSON, "Transfer-Encoding: chunked", body=b"1\r\n \r\n" * 200)
+        refused = client.read()
+        assert refused.status == 400
+        assert "small pieces" in refused.json["error"]["message"]
+
+
+def test_bodies_on_their_way_are_bounded_in_all(app: Flask) -> None:
+    with served(app, Bounds(spooled_bytes=60_000)) as server, Client(server) as first, Client(server) as second:
+        first.send(COMPILE, HOST, JSON, "Content-Length: 30001", body=b" " * 29_000)
+        second.send(COMPILE, HOST, JSON, "Content-Length: 30001", body=b" " * 29_000)
+        refused = second.read() if _readable(second) else first.read()
+        assert refused.status == 429
+        assert refused.headers["retry-after"] == "5"
+        assert "30,000 bytes" in refused.json["error"]["expected"]
+
+
+def _readable(client: Client) -> bool:
+    import select
+
+    return bool(select.select([client.socket], [], [], 5)[0])
+
+
+def test_continue_is_said_to_a_body_that_fits_only(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        body = json.dumps({"script": ""}).encode()
+        client.send(COMPILE, HOST, JSON, "Expect: 100-continue", f"Content-Length: {len(body)}")
+        assert client.socket.recv(1000).startswith(b"HTTP/1.1 100 ")
+        client.socket.sendall(body)
+        assert client.read().status == 200
+        client.send(COMPILE, HOST, JSON, "Expect: 100-continue", "Content-Length: 200000")
+        assert client.read().status == 413
+
+
+def test_requests_that_come_at_once_are_answered_in_order(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        for path in ("/healthz", "/nothing", "/healthz"):
+            client.send(f"GET {path} HTTP/1.1", HOST)
+        data = b""
+        while data.count(b"HTTP/1.1 ") < 3 or not data.endswith(b"}"):
+            data += client.socket.recv(65536)
+        assert [part[:3] for part in data.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200"]
+
+
+def test_a_head_is_that_of_the_page(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        head, page = client.get("/static/js/compile.js", "HEAD"), client.get("/static/js/compile.js")
+        assert head.body == b""
+        assert head.headers["content-length"] == str(len(page.body))
+
+
+def test_a_client_of_http_1_0_is_answered_and_left(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        assert client.send("GET /healthz HTTP/1.0", HOST).read().status == 200
+        assert client.closed()
+
+
+SMUGGLED = [
+    [COMPILE, HOST, "Content-Length: 4", "Transfer-Encoding: chunked"],
+    [COMPILE, HOST, "Content-Length: 4", "Content-Length: 5"],
+    [COMPILE, HOST, "Content-Length: -1"],
+    [COMPILE, HOST, "Content-Length: 9" + "9" * 30],
+    [COMPILE, HOST, "Transfer-Encoding: gzip, chunked"],
+    [COMPILE, HOST, "Transfer-Encoding : chunked"],
+    [COMPILE, "Content-Length: 0"],
+    ["GET example.org:80 HTTP/1.1", HOST],
+    ["GET / HTTP/9.9", HOST],
+    ["GET  / HTTP/1.1", HOST],
+    ["NONSENSE"],
+    ["GET / HTTP/1.1", HOST, "X: " + "x" * 100_000],
+]
+
+
+@pytest.mark.parametrize("lines", SMUGGLED, ids=lambda lines: lines[-1][:40])
+def test_what_is_not_clearly_http_is_refused_and_the_connection_closed(app: Flask, lines: list[str]) -> None:
+    with served(app) as server, Client(server) as client:
+        client.send(*lines)
+        refused = client.read()
+        assert refused.status in (400, 413, 431, 501, 505)
+        assert refused.json["error"]["message"]
+        assert refused.headers["connection"] == "close"
+        assert client.closed()
+
+
+def test_an_absolute_target_is_its_path(app: Flask) -> None:
+    with served(app) as server, Client(server) as client:
+        assert client.get("http://localhost/healthz?x").json["status"] == "ok"
+
+
+def test_a_path_is_decoded_once(app: Flask) -> None:
+    app.add_url_rule("/path/<path:name>", view_func=lambda name: name)
+    with served(app) as server, Client(server) as client:
+        assert client.get("/path/%C3%A4%2520b").body.decode() == "ä%20b"
