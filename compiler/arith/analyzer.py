@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compiler.arith.canonical_simplify import CanonicalSimplifier, is_plain
-from compiler.arith.const_int_bound import ConstIntBound
+from compiler.arith.const_int_bound import ConstIntBound, inner_bound
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.facts import Facts
 from compiler.arith.modular_set import ModularSet
@@ -66,7 +66,7 @@ class Analyzer:
         if isinstance(info, ModularSet):
             self._facts.bind_modular(var, info)
         else:
-            self._facts.bind_bound(var, (info.min_value, info.max_value))
+            self._facts.bind_bound(var, inner_bound(info))
 
     def mark_global_non_neg(self, value: ExprLike) -> None:
         """Let ``value`` be at least zero from now on.

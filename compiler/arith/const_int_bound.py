@@ -67,6 +67,15 @@ def public_bound(bound: Interval) -> ConstIntBound:
     return ConstIntBound(max(bound[0], ConstIntBound.NEG_INF), min(bound[1], ConstIntBound.POS_INF))
 
 
+def inner_bound(bound: ConstIntBound) -> Interval:
+    """Return an interval of which infinite ends stay infinite, whatever is added to them."""
+    low, high = bound
+    return (
+        -UNBOUNDED if low <= ConstIntBound.NEG_INF else low,
+        UNBOUNDED if high >= ConstIntBound.POS_INF else high,
+    )
+
+
 def type_interval(dtype: str) -> Interval:
     """Return the values of an integer type; 64 bits count as unbounded, and so does everything else."""
     if not dt.is_integral(dtype):
@@ -249,7 +258,8 @@ def union(a: Interval, b: Interval) -> Interval:
 def _fit(dtype: str, low: int, high: int) -> Interval:
     """Return the interval, or the whole type where the result may have wrapped around."""
     if dtype == "int32" or dtype == "int64":
-        return low, high
+        # Products of products would otherwise take longer and longer to multiply.
+        return max(low, -UNBOUNDED), min(high, UNBOUNDED)
     target = type_interval(dtype)
     return (low, high) if target[0] <= low and high <= target[1] else target
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
-from compiler.ir.substitute import substitute
-from compiler.te.compute_body import LoadMutator, map_body
+from compiler.ir.primexpr import IterVar, Var
 from compiler.te.dataflow import rewrite_dataflow
-from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.inlining import with_inlined
+from compiler.te.operation import PlaceholderOp
 from compiler.te.relations.rebase import Rebase
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
-from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["normalize"]
 
@@ -33,11 +30,11 @@ def normalize(schedule: S) -> S:
 
 
 def _inline(schedule: ScheduleState) -> None:
-    """Put the bodies of inlined stages into their readers, the last one first, and drop their stages."""
-    for i in range(len(schedule.stages) - 1, -1, -1):
-        stage = schedule.stages[i]
-        if stage.attach_type is AttachType.INLINE:
-            rewrite_dataflow(schedule.stages[i + 1 :], _inliner(stage.op))
+    """Put the bodies of inlined stages into their readers and drop their stages."""
+    inlined = {stage.op for stage in schedule.stages if stage.attach_type is AttachType.INLINE}
+    readers = {stage.op for stage in schedule.stages} - inlined
+    if inlined:
+        rewrite_dataflow(schedule.stages, lambda s: with_inlined(s.op, inlined) if s.op in readers else s.op)
     schedule.stages = [s for s in schedule.stages if s.attach_type is not AttachType.INLINE]
     for stage in schedule.stages:
         if stage.attach_stage is not None and stage.attach_stage.attach_type is AttachType.INLINE:
@@ -45,25 +42,6 @@ def _inline(schedule: ScheduleState) -> None:
                 f"compute_at: stage {stage.op.name!r} is computed in stage {stage.attach_stage.op.name!r}, "
                 "which is inlined and has no loops"
             )
-
-
-def _inliner(inlined: Operation) -> Callable[[Stage], Operation]:
-    return lambda reader: _with_inlined(reader.op, inlined)
-
-
-def _with_inlined(reader: Operation, inlined: Operation) -> Operation:
-    assert isinstance(inlined, ComputeOp)
-    if not isinstance(reader, ComputeOp) or not any(t.op is inlined for t in reader.input_tensors):
-        return reader
-    axes = [a.var for a in inlined.axis]
-
-    def replace(tensor: Tensor, indices: tuple[PrimExpr, ...]) -> PrimExpr | None:
-        if tensor.op is not inlined:
-            return None
-        value: PrimExpr = inlined.body[tensor.value_index]
-        return substitute(value, dict(zip(axes, indices, strict=True)))
-
-    return reader.with_body(map_body(reader.body, LoadMutator(replace).visit))
 
 
 def _settle_attachment(stage: Stage) -> None:

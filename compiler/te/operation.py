@@ -14,6 +14,8 @@ from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
 from compiler.ir.substitute import post_order_visit
 from compiler.te.access import keep_inside
+from compiler.te.compute_body import map_body
+from compiler.te.sharing import shared_values_named
 from compiler.te.tensor import Operation, Tensor
 
 __all__ = [
@@ -243,6 +245,7 @@ def compute(
             raise ArgumentError(f"compute: fcompute must return an expression, got an empty tuple (tensor {name!r})")
         _check_values(body, name)
         _check_reductions(body, name)
+        body = map_body(body, shared_values_named)
         op = ComputeOp(name, tag, dict(attrs or {}), axes, keep_inside(name, axes, body))
     return op.outputs if several and len(body) > 1 else op.output(0)
 

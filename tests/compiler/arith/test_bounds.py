@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import compiler as tvm
 from compiler.arith import (
     Analyzer,
     ConstIntBound,
@@ -297,3 +298,15 @@ def test_clip_bounds_are_the_condition(conditions: list[PrimExpr], values: dict[
     above = low is None or values["x"] >= evaluate(low, values)
     below = high is None or values["x"] <= evaluate(high, values)
     assert (above and below) == bool(evaluate(condition, values)), written(condition)
+
+
+def test_infinite_bounds_stay_infinite() -> None:
+    x, y = tvm.te.var("x", "int64"), tvm.te.var("y", "int64")
+    analyzer = tvm.arith.Analyzer()
+    analyzer.update(x, tvm.arith.ConstIntBound(0, tvm.arith.ConstIntBound.POS_INF))
+    analyzer.update(y, tvm.arith.ConstIntBound(1, 10))
+    assert tuple(analyzer.const_int_bound(x - y)) == (-10, tvm.arith.ConstIntBound.POS_INF)
+    assert tuple(analyzer.const_int_bound(y - x)) == (tvm.arith.ConstIntBound.NEG_INF, 10)
+    for _ in range(200):
+        y = y * y
+    assert tuple(analyzer.const_int_bound(y)) == (1, tvm.arith.ConstIntBound.POS_INF)

@@ -1,0 +1,71 @@
+"""The bodies of inlined operations in the place of reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from compiler.ir.functor import Mutator
+from compiler.ir.primexpr import Let, PrimExpr, ProducerLoad, Var
+from compiler.te.compute_body import map_body
+from compiler.te.operation import ComputeOp
+from compiler.te.sharing import shared_values_named
+from compiler.te.tensor import Operation, Tensor
+
+__all__ = ["with_inlined"]
+
+Expansions = dict[tuple[Tensor, tuple[PrimExpr, ...]], PrimExpr]
+"""What stands for reads of inlined operations, by tensor and indices."""
+
+
+def with_inlined(reader: Operation, inlined: Set[Operation]) -> Operation:
+    """Return an operation that computes itself what it read from inlined ones.
+
+    The body of an inlined operation is visited once for all reads of the same element, so that the time is linear in
+    the size of the operations, and values that are read several times stay shared.
+
+    Parameters
+    ----------
+    reader : Operation
+    inlined : set of Operation
+        They may read each other.
+
+    Returns
+    -------
+    Operation
+        ``reader`` itself if it reads none of them.
+    """
+    if not isinstance(reader, ComputeOp) or not any(t.op in inlined for t in reader.input_tensors):
+        return reader
+    body = map_body(reader.body, _Inliner(inlined, {}, {}).visit)
+    return reader.with_body(map_body(body, shared_values_named))
+
+
+class _Inliner(Mutator):
+    """Rebuilds one body for certain values of its axes."""
+
+    def __init__(self, inlined: Set[Operation], values: Mapping[Var, PrimExpr], expansions: Expansions) -> None:
+        self._inlined = inlined
+        self._values = dict(values)
+        self._expansions = expansions
+        self.memo_map = {}
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._values.get(n, n)
+
+    def visit_Let(self, n: Let) -> PrimExpr:
+        value = self.visit(n.value)
+        self._values[n.var] = var = Var(n.var.name, n.var.dtype)
+        return Let(var, value, self.visit(n.body))
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        if n.producer.op not in self._inlined:
+            return n if indices is n.indices else ProducerLoad(n.producer, indices)
+        key = (n.producer, indices)
+        value = self._expansions.get(key)
+        if value is None:
+            op: ComputeOp = n.producer.op
+            at = dict(zip((a.var for a in op.axis), indices, strict=True))
+            inner = _Inliner(self._inlined, at, self._expansions)
+            value = self._expansions[key] = inner.visit(op.body[n.producer.value_index])
+        return value
