@@ -13,6 +13,9 @@ from app.panes.steps import TimelineStep, timeline_steps
 
 _decoder = msgspec.json.Decoder(dict[str, str | int | float | bool])
 
+MAX_VIEW = 50_000
+"""Letters of a view in JSON; each pane has two ids in it."""
+
 PREVIOUS = "previous"
 """Stands for the step before in a comparison."""
 
@@ -30,7 +33,9 @@ class View:
 
     @classmethod
     def read(cls, raw: str) -> View:
-        """Read a view that a client sent as JSON; what is not understood is left at its default."""
+        """Read a view that a client sent as JSON; what is not understood, or too long, is left at its default."""
+        if len(raw) > MAX_VIEW:
+            return cls()
         try:
             values = _decoder.decode(raw)
         except msgspec.MsgspecError:

@@ -38,6 +38,7 @@ from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.views.opening import opened
+from app.web.json_values import check_values
 from app.web.messages import Messages
 from app.web.openapi import Content, operation
 from app.web.requests import current_client
@@ -335,9 +336,16 @@ def _read_workspace() -> Workspace:
 
 def _read_json(field: str) -> Any:
     try:
-        return msgspec.json.decode(request.form.get(field) or "{}")
-    except msgspec.DecodeError as error:
+        return msgspec.json.decode(_json_field(field) or b"{}")
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidBody(f"{field}: {error}") from error
+
+
+def _json_field(field: str) -> bytes:
+    """Return a field of the form that holds JSON, unless it holds too many values."""
+    text = request.form.get(field, "").encode()
+    check_values(text)
+    return text
 
 
 # Texts, by content hash
@@ -398,8 +406,8 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def draw_chart() -> str:
     """The benchmark's chart and table for the measurements of a ladder."""
     try:
-        asked = msgspec.json.decode(request.form.get("asked", ""), type=ChartRequest)
-    except msgspec.MsgspecError as error:
+        asked = msgspec.json.decode(_json_field("asked"), type=ChartRequest)
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidBody(str(error)) from error
     if len(asked.measurements) > MAX_MEASUREMENTS:
         raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")

@@ -10,6 +10,7 @@ from flask import request
 
 from app.errors import InvalidBody, MalformedBody, WrongMediaType
 from app.jobs.clients import Client, network_of
+from app.web.json_values import check_values
 
 Body = TypeVar("Body")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`(?P<field>[^`]*)`)?", re.DOTALL)
@@ -38,12 +39,16 @@ def read_body(kind: type[Body]) -> Body:
         The body is not JSON.
     InvalidBody
         A value in it is not what is expected there.
+    TooLarge
+        It holds too many values.
     """
     if request.mimetype != "application/json":
         declared = request.mimetype or "nothing"
         raise WrongMediaType(f"the body is declared as {declared}", expected="Content-Type: application/json")
     try:
-        return msgspec.json.decode(request.get_data(cache=False), type=kind)
+        body = request.get_data(cache=False)
+        check_values(body)
+        return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
         raise invalid(error) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
