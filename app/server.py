@@ -26,8 +26,6 @@ from compiler.runtime.threads import available_cores
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
 HANDLER = "app.recorder:handle"
-WORKERS = max(2, min(8, available_cores())) + 1
-"""Processes that render; one more than cores, since one client may keep all but one busy."""
 
 
 def create_app(
@@ -83,9 +81,12 @@ def start_renderer(config: Config) -> Renderer:
     """Start what decodes and draws answers: processes, or without `fork`, where scripts are one's own, this one."""
     if not hasattr(os, "fork"):
         return InProcess()
-    from app.workers.pool import RenderWorkers
+    from app.workers.pool import RenderWorkers, count_of_workers
 
-    return RenderWorkers(WORKERS, Memory(config.memory).workers)
+    memory = Memory(config.memory).workers
+    workers = RenderWorkers(count_of_workers(memory, available_cores()), memory)
+    workers.start()
+    return workers
 
 
 def start_runner(config: Config) -> Runner:

@@ -19,7 +19,7 @@ import msgspec
 
 from app.artifacts import Options
 from app.panes.selection import View
-from app.workers.frames import Channel, of_process_ids
+from app.workers.frames import MAX_RESULT, Channel, of_process_ids
 from app.workers.process import serve
 from app.workers.rendering import EMPTY, perform
 from app.workers.tasks import RenderPage, RenderPanes
@@ -84,7 +84,7 @@ def _work(end: socket.socket, settings: Settings) -> None:
             imported = int(statm.read().split()[0]) * PAGE
         limit = imported + settings.memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        Channel(end, of_process_ids).send(os.getpid())
+        Channel(end, of_process_ids, MAX_RESULT).send(os.getpid())
         serve(end, settings.seconds)
     finally:
         os._exit(0)

@@ -13,8 +13,8 @@ from app.jobs.answers import StoredAnswer
 from app.workers.tasks import Reply, Task
 
 _LENGTH = struct.Struct("<Q")
-MAX_FRAME = 64 << 20
-"""Length of the longest frame."""
+MAX_CALL, MAX_RESULT = 32 << 20, 12 << 20
+"""Length of the longest frame to a worker, and of the longest back; ResNet-18's page has 1 MiB."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -74,10 +74,13 @@ class Channel(Generic[Frame]):
     end : socket.socket
     decoder : msgspec.msgpack.Decoder
         Of what the other end sends.
+    longest : int
+        Length of the longest frame that is sent.
     """
 
-    def __init__(self, end: socket.socket, decoder: msgspec.msgpack.Decoder[Frame]) -> None:
+    def __init__(self, end: socket.socket, decoder: msgspec.msgpack.Decoder[Frame], longest: int) -> None:
         self._end = end
+        self._longest = longest
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = decoder
 
@@ -98,8 +101,8 @@ class Channel(Generic[Frame]):
             The other end is gone, or did not read in time.
         """
         body = self._encoder.encode(frame)
-        if len(body) > MAX_FRAME:
-            raise FrameTooLong(f"{len(body):,} bytes; at most {MAX_FRAME:,} can be sent")
+        if len(body) > self._longest:
+            raise FrameTooLong(f"{len(body):,} bytes; at most {self._longest:,} are possible")
         self._end.settimeout(_left(deadline))
         self._end.sendall(_LENGTH.pack(len(body)) + body if len(body) < 1 << 16 else _LENGTH.pack(len(body)))
         if len(body) >= 1 << 16:

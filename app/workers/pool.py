@@ -26,6 +26,8 @@ TURN_SECONDS = 20.0
 """How long a task may wait for a worker."""
 MAX_WAITING = 256
 """Tasks that may wait for a worker."""
+WORKER_BYTES = 96 << 20
+"""What a worker needs to decode and draw the answers of large models."""
 CANCELLED = "nobody waits for this any more"
 FORK_ATTEMPTS = 2
 IMPORTED_BYTES = 100 << 20
@@ -58,6 +60,19 @@ class _Place:
     slot: _Slot | None = None
     cancelled: bool = False
     over: bool = False
+
+
+def count_of_workers(memory_bytes: int, cores: int) -> int:
+    """Return how many workers there should be: one more than cores, as far as there is memory for each; at least two.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        What they may take together.
+    cores : int
+        Of the machine; one client may keep all workers but one busy.
+    """
+    return max(2, min(cores + 1, (memory_bytes - IMPORTED_BYTES) // WORKER_BYTES))
 
 
 class RenderWorkers:

@@ -9,7 +9,7 @@ import traceback
 from collections import OrderedDict
 
 from app.errors import RequestError, TooLarge
-from app.workers.frames import Broken, Call, Channel, Done, FrameTooLong, Missing, Refused, Result, of_calls
+from app.workers.frames import MAX_RESULT, Broken, Call, Channel, Done, FrameTooLong, Missing, Refused, Result, of_calls
 from app.workers.rendering import Decoded, assembled, perform
 from app.workers.tasks import Assemble, Packed
 
@@ -54,7 +54,7 @@ def serve(end: socket.socket, seconds: float) -> None:
     seconds : float
         Processor time that a task may take; the kernel ends the process that takes more.
     """
-    channel, kept = Channel(end, of_calls), Kept()
+    channel, kept = Channel(end, of_calls, MAX_RESULT), Kept()
     while True:
         try:
             call = channel.receive()

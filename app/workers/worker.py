@@ -17,7 +17,7 @@ import msgspec
 
 from app.errors import TooLarge
 from app.workers.fork_server import Settings
-from app.workers.frames import Call, Channel, FrameTooLong, Refused, Result, of_process_ids, of_results
+from app.workers.frames import MAX_CALL, Call, Channel, FrameTooLong, Refused, Result, of_process_ids, of_results
 
 PROJECT = Path(__file__).resolve().parents[2]
 WALL_SECONDS = 20.0
@@ -69,7 +69,7 @@ class ForkServer:
         try:
             with theirs, self._lock:
                 socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
-            pid = Channel(ours, of_process_ids).receive(time.monotonic() + START_SECONDS)
+            pid = Channel(ours, of_process_ids, MAX_CALL).receive(time.monotonic() + START_SECONDS)
         except (EOFError, OSError) as error:
             ours.close()
             raise WorkerGone("a process that renders did not start") from error
@@ -92,7 +92,7 @@ class Worker:
         self.pid = pid
         self._parent = parent
         self._end = end
-        self._channel = Channel(end, of_results)
+        self._channel = Channel(end, of_results, MAX_CALL)
         self.answers: deque[str] = deque(maxlen=REMEMBERED)
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Line, Listing, Options, Snapshot, Step, Unit, listing_key
+from app.artifacts import Answer, Console, Line, Listing, Options, Snapshot, Step, Unit, listing_key
 from app.errors import NotFound, Overrun, Superseded, TooLarge
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.callers import Caller, calling
@@ -20,8 +20,9 @@ from app.panes.listings import CHUNK_LINES
 from app.panes.selection import View
 from app.sandbox import Outcome
 from app.workers import pool
-from app.workers.pool import RenderWorkers
-from app.workers.tasks import Assemble, Html, Packed, RenderChunk, RenderPanes, RenderText
+from app.workers.frames import MAX_CALL, MAX_RESULT
+from app.workers.pool import RenderWorkers, count_of_workers
+from app.workers.tasks import Assemble, Html, Packed, RenderChunk, RenderPanes, RenderText, RenderUpdate, Update
 from tests.app.fixtures import full_answer
 from tests.app.runners import wait_until
 
@@ -188,3 +189,17 @@ def test_processes_end_with_the_pool() -> None:
     pids = workers.pids
     workers.close()
     wait_until(lambda: all(state_of(pid) in "ZX" for pid in pids))
+
+
+@pytest.mark.parametrize(("memory", "cores", "count"), [(430, 2, 3), (430, 64, 3), (2_000, 8, 9), (200, 8, 2)])
+def test_there_are_as_many_workers_as_cores_and_memory_allow(memory: int, cores: int, count: int) -> None:
+    assert count_of_workers(memory << 20, cores) == count
+
+
+def test_what_is_too_large_to_send_is_refused(renderer: RenderWorkers) -> None:
+    with pytest.raises(TooLarge, match="at most 33,554,432"):
+        renderer.perform(Assemble([bytes(MAX_CALL + 1)], OK), Packed, client="me")
+    message = msgspec.json.encode(Snapshot(answer=Answer(console=[Console("stdout", "x" * (MAX_RESULT + 1))])))
+    with pytest.raises(TooLarge, match="at most 12,582,912"):
+        renderer.perform(RenderUpdate(message, View(), Options()), Update, client="me")
+    assert "vfmadd231ps" in drawn(renderer)
