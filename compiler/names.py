@@ -90,6 +90,7 @@ PUBLIC = {
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
     "tvm.tir.transform": "compiler.tir.transform",
     "tvm.topi": "compiler.topi",
+    "tvm.topi.testing": "compiler.testing.topi",
     "tvm.transform": "compiler.ir.transform",
 }
 """Public names with their places: a module, or ``module:attribute``."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import te, tir
+from compiler import te, tir, topi
 from compiler.ir.error import ArgumentError
 from compiler.topi import utils
 
@@ -47,3 +47,9 @@ def test_a_matrix_of_constants_is_inlined() -> None:
     a, b = tvm.nd.array(np.ones((2, 3), "float32")), tvm.nd.empty((2, 3))
     built(a, b)
     np.testing.assert_array_equal(b.numpy(), 2 + matrix)
+
+
+def test_tools_are_no_operators() -> None:
+    assert topi.utils is utils
+    assert topi.prod is not utils.prod
+    assert topi.prod(te.placeholder((2, 3)), axis=1).shape[0].value == 2

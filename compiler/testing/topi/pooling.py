@@ -1,0 +1,200 @@
+"""Pooling and its gradient in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError
+from compiler.testing.topi.windows import each, output_extent
+
+__all__ = ["adaptive_pool", "pool_grad_nchw", "poolnd_python"]
+
+Array = np.ndarray
+Ints = Sequence[int]
+Numbers = int | Sequence[int]
+
+
+def poolnd_python(
+    np_data: Array,
+    kernel: Ints,
+    strides: Ints,
+    dilation: Ints,
+    padding_before: Ints,
+    padding_after: Ints,
+    pool_type: str,
+    count_include_pad: bool = True,
+    ceil_mode: bool = False,
+    dtype: str = "float32",
+    layout: str | None = None,
+) -> Array:
+    """Return the greatest element, or the mean, of each window.
+
+    Parameters
+    ----------
+    np_data : numpy.ndarray
+        The data, its channels second unless ``layout`` says where.
+    kernel : sequence of int
+        Extents of the window.
+    strides : sequence of int
+        Its steps.
+    dilation : sequence of int
+        Distance of its elements.
+    padding_before : sequence of int
+        How far it goes beyond the beginnings.
+    padding_after : sequence of int
+        How far it goes beyond the ends.
+    pool_type : str
+        ``max`` or ``avg``.
+    count_include_pad : bool
+        Whether elements beyond the ends count in means.
+    ceil_mode : bool
+        Whether a last window may go beyond the end.
+    dtype : str
+        Of the result.
+    layout : str, optional
+        E.g. ``NHWC``; ``NCHW`` and the like when left out.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is neither.
+    """
+    if layout is not None:
+        axes = [layout.index(letter) for letter in ("N", "C", *(letter for letter in layout if letter not in "NC"))]
+        data = np_data.transpose(axes)
+        result = poolnd_python(
+            data,
+            kernel,
+            strides,
+            dilation,
+            padding_before,
+            padding_after,
+            pool_type,
+            count_include_pad,
+            ceil_mode,
+            dtype,
+        )
+        return result.transpose(np.argsort(axes))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    extents = [
+        output_extent(n, span, low, high, step, ceil_mode)
+        for n, span, low, high, step in zip(
+            np_data.shape[2:], spans, padding_before, padding_after, strides, strict=True
+        )
+    ]
+    result = np.zeros((*np_data.shape[:2], *extents), dtype)
+    for place in np.ndindex(*extents):
+        starts = [p * step - low for p, step, low in zip(place, strides, padding_before, strict=True)]
+        windows, count = [], 1
+        for start, k, d, n, high in zip(starts, kernel, dilation, np_data.shape[2:], padding_after, strict=True):
+            positions = [start + i * d for i in range(k)]
+            windows.append([p for p in positions if 0 <= p < n])
+            count *= len([p for p in positions if p < n + high])
+        part = np_data[(slice(None), slice(None), *np.ix_(*windows))]
+        inner = tuple(range(2, np_data.ndim))
+        if pool_type == "max":
+            result[(..., *place)] = part.max(axis=inner) if part.size else np.finfo(dtype).min
+        elif pool_type == "avg":
+            divisor = count if count_include_pad else int(np.prod([len(w) for w in windows]))
+            result[(..., *place)] = part.sum(axis=inner) / max(divisor, 1)
+        else:
+            raise ArgumentError(f"poolnd_python: pool_type must be 'max' or 'avg', got {pool_type!r}")
+    return result
+
+
+def pool_grad_nchw(
+    a_np: Array,
+    out_grad_np: Array,
+    pool_size: Ints,
+    strides: Ints,
+    padding: Ints,
+    pool_type: str,
+    ceil_mode: bool,
+    count_include_pad: bool = True,
+) -> Array:
+    """Return the gradient of pooling with respect to its data.
+
+    Parameters
+    ----------
+    a_np : numpy.ndarray
+        The data, ``(N, C, H, W)``.
+    out_grad_np : numpy.ndarray
+        The gradient of the result.
+    pool_size : sequence of int
+        Extents of the window.
+    strides : sequence of int
+        Its steps.
+    padding : sequence of int
+        How far it goes beyond the top, the left, the bottom and the right.
+    pool_type : str
+        ``max`` or ``avg``.
+    ceil_mode : bool
+        Whether a last window may go beyond the end; ``out_grad_np`` says it.
+    count_include_pad : bool
+        Whether elements beyond the ends count in means.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    top, left, bottom, right = padding
+    height, width = a_np.shape[2:]
+    result = np.zeros_like(a_np)
+    for y, x in np.ndindex(*out_grad_np.shape[2:]):
+        first_row, first_column = y * strides[0] - top, x * strides[1] - left
+        rows = slice(max(first_row, 0), min(first_row + pool_size[0], height))
+        columns = slice(max(first_column, 0), min(first_column + pool_size[1], width))
+        grad = out_grad_np[:, :, y, x]
+        part = a_np[:, :, rows, columns]
+        if pool_type == "avg":
+            whole = (min(first_row + pool_size[0], height + bottom) - first_row) * (
+                min(first_column + pool_size[1], width + right) - first_column
+            )
+            divisor = whole if count_include_pad else max(part.shape[2] * part.shape[3], 1)
+            result[:, :, rows, columns] += (grad / divisor)[:, :, None, None]
+            continue
+        flat = part.reshape(*part.shape[:2], -1)
+        chosen = flat.argmax(axis=2)
+        for n, c in np.ndindex(*chosen.shape):
+            row, column = divmod(int(chosen[n, c]), part.shape[3])
+            result[n, c, rows.start + row, columns.start + column] += grad[n, c]
+    return result
+
+
+def adaptive_pool(np_data: Array, out_size: Numbers, pool_type: str, layout: str) -> Array:
+    """Return the greatest elements, or the means, of as many windows as are asked for.
+
+    Parameters
+    ----------
+    np_data : numpy.ndarray
+        The data.
+    out_size : int or sequence of int
+        Extents of the result.
+    pool_type : str
+        ``max`` or ``avg``.
+    layout : str
+        Of the data, e.g. ``NCHW`` or ``NHWC``.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    axes = [layout.index(letter) for letter in ("N", "C", *(letter for letter in layout if letter not in "NC"))]
+    data = np_data.transpose(axes)
+    sizes = each(out_size, data.ndim - 2)
+    result = np.zeros((*data.shape[:2], *sizes), data.dtype)
+    inner = tuple(range(2, data.ndim))
+    for place in np.ndindex(*sizes):
+        windows = [
+            slice(p * n // size, -(-(p + 1) * n // size))
+            for p, n, size in zip(place, data.shape[2:], sizes, strict=True)
+        ]
+        part = data[(slice(None), slice(None), *windows)]
+        result[(..., *place)] = part.max(axis=inner) if pool_type == "max" else part.mean(axis=inner)
+    return result.transpose(np.argsort(axes))
