@@ -75,6 +75,9 @@ class Connection(asyncio.BufferedProtocol):
         """Begin to serve, unless too many connections are open."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(0)
+        connected = transport.get_extra_info("socket")
+        if connected is not None:  # head and body are written one after the other, and neither waits for the other
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._transport.pause_reading()
         self._writable.set()
         self._client: Address = (transport.get_extra_info("peername") or ("", 0))[:2]
