@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.node import structure
-from compiler.ir.primexpr import BinaryOp, Call, IntImm, PrimExpr, Var
+from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var
 
 
 def deep_equal(a: PrimExpr, b: PrimExpr) -> bool:
@@ -89,3 +89,32 @@ def fingerprint(e: object, depth: int = 3) -> int:
         return hash(type(e))
     parts = e if isinstance(e, tuple) else [getattr(e, name) for name in structure(type(e))[0]]
     return hash((type(e), *[fingerprint(part, depth - 1) for part in parts]))
+
+
+def tokens(e: PrimExpr) -> tuple[object, ...]:
+    """Return what two expressions have in common if they are deeply equal, to remember results by.
+
+    Parameters
+    ----------
+    e : PrimExpr
+
+    Returns
+    -------
+    tuple
+        Its nodes in order, operators before operands; what is no arithmetic stands for itself.
+    """
+    result: list[object] = []
+    todo: list[PrimExpr] = [e]
+    while todo:
+        n = todo.pop()
+        if isinstance(n, BinaryOp):
+            result.append(type(n))
+            todo += (n.b, n.a)
+        elif isinstance(n, IntImm):
+            result += (n.dtype, n.value)
+        elif isinstance(n, Cast):
+            result += (Cast, n.dtype)
+            todo.append(n.value)
+        else:
+            result.append(n)
+    return tuple(result)

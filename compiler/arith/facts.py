@@ -55,6 +55,7 @@ class Facts:
         """What is at most zero, from comparisons of two expressions."""
         self._bindings = 0
         self.memos: dict[str, dict[PrimExpr, PrimExpr]] = {"rewrite": {}, "canonical": {}}
+        self.differences: dict[tuple[object, ...], Interval] = {}
 
     @property
     def is_symbolic(self) -> bool:
@@ -105,12 +106,13 @@ class Facts:
         self.bounds.memo = {}
         self.modular.memo = {}
         self.memos = {name: {} for name in self.memos}
+        self.differences = {}
 
     @contextmanager
     def assuming(self, condition: PrimExpr) -> Iterator[None]:
         """Let ``condition`` hold inside the block."""
         bindings = self._bindings
-        saved = (self.bounds.memo, self.modular.memo, self.memos)
+        saved = (self.bounds.memo, self.modular.memo, self.memos, self.differences)
         lists = (self.bounds.extra, self.modular.extra, self.truths, self.not_positive)
         counts = [len(facts) for facts in lists]
         self._assume(condition)
@@ -121,7 +123,7 @@ class Facts:
             for facts, count in zip(lists, counts, strict=True):
                 del facts[count:]  # type: ignore[attr-defined]
             if self._bindings == bindings:
-                self.bounds.memo, self.modular.memo, self.memos = saved
+                self.bounds.memo, self.modular.memo, self.memos, self.differences = saved
             else:
                 self.forget()  # what was remembered before the block may be about older bindings
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from compiler.arith.const_int_bound import UNBOUNDED, Interval
-from compiler.arith.deep_equal import deep_equal
+from compiler.arith.deep_equal import deep_equal, tokens
 from compiler.arith.facts import NEGATION, Facts
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
@@ -35,6 +35,10 @@ from compiler.ir.substitute import substitute, uses_var
 MAX_REWRITES = 64
 """How deep rewritten results are rewritten again; real expressions need a few."""
 
+MAX_NESTED_DIFFERENCES = 2
+"""How many differences are simplified one inside of the other.  Those of nested minima and maxima are again made of
+minima and maxima: without an end, each level would compare more of them than the one outside."""
+
 
 class Simplifier(Mutator):
     """Base of the simplifiers, whatever their rules are.  Results are remembered until facts change.
@@ -53,6 +57,7 @@ class Simplifier(Mutator):
         self.facts = facts
         self._rewrites = 0
         self._assuming = False
+        self._differences = 0
 
     def __call__(self, e: PrimExpr) -> PrimExpr:
         """Return ``e`` simplified."""
@@ -131,14 +136,42 @@ class Simplifier(Mutator):
         """Return the interval of ``a - b``."""
         (p, q), (r, s) = self.facts.bounds.visit(a), self.facts.bounds.visit(b)
         low, high = p - s, q - r
-        if low > 0 or high < 0 or self.is_too_deep:
+        if low > 0 or high < 0 or self.is_too_deep or self._differences >= MAX_NESTED_DIFFERENCES:
             return low, high
         if (type(a) is IntImm or type(b) is IntImm) and not self.facts.is_symbolic:
             return low, high  # nothing can cancel
-        exact = self.resimplify(Sub(a, b))
-        for least, most in self._ends(exact):
-            low, high = max(low, least), min(high, most)
-        return low, high
+        memo = self.facts.differences
+        key = (self.memo_name, self._differences, self._assuming, tokens(a), tokens(b))
+        interval = memo.get(key)
+        if interval is None:
+            with self._within_a_difference():
+                exact = self.resimplify(Sub(a, b))
+                for least, most in self._ends(exact):
+                    low, high = max(low, least), min(high, most)
+            interval = memo[key] = low, high
+        return interval
+
+    @contextmanager
+    def _within_a_difference(self) -> Iterator[None]:
+        """Simplify operands of a difference, whose own differences are found from intervals alone at some depth.
+
+        What is simplified there is remembered apart, as more can be known outside.
+        """
+        self._differences += 1
+        if self._differences < MAX_NESTED_DIFFERENCES:
+            try:
+                yield
+            finally:
+                self._differences -= 1
+            return
+        memos = self.facts.memos
+        memo = memos[self.memo_name]
+        memos[self.memo_name] = memos.setdefault(f"{self.memo_name} within differences", {})
+        try:
+            yield
+        finally:
+            self._differences -= 1
+            memos[self.memo_name] = memo
 
     def _ends(self, e: PrimExpr) -> Iterator[Interval]:
         """Yield what is known about ``e``: its interval, and ends from symbolic ranges and from assumed comparisons."""

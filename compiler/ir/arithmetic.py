@@ -98,7 +98,8 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> In
     Returns
     -------
     IntImm, FloatImm or None
-        None where it does not fit the type, or the divisor is zero.
+        None where the divisor is zero, or the value does not fit a type that indices have, which never overflow;
+        others wrap around.
     """
     if kind in _DIVISIONS and y.value == 0:
         return None
@@ -108,7 +109,9 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> In
     if isinstance(x, FloatImm):
         return FloatImm(x.dtype, float(np.dtype(x.dtype).type(value))) if x.dtype != "bfloat16" else None
     low, high = dt.int_range(x.dtype)
-    return IntImm(x.dtype, value) if low <= value <= high else None
+    if low <= value <= high:
+        return IntImm(x.dtype, value)
+    return None if x.dtype in ("int32", "int64") else IntImm(x.dtype, low + (value - low) % (high - low + 1))
 
 
 _BITWISE = {

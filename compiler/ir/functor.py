@@ -17,7 +17,11 @@ from compiler.ir.node import Node, duplicate, same_items
 from compiler.ir.origin import begin_traversal, current_ambient, set_ambient
 from compiler.ir.recursion import call_in_new_thread, stack_is_low
 
-__all__ = ["Functor", "Mutator", "RewriteFunctor", "Visitor"]
+__all__ = ["Functor", "Mutator", "NoRuleError", "RewriteFunctor", "Visitor"]
+
+
+class NoRuleError(NotImplementedError, TypeError):
+    """A visitor has no rule for the class of a node."""
 
 
 class Functor:
@@ -45,7 +49,7 @@ class Functor:
 
         Raises
         ------
-        TypeError
+        NoRuleError
             If there is no rule for the class of ``n`` nor for a base of it.
         """
         try:
@@ -72,7 +76,7 @@ class Functor:
             if rule is not None:
                 cls._table[kind] = rule
                 return rule  # type: ignore[no-any-return]
-        raise TypeError(f"{cls.__name__} has no rule for {kind.__name__}")
+        raise NoRuleError(f"{cls.__name__} has no rule for {kind.__name__}")
 
 
 class Visitor(Functor):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler import te, tir
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.buffer import decl_buffer
@@ -221,3 +222,22 @@ def test_a_tensor_may_be_read_at_places_that_it_holds() -> None:
         data, result = np.array([1, 4, 0, 7, 2], "int32"), np.zeros(5, "int32")
         run(s, [a, u], data, result)
         np.testing.assert_array_equal(result, [4, 2, 1, 0, 0])
+
+
+@pytest.mark.parametrize("n", [1, 9, 20])
+def test_reads_from_both_ends_of_a_symbolic_size_with_copies(n: int) -> None:
+    """Differences of nested minima and maxima were once simplified without an end here."""
+    size = te.var("n")
+    A = te.placeholder((size,), "int32", name="A")
+    S = te.compute((size,), lambda i: te.max(A[i], A[size - 1 - i]), name="S")
+    T = te.compute((size,), lambda i: S[i] + S[te.max(i - 1, 0)], name="T")
+    s = te.create_schedule(T.op)
+    copy = s.cache_write(T, "local")
+    _, inner = s[copy].split(s[copy].op.axis[0], factor=8)
+    s[S].compute_at(s[copy], inner)
+    read = s.cache_read(A, "local", [S])
+    s[read].compute_at(s[S], s[S].op.axis[0])
+    a, result = np.random.default_rng(0).integers(-99, 99, n).astype("int32"), np.zeros(n, "int32")
+    tvm.build(s, [A, T], "llvm")(a, result)
+    largest = np.maximum(a, a[::-1])
+    assert result.tolist() == (largest + largest[np.maximum(np.arange(n) - 1, 0)]).tolist()
