@@ -35,6 +35,10 @@ FRESH_TAB_SECONDS = 30.0
 """Use that a tab begins with in the order of its address's tabs: who opens a new one for each request gains nothing."""
 MAX_REMEMBERED = 4096
 """Addresses, and tabs, whose use is remembered."""
+MAX_TABS_PER_CLIENT = 48
+"""Tabs of an address that compete as such, more than a class has; the others compete as if they were one."""
+TAB_MEMORY_SECONDS = 600.0
+"""How long a tab of which nothing comes counts among those of its address."""
 _SMOOTHING = 0.2
 
 
@@ -51,9 +55,10 @@ Group = TypeVar("Group", str, Flow)
 class Ticket:
     """A request's place in the queue: it waits, holds a slot, and releases it.  As a context manager it releases."""
 
-    def __init__(self, queue: FairQueue, flow: Flow, entered: float) -> None:
+    def __init__(self, queue: FairQueue, flow: Flow, tab: str, entered: float) -> None:
         self._queue = queue
         self.flow = flow
+        self.tab = tab
         self.entered = entered
         self.began = 0.0
         self.granted = False
@@ -176,7 +181,7 @@ class FairQueue:
                 raise Busy(f"{mine} of your requests are waiting already", retry_after=retry)
             if len(self._queue) >= self._max_waiting:
                 raise Busy(f"the server is busy: {len(self._queue)} requests are waiting", retry_after=retry)
-            ticket = Ticket(self, Flow(client, tab), self._clock())
+            ticket = Ticket(self, self._flow_of(client, tab), tab, self._clock())
             self._remember(ticket.flow)
             self._queue.append(ticket)
             self._grant()
@@ -201,7 +206,7 @@ class FairQueue:
             return [
                 place
                 for place, ticket in enumerate(self._in_order(), 1)
-                if ticket.flow.client == client and tab in ("", ticket.flow.tab)
+                if ticket.flow.client == client and tab in ("", ticket.tab)
             ]
 
     def review(self) -> None:
@@ -214,6 +219,27 @@ class FairQueue:
             ticket._tell()
 
     # who goes next
+
+    def _flow_of(self, client: str, tab: str) -> Flow:
+        """Return whom a request competes as: its tab, unless its address has too many of them already.
+
+        A page chooses the names of its tabs, so that many tabs prove nothing about how many people there are.
+        """
+        flow = Flow(client, tab)
+        if flow in self._tabs:
+            return flow
+        tabs = [other for other in self._tabs if other.client == client]
+        if len(tabs) < MAX_TABS_PER_CLIENT:
+            return flow
+        now, present = self._clock(), self._present()
+        absent = [other for other in tabs if other not in present and self._tabs[other].idle(now) > TAB_MEMORY_SECONDS]
+        for other in absent:
+            del self._tabs[other]
+        return flow if absent else Flow(client, "")
+
+    def _present(self) -> set[Flow]:
+        """Return those who hold a slot or wait."""
+        return {ticket.flow for ticket in (*self._queue, *self._holding, *self._overtime)}
 
     def _remember(self, flow: Flow) -> None:
         now = self._clock()
@@ -228,7 +254,7 @@ class FairQueue:
         """Drop those that were away for longest; nobody who holds a slot or waits is among them."""
         if len(self._clients) <= MAX_REMEMBERED and len(self._tabs) <= MAX_REMEMBERED:
             return
-        present = {ticket.flow for ticket in (*self._queue, *self._holding, *self._overtime)}
+        present = self._present()
         clients = {flow.client for flow in present}
         for client in [name for name in self._clients if name not in clients][: len(self._clients) - MAX_REMEMBERED]:
             del self._clients[client]

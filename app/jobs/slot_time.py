@@ -37,6 +37,10 @@ class SlotTime:
         left: float = 0.5 ** ((now - self._settled) / HALF_LIFE_SECONDS)
         return self._seconds * left + self.held * (1.0 - left) * HALF_LIFE_SECONDS / math.log(2.0)
 
+    def idle(self, now: float) -> float:
+        """Return the seconds since a slot was last taken or given back; 0 while one is held."""
+        return 0.0 if self.held else now - self._settled
+
     def hold(self, now: float, slots: int) -> None:
         """Hold this many more slots from now on, or fewer where it is negative."""
         self._seconds, self._settled = self.at(now), now

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import Busy, Superseded
-from app.jobs.fair_queue import REVIEW_SECONDS, FairQueue, Ticket
+from app.jobs.fair_queue import MAX_TABS_PER_CLIENT, REVIEW_SECONDS, TAB_MEMORY_SECONDS, FairQueue, Ticket
 from app.jobs.slot_time import HALF_LIFE_SECONDS, SlotTime
 from tests.app.jobs.simulation import MAKES_WAY_SECONDS, Simulation
 
@@ -193,14 +193,58 @@ def test_a_stream_of_newcomers_starves_nobody() -> None:
 
 
 def test_a_fresh_tab_does_not_go_before_one_that_is_known() -> None:
-    queue = make(capacity=1, waiting=100, waiting_per_client=100)
+    now = [0.0]
+    queue = FairQueue(1, waiting=100, waiting_per_client=100, clock=lambda: now[0])
     queue.enter("class", "pupil").end()
+    now[0] = 5.0
     holder = queue.enter("class", "attacker")
     forged = [queue.enter("class", f"forged {number}") for number in range(10)]
     pupil = queue.enter("class", "pupil")
-    assert next(pupil.places()) <= next(forged[0].places()) + 1
+    assert queue.places_of("class", "pupil") == [1]
     holder.end()
-    assert forged[0].granted or pupil.granted
+    assert pupil.granted
+    assert not any(ticket.granted for ticket in forged)
+
+
+def test_tabs_beyond_those_of_a_class_compete_as_one() -> None:
+    now = [0.0]
+    queue = FairQueue(1, waiting=1000, waiting_per_client=1000, clock=lambda: now[0])
+    pupils = [f"pupil {number}" for number in range(MAX_TABS_PER_CLIENT)]
+    for tab in pupils:
+        queue.enter("class", tab).end()
+    forged = [f"forged {number}" for number in range(300)]
+    for tab in forged:
+        queue.enter("class", tab).end()
+    now[0] = TAB_MEMORY_SECONDS / 2  # all are as old, and have used as little
+    holder = queue.enter("another", "holder")
+    waiting = {tab: queue.enter("class", tab) for tab in (*forged, *pupils)}
+    places = {tab: place for place, tab in enumerate(_order_of(holder, waiting), 1)}
+    assert max(places[tab] for tab in pupils) <= len(pupils) + 1
+
+
+def test_tabs_of_which_nothing_came_for_long_make_room_for_others() -> None:
+    now = [0.0]
+    queue = FairQueue(1, waiting=8, waiting_per_client=8, clock=lambda: now[0])
+    for number in range(MAX_TABS_PER_CLIENT):
+        queue.enter("class", f"yesterday {number}").end()
+    holder = queue.enter("another")
+    early = queue.enter("class", "early")
+    assert (early.flow.tab, queue.places_of("class", "early")) == ("", [1])
+    early.end()
+    holder.end()
+    now[0] = TAB_MEMORY_SECONDS + 1.0
+    assert queue.enter("class", "late").flow.tab == "late"
+
+
+def _order_of(holder: Ticket, waiting: dict[str, Ticket]) -> list[str]:
+    """Return the names of those who wait, in the order in which they get the only slot."""
+    order: list[str] = []
+    holder.end()
+    while len(order) < len(waiting):
+        [(tab, ticket)] = [(tab, ticket) for tab, ticket in waiting.items() if ticket.granted and not ticket.ended]
+        order.append(tab)
+        ticket.end()
+    return order
 
 
 def test_what_was_used_is_forgotten_by_halves() -> None:
