@@ -65,6 +65,7 @@ PUBLIC = {
     "tvm.relay.frontend": "compiler.relay.frontend",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
+    "tvm.relay.op.op": "compiler.relay.op_attributes",
     "tvm.relay.optimize": "compiler.driver.relay.build_module:optimize",
     "tvm.relay.parse": "compiler.relay.parser:parse",
     "tvm.relay.parse_expr": "compiler.relay.parser:parse_expr",
@@ -98,6 +99,7 @@ PUBLIC = {
 COMPLETED_BY = {
     "tvm.topi": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
+    "functions": ("compiler.runtime.packed_func",),
     "operators": ("compiler.relay.op",),
     "passes": ("compiler.tir.transform", "compiler.relay.transform", "compiler.driver.pipeline"),
 }

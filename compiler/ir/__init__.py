@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from compiler.ir import instrument, transform
 from compiler.ir.attrs import Attrs, DictAttrs, make_node
+from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import TVMError
 from compiler.ir.extension import public_module
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.node import Node
-from compiler.ir.op import Op
+from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
 from compiler.ir.primexpr import PrimExpr, Range
 from compiler.ir.structural import assert_structural_equal, structural_equal, structural_hash
 from compiler.ir.types import FuncType, PointerType, PrimType, Type
@@ -19,6 +20,7 @@ __all__ = [
     "Attrs",
     "BaseFunc",
     "DictAttrs",
+    "EnvFunc",
     "FuncType",
     "GlobalVar",
     "IRModule",
@@ -33,6 +35,8 @@ __all__ = [
     "assert_structural_equal",
     "instrument",
     "make_node",
+    "register_intrin_lowering",
+    "register_op_attr",
     "structural_equal",
     "structural_hash",
     "transform",

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
-from compiler.ir.error import TVMError
+from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span
 from compiler.ir.types import Type
@@ -70,6 +70,91 @@ class Op:
         """
         return DictAttrs(given) if given else NO_ATTRS
 
+    def own_attr(self, name: str) -> object:
+        """Return an attribute that the operator's row says; None for others.
+
+        Parameters
+        ----------
+        name : str
+            As TVM calls it, e.g. ``TOpPattern``.
+
+        Returns
+        -------
+        object
+        """
+        return self.effect.value if name == "TCallEffectKind" else None
+
+    def get_attr(self, attr_name: str) -> Any:
+        """Return an attribute of the operator.
+
+        Parameters
+        ----------
+        attr_name : str
+            E.g. ``FTVMLegalize``.
+
+        Returns
+        -------
+        object
+            What was set, else what the operator's row says; None if neither.
+        """
+        entry = _ATTRIBUTES.get((self.name, attr_name))
+        return self.own_attr(attr_name) if entry is None else entry[0]
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Return whether the operator has an attribute.
+
+        Parameters
+        ----------
+        attr_name : str
+
+        Returns
+        -------
+        bool
+        """
+        return self.get_attr(attr_name) is not None
+
+    def set_attr(self, attr_name: str, value: object, plevel: int = 10) -> None:
+        """Set an attribute of the operator, which passes read.
+
+        Parameters
+        ----------
+        attr_name : str
+            E.g. ``FTVMLegalize``.
+        value : object
+        plevel : int
+            The priority: what was set with a higher one stays.
+
+        Raises
+        ------
+        ArgumentError
+            If it was set with the same priority; ``reset_attr`` comes first.
+        """
+        entry = _ATTRIBUTES.get((self.name, attr_name))
+        if entry is not None and entry[1] == plevel:
+            raise ArgumentError(f"set_attr: {attr_name} of {self.name} is set already with plevel={plevel}")
+        if entry is None or entry[1] < plevel:
+            _ATTRIBUTES[self.name, attr_name] = (value, plevel)
+
+    def reset_attr(self, attr_name: str) -> None:
+        """Forget an attribute that was set.
+
+        Parameters
+        ----------
+        attr_name : str
+        """
+        _ATTRIBUTES.pop((self.name, attr_name), None)
+
+    @staticmethod
+    def list_op_names() -> list[str]:
+        """Return the names of all operators.
+
+        Returns
+        -------
+        list of str
+        """
+        extension_point("operators").load_rooms()
+        return sorted(_REGISTRY)
+
     def __repr__(self) -> str:
         return f"Op({self.name})"
 
@@ -103,6 +188,8 @@ class Op:
 
 
 _REGISTRY: dict[str, Op] = {}
+_ATTRIBUTES: dict[tuple[str, str], tuple[object, int]] = {}
+"""What programs set, by the names of the operator and of the attribute, with its priority."""
 
 
 def register_op(
@@ -131,3 +218,63 @@ def add_op(op: AnyOp) -> AnyOp:
 def registered_ops() -> dict[str, Op]:
     """Return all operators by name."""
     return dict(_REGISTRY)
+
+
+def register_op_attr(op_name: str, attr_key: str, value: object = None, level: int = 10) -> Any:
+    """Set an attribute of an operator, which passes read.
+
+    Parameters
+    ----------
+    op_name : str
+        A name that no operator has makes a new one.
+    attr_key : str
+        E.g. ``FTVMLegalize``.
+    value : object, optional
+        Without it, the decorator is returned.
+    level : int
+        The priority: what was set with a higher one stays.
+
+    Returns
+    -------
+    object
+        The value, or the decorator that sets it.
+
+    Examples
+    --------
+    ::
+
+        @tvm.ir.register_op_attr("nn.relu", "target.my_device")
+        def supported(expr):
+            return True
+    """
+
+    def register(given: object) -> object:
+        extension_point("operators").load_rooms()
+        op = _REGISTRY.get(op_name) or register_op(op_name, effect=CallEffect.UPDATE_STATE)
+        if attr_key:
+            op.set_attr(attr_key, given, level)
+        return given
+
+    return register if value is None else register(value)
+
+
+def register_intrin_lowering(op_name: str, target: str, *, f: object = None, level: int = 10) -> Any:
+    """Set how an intrinsic becomes code of a kind of target.
+
+    Parameters
+    ----------
+    op_name : str
+        Full name, e.g. ``tir.exp``.
+    target : str
+        The kind of target, or ``default``.
+    f : callable, optional
+        From the call to what takes its place; without it, the decorator is returned.
+    level : int
+        The priority: what was set with a higher one stays.
+
+    Returns
+    -------
+    object
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, f"{target}.FLowerIntrinsic", f, level)

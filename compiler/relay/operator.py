@@ -185,6 +185,24 @@ class RelayOp(Op):
     documented: Documentation | None = None
     waived: Mapping[str, str] = field(default_factory=dict)
 
+    def own_attr(self, name: str) -> object:
+        """Return an attribute that the operator's row says; None for others.
+
+        Parameters
+        ----------
+        name : str
+            ``TOpPattern``, ``TOpIsStateful`` or ``FPrimalGradient``.
+
+        Returns
+        -------
+        object
+        """
+        return {
+            "TOpPattern": int(self.pattern),
+            "TOpIsStateful": self.stateful,
+            "FPrimalGradient": self.gradient,
+        }.get(name)
+
     @property
     def attributes(self) -> Mapping[str, AttrField]:
         """The declarations of the attributes by name."""
@@ -261,12 +279,6 @@ class RelayOp(Op):
         if not given and not self.attributes:
             return NO_ATTRS
         return self.attrs_type.make(self.name, given)
-
-    def get_attr(self, key: str) -> Any:
-        """Return a fact under TVM's name for it, such as ``TOpPattern``; None if there is no such fact."""
-        if key == "TOpPattern":
-            return int(self.pattern)
-        return {"TOpIsStateful": self.stateful, "FPrimalGradient": self.gradient}.get(key)
 
 
 def operator_of(call: Call) -> RelayOp:

@@ -5,9 +5,10 @@ There is no foreign interface: everything is Python.  What programs register is 
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from compiler.ir.error import register_error
+from compiler.ir.extension import public_module
 from compiler.runtime.packed_func import get_global_func, register_func
 
 __all__ = [
@@ -76,3 +77,7 @@ def register_extension(cls: Class, fcreate: object = None) -> Class:
         ``cls``.
     """
     return cls
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm._ffi", __all__)

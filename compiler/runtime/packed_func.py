@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from compiler.ir.env_func import FUNCTIONS
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import extension_point
 from compiler.ir.node import Node
 from compiler.ir.primexpr import convert as as_expr
 from compiler.runtime.container import Array, Map, String
@@ -218,3 +220,6 @@ def list_global_func_names() -> list[str]:
         In alphabetical order.
     """
     return sorted(_REGISTRY)
+
+
+extension_point(FUNCTIONS).add("lookup", lambda: get_global_func)

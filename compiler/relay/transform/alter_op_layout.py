@@ -10,7 +10,7 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Function
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.layout_rewriter import LayoutRewriter
+from compiler.relay.transform.layout_rewriter import LayoutRewriter, chosen_by_rule
 from compiler.relay.transform.rewriter import relay_op
 from compiler.target.target import Target
 
@@ -23,7 +23,8 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     """Let each operator choose the layout that the target computes fastest in, such as channels in blocks.
 
     Level 3; requires InferType.  Between two such operators nothing is transformed, where all in between works in any
-    layout.
+    layout.  What programs set as ``FTVMAlterOpLayout`` of an operator, from attributes, arguments, their types and that
+    of the result to a call of the same arguments or None, comes before what the operator's row says.
 
     Parameters
     ----------
@@ -67,6 +68,9 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
 
         def choose(call: Call, types: Sequence[Type]) -> Call | None:
             op = relay_op(call)
+            if op is not None and (set_rule := op.get_attr("FTVMAlterOpLayout")) is not None:
+                made = set_rule(call.attrs, call.args, types, call.checked_type)
+                return chosen_by_rule("FTVMAlterOpLayout", made, call)
             return None if op is None or op.alter_layout is None else op.alter_layout(call, types, target)
 
         result: Function = LayoutRewriter(choose).rewrite(func)

@@ -13,7 +13,7 @@ from compiler.relay.expr import Call, Function
 from compiler.relay.op.nn.conv_attrs import ConvolutionAttrs
 from compiler.relay.operator import operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.layout_rewriter import LayoutRewriter
+from compiler.relay.transform.layout_rewriter import LayoutRewriter, chosen_by_rule
 from compiler.relay.transform.rewriter import op_name
 from compiler.relay.ty import TensorType
 from compiler.topi.layout import layout
@@ -67,6 +67,9 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         def choose(call: Call, types: Sequence[Type]) -> Call | None:
             layouts = self.desired_layouts.get(op_name(call))
+            set_rule = None if layouts is None else operator_of(call).get_attr("FTVMConvertOpLayout")
+            if set_rule is not None:
+                return chosen_by_rule("FTVMConvertOpLayout", set_rule(call.attrs, call.args, types, layouts), call)
             return None if layouts is None else _converted(call, layouts, types)
 
         result: Function = LayoutRewriter(choose).rewrite(func)

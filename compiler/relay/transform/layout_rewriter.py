@@ -187,3 +187,28 @@ def _concatenated(call: Call, types: Sequence[Any], relaid: Sequence[RelaidValue
     made = rebuild(call, attrs=call.attrs.with_values(axis=axis))
     count = len(types)
     return CallLayouts(made, [first.old] * count, [first.new] * count, first.old, first.new)
+
+
+def chosen_by_rule(attribute: str, made: RelayExpr | None, call: Call) -> Call | None:
+    """Return the call that a rule of the user's made of one.
+
+    Parameters
+    ----------
+    attribute : str
+        The operator's attribute that the rule is.
+    made : Expr or None
+        What it returned.
+    call : Call
+        What it was given.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no call of the same arguments: their layouts follow from those that it has been told.
+    """
+    if made is None or made is call:
+        return None
+    same = isinstance(made, Call) and len(made.args) == len(call.args)
+    if not isinstance(made, Call) or not same or any(a is not b for a, b in zip(made.args, call.args, strict=True)):
+        raise ArgumentError(f"{attribute} of {call.op} must return a call of the same arguments, or None")
+    return made

@@ -27,6 +27,7 @@ _MODULES = (
     "compiler.testing.relay.resnet",
     "compiler.testing.relay.resnet_3d",
     "compiler.testing.relay.squeezenet",
+    "compiler.testing.relay.temp_op_attr",
     "compiler.testing.relay.vgg",
 )
 

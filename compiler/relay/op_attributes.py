@@ -1,0 +1,111 @@
+"""Attributes that programs give to operators of graphs, under the names of ``tvm.relay.op.op``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.op import Op, register_op, register_op_attr
+from compiler.relay.operator import OpPattern
+
+__all__ = [
+    "OpPattern",
+    "get",
+    "register",
+    "register_alter_op_layout",
+    "register_convert_op_layout",
+    "register_legalize",
+]
+
+Rule = Callable[..., Any]
+
+
+def get(op_name: str) -> Op:
+    """Return the operator of a name.
+
+    Parameters
+    ----------
+    op_name : str
+
+    Returns
+    -------
+    Op
+    """
+    return Op.get(op_name)
+
+
+def register(op_name: str, describe: str = "") -> Op:
+    """Return a new operator, which has a name only: programs give it its attributes.
+
+    Parameters
+    ----------
+    op_name : str
+        Which is still free.
+    describe : str
+        What it does.
+
+    Returns
+    -------
+    Op
+    """
+    return register_op(op_name, doc=describe)
+
+
+def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, level: int = 10) -> Any:
+    """Set how AlterOpLayout changes the calls of an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    alter_layout : callable, optional
+        From attributes, arguments, their types and that of the result to a call of the same arguments, or None; without
+        it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
+
+
+def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 10) -> Any:
+    """Set what Legalize puts in place of the calls of an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    legal_op : callable, optional
+        From attributes, arguments, and their types with that of the result last, to an expression, or None; without it,
+        the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
+
+
+def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None, level: int = 10) -> Any:
+    """Set how ConvertLayout changes the calls of an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    convert_layout : callable, optional
+        From attributes, arguments, their types and the desired layouts to a call of the same arguments, or None;
+        without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)

@@ -1,0 +1,116 @@
+"""Attributes that programs give to operators are read by passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.ir.error import ArgumentError
+from compiler.relay import op_attributes
+from compiler.testing.relay.passes import run_opt_pass
+from compiler.testing.relay.temp_op_attr import TempOpAttr
+
+
+def test_attributes_are_set_and_reset() -> None:
+    relu = relay.op.get("nn.relu")
+    assert relu.get_attr("TOpPattern") == relay.op.OpPattern.ELEMWISE
+    assert relu.get_attr("tests.attribute") is None
+    relu.set_attr("tests.attribute", 1, plevel=5)
+    relu.set_attr("tests.attribute", 2, plevel=3)
+    assert relu.get_attr("tests.attribute") == 1
+    with pytest.raises(ArgumentError, match="is set already with plevel=5"):
+        relu.set_attr("tests.attribute", 3, plevel=5)
+    with TempOpAttr("nn.relu", "tests.attribute", 4):
+        assert relu.get_attr("tests.attribute") == 4
+    assert relu.get_attr("tests.attribute") == 1
+    relu.reset_attr("tests.attribute")
+    assert not relu.has_attr("tests.attribute")
+
+
+def test_functions_are_registered_by_decorator() -> None:
+    @tvm.ir.register_op_attr("nn.relu", "tests.supported")
+    def supported(call: relay.Call) -> bool:
+        return True
+
+    relu = relay.op.get("nn.relu")
+    assert relu.get_attr("tests.supported") is supported
+    relu.reset_attr("tests.supported")
+    assert "nn.relu" in relu.list_op_names()
+
+
+def test_legalize_puts_other_calls_in_place() -> None:
+    x = relay.var("x", shape=(2, 3))
+    types: list[object] = []
+
+    def clipped(attrs: object, inputs: Sequence[relay.Expr], of: Sequence[object]) -> relay.Expr:
+        types.extend(of)
+        return relay.maximum(inputs[0], relay.const(0.0))
+
+    func = relay.Function([x], relay.nn.relu(relay.exp(x)))
+    assert tvm.ir.structural_equal(
+        run_opt_pass(func, relay.transform.Legalize()), run_opt_pass(func, relay.transform.InferType())
+    )
+    with TempOpAttr("nn.relu", "FTVMLegalize", clipped):
+        made = run_opt_pass(func, relay.transform.Legalize())
+    expected = relay.Function([x], relay.maximum(relay.exp(x), relay.const(0.0)))
+    tvm.ir.assert_structural_equal(made, run_opt_pass(expected, relay.transform.InferType()))
+    assert [str(t) for t in types] == ["Tensor[(2, 3), float32]"] * 2
+    with (
+        TempOpAttr("nn.relu", "FTVMLegalize", lambda attrs, inputs, of: relay.sum(inputs[0])),
+        pytest.raises(ArgumentError, match="has become"),
+    ):
+        run_opt_pass(func, relay.transform.Legalize())
+
+
+@pytest.mark.parametrize("alter", [True, False])
+def test_layouts_follow_the_rules_of_programs(alter: bool) -> None:
+    x, w = relay.var("x", shape=(1, 16, 8, 8)), relay.var("w", shape=(16, 16, 3, 3))
+    func = relay.Function([x, w], relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1))))
+
+    def last(attrs: tvm.ir.Attrs, inputs: Sequence[relay.Expr], types: object, rest: object) -> relay.Expr:
+        options = {**dict(attrs), "data_layout": "NHWC", "kernel_layout": "HWIO"}
+        return relay.nn.conv2d(*inputs, **options)
+
+    passes = {
+        True: ("FTVMAlterOpLayout", relay.transform.AlterOpLayout("llvm")),
+        False: ("FTVMConvertOpLayout", relay.transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]})),
+    }
+    attribute, rewrite = passes[alter]
+    with TempOpAttr("nn.conv2d", attribute, last), tvm.transform.PassContext(opt_level=3):
+        made = run_opt_pass(func, rewrite)
+    text = str(made)
+    assert 'data_layout="NHWC"' in text
+    assert text.count("layout_transform") == 3
+    arrays = [np.random.rand(*(int(d) for d in v.type_annotation.shape)).astype("float32") for v in (x, w)]
+    results = [relay.create_executor().evaluate(f)(*arrays).numpy() for f in (func, made)]
+    np.testing.assert_allclose(*results, rtol=1e-4, atol=1e-5)
+    with (
+        TempOpAttr("nn.conv2d", attribute, lambda attrs, inputs, *rest: relay.nn.conv2d(inputs[1], inputs[1])),
+        tvm.transform.PassContext(opt_level=3),
+        pytest.raises(ArgumentError, match="must return a call of the same arguments"),
+    ):
+        run_opt_pass(func, rewrite)
+
+
+def test_functions_of_the_environment_are_known_by_name() -> None:
+    tvm.register_func("tests.env", lambda x: x + 1, override=True)
+    function = tvm.ir.EnvFunc.get("tests.env")
+    assert function(1) == 2
+    assert tvm.ir.structural_equal((function,), (tvm.ir.EnvFunc.get("tests.env"),))
+    with pytest.raises(ArgumentError, match="no function is registered under"):
+        tvm.ir.EnvFunc.get("tests.nothing")
+
+
+def test_registrars_set_the_attributes_of_passes() -> None:
+    for register, attribute in (
+        (op_attributes.register_legalize, "FTVMLegalize"),
+        (op_attributes.register_alter_op_layout, "FTVMAlterOpLayout"),
+        (op_attributes.register_convert_op_layout, "FTVMConvertOpLayout"),
+    ):
+        rule = register("exp")(lambda *args: None)
+        assert relay.op.get("exp").get_attr(attribute) is rule
+        relay.op.get("exp").reset_attr(attribute)
