@@ -101,7 +101,12 @@ COMPLETED_BY = {
     "tvm.topi.nn": ("compiler.relay.op",),
     "functions": ("compiler.runtime.packed_func",),
     "operators": ("compiler.relay.op",),
-    "passes": ("compiler.tir.transform", "compiler.relay.transform", "compiler.driver.pipeline"),
+    "passes": (
+        "compiler.tir.transform",
+        "compiler.relay.transform",
+        "compiler.relay.frontend.span_filling",
+        "compiler.driver.pipeline",
+    ),
 }
 """Rooms that add to a public module or a registry when they are imported: there they are looked for last."""
 

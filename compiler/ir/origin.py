@@ -47,6 +47,9 @@ class Origin:
         What happened there, e.g. ``C.split(i, factor=32)``.
     parents : Span
         The rows that this one was made from.
+    name : str
+        The name of the source that texts show beside what comes from it, e.g. that of a layer of an imported model;
+        empty for what a program says or a pass makes.
     """
 
     id: OriginId
@@ -54,6 +57,7 @@ class Origin:
     label: str
     location: Location | None
     parents: Span
+    name: str = ""
 
 
 class OriginTable:
@@ -61,12 +65,31 @@ class OriginTable:
 
     def __init__(self) -> None:
         self.rows: list[Origin] = []
+        self._named: dict[Span, tuple[Origin, ...]] = {}
 
-    def mint(self, level: str, label: str, location: Location | None, parents: Span) -> Span:
+    def mint(self, level: str, label: str, location: Location | None, parents: Span, name: str = "") -> Span:
         """Add a row and return the span that names it."""
-        row = Origin(len(self.rows), level, label, location, parents)
+        row = Origin(len(self.rows), level, label, location, parents, name)
         self.rows.append(row)
         return frozenset((row.id,))
+
+    def named(self, span: Span) -> tuple[Origin, ...]:
+        """Return the rows with a name that a span comes from, in the order in which they were minted.
+
+        What a row with a name was made from does not count: a layer inside of a function of a model has the layer's
+        name alone.
+        """
+        if span not in self._named:
+            named, seen, todo = set(), set(span), list(span)
+            while todo:
+                row = self.rows[todo.pop()]
+                if row.name:
+                    named.add(row.id)
+                else:
+                    todo.extend(row.parents - seen)
+                    seen |= row.parents
+            self._named[span] = tuple(self.rows[i] for i in sorted(named))
+        return self._named[span]
 
     def ancestors(self, span: Span) -> Span:
         """Return the span with all of its parents, their parents and so on."""
@@ -298,7 +321,24 @@ def mint_use(label: str, vocabulary: tuple[str, ...]) -> Span:
     return table.mint("source", label, locate(frame), ambient.span)
 
 
-def mint(level: str, label: str, parents: Span) -> Span:
+def mint(level: str, label: str, parents: Span, name: str = "") -> Span:
     """Mint a row for something made from ``parents``; returns ``parents`` when nothing records."""
     table = current_ambient().table
-    return parents if table is None else table.mint(level, label, None, parents)
+    return parents if table is None else table.mint(level, label, None, parents, name)
+
+
+def record_for_good() -> None:
+    """Mint origins from now on, in this thread and in those that are started later, unless something records already.
+
+    For programs that want the names of layers on their nodes without recording anything else.
+    """
+    ambient = current_ambient()
+    if ambient.table is None:
+        _NOWHERE.table = _NOWHERE.table or OriginTable()
+        ambient.table = _NOWHERE.table
+
+
+def named_origins(span: Span) -> tuple[Origin, ...]:
+    """Return the rows with a name that a span comes from; empty where nothing records."""
+    table = current_ambient().table
+    return () if table is None or not span else table.named(span)

@@ -1,5 +1,31 @@
 """Importers of other formats: ``relay.frontend``."""
 
-from compiler.relay.frontend.onnx import from_onnx
+from __future__ import annotations
 
-__all__ = ["from_onnx"]
+from typing import TYPE_CHECKING
+
+from compiler.ir.extension import lazy_package
+
+_HOMES = {
+    "compiler.relay.frontend.onnx": ("from_onnx",),
+    "compiler.relay.frontend.other_formats": (
+        "from_caffe",
+        "from_caffe2",
+        "from_coreml",
+        "from_darknet",
+        "from_keras",
+        "from_mxnet",
+        "from_oneflow",
+        "from_paddle",
+        "from_pytorch",
+        "from_tensorflow",
+        "from_tflite",
+    ),
+}
+
+__all__ = [name for names in _HOMES.values() for name in names]
+
+if TYPE_CHECKING:
+    from compiler.relay.frontend.onnx import from_onnx as from_onnx
+else:
+    __getattr__, __dir__ = lazy_package("tvm.relay.frontend", _HOMES)

@@ -33,6 +33,7 @@ from compiler.relay.expr import (
 )
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.plan import Block, LetLine, Plan
+from compiler.relay.printer.spans import span_text
 from compiler.relay.printer.types import tuple_text, type_text
 from compiler.relay.printer.values import ValueText, shown_attrs
 
@@ -176,8 +177,11 @@ class BlockPrinter:
                 raise TypeError(f"a {type(expr).__name__} is written in a line of its own")
 
     def _typed(self, expr: GraphExpr) -> None:
-        if expr.checked_type_ is not None:
-            self.out.write(f" /* ty={type_text(expr.checked_type_, self.names)} */")
+        comment = [] if expr.checked_type_ is None else [f"ty={type_text(expr.checked_type_, self.names)}"]
+        if isinstance(expr, (Call, Tuple)):
+            comment += span_text(expr.span)
+        if comment:
+            self.out.write(f" /* {' '.join(comment)} */")
 
     def _declared(self, var: Var) -> str:
         text = f"%{self.names.variable(var)}"

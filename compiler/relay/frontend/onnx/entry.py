@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Constant, Function, Tuple, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.frontend.onnx import converters as _converters
+from compiler.relay.frontend.onnx.config import checked_config, converting
 from compiler.relay.frontend.onnx.errors import ModelError
 from compiler.relay.frontend.onnx.folding import constant, keeping
 from compiler.relay.frontend.onnx.importer import Importer
+from compiler.relay.frontend.onnx.node_names import save_named
 from compiler.relay.frontend.onnx.partial import remembering
 from compiler.relay.frontend.onnx.reader import (
     OLDEST_OPSET,
@@ -27,6 +30,7 @@ from compiler.relay.frontend.onnx.reader import (
     read_model,
     tensor_array,
 )
+from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.runtime.ndarray import NDArray
@@ -42,6 +46,8 @@ def from_onnx(
     dtype: str | Mapping[str, str] = "float32",
     opset: int | None = None,
     freeze_params: bool = True,
+    convert_config: Mapping[str, object] | None = None,
+    export_node_renamed_model_path: str | os.PathLike[str] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert an ONNX model to a module of graphs.
 
@@ -58,6 +64,11 @@ def from_onnx(
         The version of the standard's operators, when the model states the wrong one.
     freeze_params : bool
         Whether the model's weights become constants of the module.  Otherwise they are parameters of ``main``.
+    convert_config : mapping of str to object, optional
+        How operators are written that can be written in several ways: see
+        :class:`~compiler.relay.frontend.onnx.config.ConvertConfig`.
+    export_node_renamed_model_path : str or path, optional
+        Where the model is saved with a name for every node, the names that expressions have in texts.
 
     Returns
     -------
@@ -74,8 +85,12 @@ def from_onnx(
     ConversionError
         If a node cannot be converted; it names the node.
     """
+    config = checked_config(convert_config)
     proto = read_model(model)
     opsets = opset_imports(proto, _checked_opset(opset))
+    if export_node_renamed_model_path is not None:
+        save_named(proto, export_node_renamed_model_path)
+    begin_import()
     span = mint("graph", proto.graph.name or "model", mint_use("from_onnx", _VOCABULARY))
     with derived_from(span):
         importer = Importer(proto.functions, opsets, span)
@@ -83,7 +98,7 @@ def from_onnx(
         weights = {t.name: constant(tensor_array(t)) for t in proto.graph.initializer}
         inputs = _inputs(proto.graph, dict(shape or {}), dtype, set(weights))
         kept = {} if freeze_params else {w: name for name, w in weights.items() if _is_weight(w)}
-        with keeping(frozenset(kept)), remembering():
+        with keeping(frozenset(kept)), remembering(), converting(config):
             outputs = importer.graph(proto.graph, {**weights, **inputs})
         mod, params = _module(list(inputs.values()), outputs, kept)
         frozen = {name: w.data for name, w in weights.items() if _is_weight(w)} if freeze_params else {}

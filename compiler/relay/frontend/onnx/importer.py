@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 
 from compiler.ir.error import TVMError
-from compiler.ir.origin import Span, derived_from, mint
+from compiler.ir.origin import Span, current_span, derived_from
 from compiler.relay.frontend.onnx import checks
 from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
 from compiler.relay.frontend.onnx.errors import ConversionError, ModelError, UnsupportedOperatorError
@@ -18,6 +18,7 @@ from compiler.relay.frontend.onnx.node import Node, attribute_value
 from compiler.relay.frontend.onnx.order import in_order
 from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
 from compiler.relay.frontend.onnx.registry import find
+from compiler.relay.frontend.span_filling import mint_layer
 
 Scope = dict[str, Any]
 """Expressions by the names of a graph's values; a subgraph's scope begins as a copy of that around it."""
@@ -43,6 +44,7 @@ class Importer:
         self._opsets = dict(opsets)
         self._span = span
         self._bindings: dict[str, Any] = {}
+        self._path: tuple[str, ...] | None = ()
         self._depth = 0
 
     def graph(self, graph: onnx.GraphProto, scope: Scope) -> list[Any]:
@@ -63,8 +65,9 @@ class Importer:
                     scope[name] = value
 
     def _node(self, proto: onnx.NodeProto, scope: Scope) -> list[Any]:
-        label = proto.name or next(iter(filter(None, proto.output)), "")
-        with derived_from(mint("graph", f"{proto.op_type} {label}".strip(), self._span)), _naming(label, proto.op_type):
+        label = _label(proto)
+        span = mint_layer(f"{proto.op_type} {label}".strip(), self._layer_name(label), self._span)
+        with derived_from(span), _naming(label, proto.op_type):
             inputs = [_lookup(scope, name, "it") if name else None for name in proto.input]
             outputs = self._convert(proto, inputs, scope)
         wanted = max((i + 1 for i, name in enumerate(proto.output) if name), default=0)
@@ -112,11 +115,39 @@ class Importer:
             raise ModelError(f"function {function.name!r} takes {len(function.input)} inputs, but gets {len(inputs)}")
         scope: Scope = dict.fromkeys(function.input)
         scope.update(zip(function.input, inputs, strict=False))
-        with self._within(opset_imports(function) or self._opsets, {**body.defaults, **defaults, **given}):
+        with (
+            self._within(opset_imports(function) or self._opsets, {**body.defaults, **defaults, **given}),
+            self._as(proto, own=(proto.domain, proto.op_type, proto.overload) in self._functions),
+        ):
             self._nodes(function, scope)
         wanted = [bool(name) for name in proto.output]
         pairs = zip(function.output, wanted, strict=False)
         return [_lookup(scope, name, f"function {function.name!r}") if used else None for name, used in pairs]
+
+    def _layer_name(self, label: str) -> str:
+        """Return what a node is called in the whole model; empty in a function of the standard."""
+        if self._path is None:
+            return ""
+        return "/".join((*self._path, label)) if label else ""
+
+    @contextmanager
+    def _as(self, proto: onnx.NodeProto, own: bool) -> Iterator[None]:
+        """Let the nodes of a function belong to the node that calls it.
+
+        Parameters
+        ----------
+        proto : onnx.NodeProto
+            The node that calls it.
+        own : bool
+            Whether the function is the model's own; the standard's have no names that the model's author has seen.
+        """
+        around = self._path, self._span
+        self._path = (*self._path, _label(proto)) if own and self._path is not None else None
+        self._span = current_span()
+        try:
+            yield
+        finally:
+            self._path, self._span = around
 
     @contextmanager
     def _within(self, opsets: dict[str, int], bindings: dict[str, Any]) -> Iterator[None]:
@@ -159,6 +190,11 @@ class Importer:
         name = f"{domain}::{node.op_type}" if domain else node.op_type
         missing.setdefault(name, []).append(node.name or next(iter(node.output), ""))
         return None
+
+
+def _label(proto: onnx.NodeProto) -> str:
+    """Return the name of a node, or that of its first output where it has none."""
+    return proto.name or next(iter(filter(None, proto.output)), "")
 
 
 def _lookup(scope: Scope, name: str, who: str) -> Any:

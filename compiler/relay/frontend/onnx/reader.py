@@ -52,22 +52,52 @@ def read_model(model: ModelSource) -> onnx.ModelProto:
 def _decode(model: ModelSource) -> onnx.ModelProto:
     if isinstance(model, onnx.ModelProto):
         return model
+    name = "the model"
     if isinstance(model, (str, os.PathLike)):
+        name = repr(os.fspath(model))
         try:
             with open(model, "rb") as file:
                 model = file.read()
         except OSError as exc:
             raise ModelError(f"from_onnx: {os.fspath(model)!r} cannot be read: {exc.strerror}") from None
     if not isinstance(model, (bytes, bytearray, memoryview)):
-        raise ArgumentError(f"from_onnx: model must be an onnx.ModelProto, bytes or a path, got {type(model).__name__}")
+        inner = getattr(model, "model_proto", None)
+        if isinstance(inner, onnx.ModelProto):
+            return inner
+        raise ArgumentError(
+            "from_onnx: model must be an onnx.ModelProto, an ONNXProgram of torch.onnx.export, the bytes of a file or "
+            f"a path, got {type(model).__name__}"
+        )
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(bytes(model))
-    except (DecodeError, RecursionError, RuntimeError) as exc:
-        raise ModelError(
-            f"from_onnx: these {len(model)} bytes are not an ONNX model, or are truncated ({exc})"
-        ) from None
+    except (DecodeError, RecursionError, RuntimeError):
+        raise ModelError(f"from_onnx: {_not_a_model(name, bytes(model))}") from None
+    if not proto.HasField("graph"):
+        raise ModelError(f"from_onnx: {_not_a_model(name, bytes(model))}")
     return proto
+
+
+_OTHER_FILES = {
+    b"PK\x03\x04": "it is a ZIP archive; unpack it, or, if torch.save wrote it, save the model with torch.onnx.export",
+    b"\x1f\x8b": "it is compressed by gzip; unpack it first",
+    b"\x89HDF": "it is an HDF5 file, as Keras writes it; convert the model to ONNX",
+    b"\x80": "it is a pickle of Python; save the model with torch.onnx.export",
+    b"<": "it is a web page or XML; the download may have failed",
+    b"{": "it is JSON",
+    b"version https://git-lfs": "it is a pointer of Git LFS; fetch the file itself with git lfs pull",
+}
+"""What files that are no models begin with."""
+
+
+def _not_a_model(name: str, data: bytes) -> str:
+    """Return what is wrong with a file that cannot be decoded."""
+    guesses = (text for start, text in _OTHER_FILES.items() if data.startswith(start))
+    guess = next(guesses, "") if data else "it is empty"
+    size = f"{len(data):,} bytes"
+    if guess:
+        return f"{name} ({size}) is not an ONNX model: {guess}"
+    return f"{name} ({size}) is not an ONNX model, or its end is missing: expected a whole serialized onnx.ModelProto"
 
 
 def _check_size(proto: onnx.ModelProto) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.error import ArgumentError, TVMError, UnavailableError
+from compiler.relay import frontend
 from compiler.relay.frontend import from_onnx
 from compiler.relay.frontend.onnx import ConversionError, ModelError, UnsupportedOperatorError
 from tests.models import build
@@ -60,8 +61,42 @@ def test_a_truncated_file(cut):
 def test_bytes_that_are_no_model():
     with pytest.raises(ModelError, match="not an ONNX model"):
         from_onnx(b"\x89PNG\r\n\x1a\n" * 10)
-    with pytest.raises(ArgumentError, match=r"must be an onnx\.ModelProto, bytes or a path"):
+    with pytest.raises(ArgumentError, match=r"must be an onnx\.ModelProto, .* or a path, got int"):
         from_onnx(3)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "it is empty"),
+        (b"PK\x03\x04" + b"\xff" * 30, "ZIP archive"),
+        (b"<html>" + b"\xff" * 30, "web page"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        (b"\x0a\xff", "its end is missing"),
+    ],
+)
+def test_a_file_that_is_something_else_is_named(tmp_path, data, said):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=said) as caught:
+        from_onnx(path)
+    if data:
+        assert "net.onnx" in str(caught.value)
+        assert f"{len(data)} bytes" in str(caught.value)
+    assert "Wire" not in str(caught.value)
+
+
+def test_the_program_that_torch_exports_is_taken_as_its_model():
+    class Program:
+        model_proto = build("lenet")
+
+    assert len(from_onnx(Program())[0]["main"].params) == 1
+
+
+def test_other_importers_say_how_to_come_by_onnx():
+    for name in ("from_pytorch", "from_tensorflow", "from_tflite", "from_keras"):
+        with pytest.raises(UnavailableError, match=rf"relay\.frontend\.{name}: .* relay\.frontend\.from_onnx"):
+            getattr(frontend, name)(object())
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.converters.shape import expand, reshape, transpose, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import dims_of, dtype_of, ops, rank_of
@@ -51,12 +52,18 @@ def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     batch = broadcast_dims(dims_of(a)[:-2], dims_of(b)[:-2])
     (m, k), n = dims_of(a)[-2:], dims_of(b)[-1]
     if len(batch) == 1 and rank_of(a) == rank_of(b) == 3:
-        return ops.nn.batch_matmul(a, b, out_dtype=out_dtype or dtype_of(a), transpose_a=False, transpose_b=False)
+        return _matrices(a, b, out_dtype)
     count = _known_product(batch)
     left = reshape(expand(a, [*batch, m, k]), [count, m, k])
     right = reshape(expand(b, [*batch, k, n]), [count, k, n])
-    product = ops.nn.batch_matmul(left, right, out_dtype=out_dtype or dtype_of(a), transpose_a=False, transpose_b=False)
-    return reshape(product, [*batch, m, n])
+    return reshape(_matrices(left, right, out_dtype), [*batch, m, n])
+
+
+def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+    """Multiply two batches of matrices, three-dimensional ones."""
+    nt = current_config().use_nt_batch_matmul
+    right = transpose(b, [0, 2, 1]) if nt else b
+    return ops.nn.batch_matmul(a, right, out_dtype=out_dtype or dtype_of(a), transpose_a=False, transpose_b=nt)
 
 
 @converter("Gemm")

@@ -1,0 +1,66 @@
+"""How operators are converted that can be written in several ways: ``from_onnx(convert_config=…)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
+
+from compiler.ir.error import ArgumentError, did_you_mean, show
+
+__all__ = ["ConvertConfig", "checked_config", "converting", "current_config"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertConfig:
+    """The options of a conversion.
+
+    Parameters
+    ----------
+    use_nt_batch_matmul : bool
+        Whether batches of matrices are multiplied by transposed ones: ``nn.batch_matmul(transpose_b=True)`` of a
+        ``transpose``, as libraries want it.  The kernels here take the right matrix as the model has it.
+    """
+
+    use_nt_batch_matmul: bool = False
+
+
+_DEFAULT = ConvertConfig()
+_CURRENT: ContextVar[ConvertConfig] = ContextVar("_CURRENT", default=_DEFAULT)
+
+
+def checked_config(given: Mapping[str, object] | None) -> ConvertConfig:
+    """Return the options that a mapping names, and the defaults of the others.
+
+    Raises
+    ------
+    ArgumentError
+        If it names an option that does not exist or gives one a value of the wrong type.
+    """
+    if given is None:
+        return _DEFAULT
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"from_onnx: convert_config must map options to values, got {show(given)}")
+    options = [option.name for option in fields(ConvertConfig)]
+    for name, value in given.items():
+        if name not in options:
+            raise ArgumentError(f"from_onnx: convert_config has no option {show(name)}{did_you_mean(name, options)}")
+        if not isinstance(value, bool):
+            raise ArgumentError(f"from_onnx: convert_config: {name} must be a bool, got {show(value)}")
+    return ConvertConfig(**given)  # type: ignore[arg-type]
+
+
+@contextmanager
+def converting(config: ConvertConfig) -> Iterator[None]:
+    """Within it converters see these options."""
+    token = _CURRENT.set(config)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def current_config() -> ConvertConfig:
+    """Return the options of the conversion that is going on."""
+    return _CURRENT.get()

@@ -1,0 +1,36 @@
+"""Saving a model with a name for each of its nodes."""
+
+from __future__ import annotations
+
+import os
+
+import onnx
+
+from compiler.relay.frontend.onnx.errors import ModelError
+
+__all__ = ["save_named"]
+
+
+def save_named(proto: onnx.ModelProto, path: str | os.PathLike[str]) -> None:
+    """Save a copy of a model in which nodes without a name have that of their first output.
+
+    Parameters
+    ----------
+    proto : onnx.ModelProto
+    path : str or path
+        The file, which is written anew.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be written.
+    """
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for node in copy.graph.node:
+        node.name = node.name or next(iter(filter(None, node.output)), "")
+    try:
+        with open(path, "wb") as file:
+            file.write(copy.SerializeToString())
+    except OSError as exc:
+        raise ModelError(f"from_onnx: {os.fspath(path)!r} cannot be written: {exc.strerror}") from None
