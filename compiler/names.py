@@ -97,6 +97,7 @@ PUBLIC = {
 """Public names with their places: a module, or ``module:attribute``."""
 
 COMPLETED_BY = {
+    "tvm.te.schedule": ("compiler.te.schedule_steps",),
     "tvm.topi": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
     "functions": ("compiler.runtime.packed_func",),

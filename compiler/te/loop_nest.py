@@ -67,6 +67,8 @@ class ComputeNest:
         ``load(op, index, indices)`` is the expression that reads an element of the stage itself.
     has_room_for_domain : bool
         Whether the buffer stored to has room for the whole domain, and not just for the declared shape.
+    keep_trivial_loops : bool
+        Whether loops of one iteration stay loops.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class ComputeNest:
         store: Callable[[ComputeOp, int, PrimExpr, tuple[PrimExpr, ...]], Stmt],
         load: Callable[[ComputeOp, int, tuple[PrimExpr, ...]], PrimExpr],
         has_room_for_domain: bool,
+        keep_trivial_loops: bool = False,
     ) -> None:
         assert isinstance(stage.op, ComputeOp)
         self.stage = stage
@@ -88,6 +91,7 @@ class ComputeNest:
         self.store = store
         self.load = load
         self.has_room_for_domain = has_room_for_domain
+        self.keep_trivial_loops = keep_trivial_loops
 
     def build(self) -> Stmt:
         """Return the loops that compute the stage."""
@@ -222,7 +226,7 @@ class ComputeNest:
         thread = attr.bind_thread if attr is not None else None
         if thread is not None:
             return self._thread_loop(axis, thread, span, with_attached)
-        if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
+        if isinstance(dom.extent, IntImm) and dom.extent.value == 1 and not self.keep_trivial_loops:
             return (lambda body: _pragmas(axis, attr, with_attached(axis, body))), dom.min
         kind = self._kind(axis, attr)
         var = Var(axis.var.name + suffix, axis.var.dtype) if suffix else axis.var

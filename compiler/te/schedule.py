@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
@@ -220,3 +221,7 @@ def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) ->
     for instrument in active_instruments():
         instrument.schedule_created(schedule)
     return schedule
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.te.schedule", __all__)

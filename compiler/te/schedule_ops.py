@@ -1,0 +1,163 @@
+"""The statement of a schedule: loops that store to tensors, each realized around its producer and its readers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
+
+from compiler.ir.error import ScheduleError
+from compiler.ir.functor import Mutator
+from compiler.ir.origin import derived_from
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
+from compiler.ir.structural import structural_equal
+from compiler.te.bounds import Bounds, attach_path
+from compiler.te.loop_nest import ComputeNest
+from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.schedule import Schedule
+from compiler.te.stage import AttachType, Stage
+from compiler.te.storage import storage_scope
+from compiler.te.tensor import Tensor
+from compiler.tir.builtin import tvm_tuple
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, ProducerRealize, ProducerStore, Stmt, seq
+
+__all__ = ["StatementBuilder", "ThreadMerger"]
+
+
+class StatementBuilder:
+    """Builds the statement of a whole schedule from its stages.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A normalized schedule.
+    bounds : Bounds
+        The result of bound inference for it.
+    arguments : set of Tensor, optional
+        The tensors that are parameters of the function, whose buffers have no room outside of their shapes; where it
+        is not given, no buffer has.
+    keep_trivial_loops : bool
+        Whether loops of one iteration stay loops.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        bounds: Bounds,
+        arguments: Set[Tensor] | None = None,
+        keep_trivial_loops: bool = False,
+    ) -> None:
+        self._schedule = schedule
+        self._bounds = bounds
+        self._arguments = arguments
+        self._keep_trivial_loops = keep_trivial_loops
+        self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
+        for stage in schedule.stages:
+            if stage.attach_ivar is not None:
+                self._attached[stage.attach_ivar].append(stage)
+
+    def body(self) -> Stmt:
+        """Return the statement of all stages; thread axes are named wherever they are bound."""
+        roots = [s for s in self._schedule.stages if s.attach_type is AttachType.ROOT]
+        return self._pipelines(reversed(roots), None)
+
+    def _pipelines(self, stages: Iterable[Stage], body: Stmt | None) -> Stmt:
+        """Put stages before ``body``, the first one nearest to it."""
+        for stage in stages:
+            if not isinstance(stage.op, PlaceholderOp):
+                body = self._pipeline(stage, body)
+        return seq([]) if body is None else body
+
+    def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
+        assert isinstance(stage.op, ComputeOp)
+        nest = ComputeNest(
+            stage,
+            self._bounds.domains,
+            self._bounds.analyzer,
+            self._with_attached,
+            _store,
+            _load,
+            has_room_for_domain=self._arguments is not None and self._arguments.isdisjoint(stage.op.outputs),
+            keep_trivial_loops=self._keep_trivial_loops,
+        )
+        producer = nest.build()
+        with derived_from(stage.op.span | stage.place_span):
+            if stage.double_buffered:
+                for t in stage.op.outputs:
+                    producer = AttrStmt(t, "double_buffer_scope", const(1), producer)
+            pipeline = producer if consumer is None else seq([producer, consumer])
+            scope = storage_scope(stage, self._threads_around(stage))
+            for t in reversed(stage.op.outputs):
+                pipeline = self._realize(stage, t, scope, pipeline)
+        return pipeline
+
+    def _realize(self, stage: Stage, tensor: Tensor, scope: str, body: Stmt) -> Stmt:
+        region = tuple(self._bounds.domains[a] for a in stage.op.axis)
+        body = ProducerRealize(tensor, region, const(True), body, scope)
+        for d, axis in enumerate(stage.op.axis):
+            attr = stage.iter_var_attrs.get(axis)
+            if attr is not None and attr.dim_align is not None:
+                body = AttrStmt(tensor, "buffer_dim_align", tvm_tuple(d, *attr.dim_align), body)
+        return body
+
+    def _threads_around(self, stage: Stage) -> list[IterVar]:
+        path = set(attach_path(stage))
+        attrs = (item for s in self._schedule.stages for item in s.iter_var_attrs.items())
+        return [attr.bind_thread for axis, attr in attrs if axis in path and attr.bind_thread is not None]
+
+    def _with_attached(self, axis: IterVar, body: Stmt) -> Stmt:
+        attached = self._attached.get(axis)
+        return self._pipelines(reversed(attached), body) if attached else body
+
+
+def _store(op: ComputeOp, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:
+    return ProducerStore(op.output(index), value, indices)
+
+
+def _load(op: ComputeOp, index: int, indices: tuple[PrimExpr, ...]) -> PrimExpr:
+    return ProducerLoad(op.output(index), indices)
+
+
+class ThreadMerger(Mutator):
+    """Names each thread axis once: inner stages share the threads around them.
+
+    Parameters
+    ----------
+    tensors : mapping of Tensor to Tensor, optional
+        What stands for some tensors in the result.
+    """
+
+    def __init__(self, tensors: Mapping[Tensor, Tensor] | None = None) -> None:
+        self._tensors = tensors or {}
+        self._threads: dict[Var, PrimExpr] = {}
+
+    def _tensor(self, tensor: Tensor) -> Tensor:
+        return self._tensors.get(tensor, tensor)
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+        return ProducerLoad(self._tensor(n.producer), self._visit_tuple(n.indices))
+
+    def visit_ProducerStore(self, n: ProducerStore) -> Stmt:
+        return ProducerStore(self._tensor(n.producer), self.visit(n.value), self._visit_tuple(n.indices))
+
+    def visit_ProducerRealize(self, n: ProducerRealize) -> Stmt:
+        return ProducerRealize(self._tensor(n.producer), n.bounds, n.condition, self.visit(n.body), n.storage_scope)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key in THREAD_KEYS:
+            return self._thread(n)
+        if isinstance(n.node, Tensor):
+            return AttrStmt(self._tensor(n.node), n.attr_key, n.value, self.visit(n.body))
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def _thread(self, n: AttrStmt) -> Stmt:
+        outer = self._threads.get(n.node.var)
+        if outer is not None:
+            if not structural_equal(outer, n.value):
+                raise ScheduleError(
+                    f"bind: thread axis {n.node.thread_tag!r} must have one extent, got {outer} and {n.value} inside"
+                )
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        self._threads[n.node.var] = n.value
+        result: Stmt = self.visit_Node(n)
+        del self._threads[n.node.var]
+        return result

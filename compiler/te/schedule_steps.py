@@ -1,0 +1,333 @@
+"""What ``tvm.te.schedule`` offers beside schedules: the steps of lowering one, by themselves, and its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ScheduleError, UnavailableError, expected
+from compiler.ir.extension import extension_point
+from compiler.ir.functor import Visitor
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Var, is_const_int
+from compiler.runtime.container import Array, Map
+from compiler.te.bounds import Bounds, infer_bound
+from compiler.te.bounds import attach_path as path_of
+from compiler.te.dataflow import post_dfs_order
+from compiler.te.operation import ComputeOp
+from compiler.te.relations.fuse import Fuse
+from compiler.te.relations.rebase import Rebase
+from compiler.te.relations.relation import Relation
+from compiler.te.relations.singleton import Singleton
+from compiler.te.relations.split import Split
+from compiler.te.schedule import Schedule, create_schedule
+from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
+from compiler.te.stage import AttachType, Stage
+from compiler.te.tensor import Operation, Tensor
+from compiler.te.to_tir import Argument, Binds, statement_to_prim_func
+from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, Stmt
+
+__all__ = [
+    "AutoInlineBroadcast",
+    "AutoInlineElemWise",
+    "AutoInlineInjective",
+    "Buffer",
+    "CreateAttachPath",
+    "CreateReadGraph",
+    "Fuse",
+    "InferBound",
+    "IterVar",
+    "IterVarRelation",
+    "PostDFSOrder",
+    "Rebase",
+    "Schedule",
+    "ScheduleOps",
+    "SchedulePostProcRewriteForTensorCore",
+    "SchedulePostProcToPrimFunc",
+    "Singleton",
+    "Split",
+    "Stage",
+    "VerifyCompactBuffer",
+    "create_schedule",
+]
+
+IterVarRelation = Relation
+
+
+def InferBound(schedule: Schedule) -> Map[IterVar, Range]:
+    """Infer the domains of all axes of a schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        One without inlined stages, such as ``Schedule.normalize`` returns.
+
+    Returns
+    -------
+    Map of IterVar to Range
+        The domain of each axis of each stage, of its loops and of the threads that carry them.
+
+    Raises
+    ------
+    ScheduleError
+        If a stage is inlined, or computed where some of its readers cannot see it.
+
+    Examples
+    --------
+    >>> bounds = te.schedule.InferBound(s.normalize())
+    >>> bounds[B.op.axis[0]].extent
+    """
+    _check_schedule("InferBound", schedule)
+    for stage in schedule.stages:
+        if stage.attach_type is AttachType.INLINE:
+            raise ScheduleError(
+                f"InferBound: stage {stage.op.name!r} is inlined and has no loops; call schedule.normalize() first"
+            )
+    domains = Map(infer_bound(schedule).domains)
+    for stage in schedule.stages:
+        for axis, attr in stage.iter_var_attrs.items():
+            if attr.bind_thread is not None and axis in domains:
+                domains[attr.bind_thread] = domains[axis]
+    return domains
+
+
+def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep_trivial_loop: bool = False) -> Stmt:
+    """Return the loops that a schedule describes, which store to tensors.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    dom_map : mapping of IterVar to Range
+        The domains of its axes, from :func:`InferBound`.
+    debug_keep_trivial_loop : bool
+        Whether loops of one iteration stay loops.
+
+    Returns
+    -------
+    Stmt
+        ``ProducerStore``, ``ProducerLoad`` and ``ProducerRealize`` name the tensors as the user defined them.
+    """
+    _check_schedule("ScheduleOps", schedule)
+    bounds = Bounds(dict(dom_map), Analyzer(), {stage.op: path_of(stage) for stage in schedule.stages})
+    for stage in reversed(schedule.stages):
+        for axis in stage.leaf_iter_vars:
+            if axis in bounds.domains:
+                bounds.analyzer.bind(axis.var, bounds.domains[axis])
+    body = StatementBuilder(schedule, bounds, keep_trivial_loops=debug_keep_trivial_loop).body()
+    defined = {t: s.origin_op.output(i) for s in schedule.stages for i, t in enumerate(s.op.outputs)}
+    result: Stmt = ThreadMerger(defined).visit(body)
+    return result
+
+
+def SchedulePostProcToPrimFunc(
+    arg_list: Sequence[Argument], body: Stmt, extern_buffer: Binds | None = None
+) -> PrimFunc:
+    """Return a function of a statement over tensors, with a buffer for each of them.
+
+    Parameters
+    ----------
+    arg_list : sequence of Tensor, Buffer or Var
+        The parameters of the function.
+    body : Stmt
+        What :func:`ScheduleOps` returned.
+    extern_buffer : mapping of Tensor to Buffer, optional
+        Buffers that stand for some tensors.
+
+    Returns
+    -------
+    PrimFunc
+        Its buffers have as many dimensions as their tensors.
+
+    Raises
+    ------
+    LoweringError
+        If a tensor is read that is neither realized nor a parameter.
+    """
+    return statement_to_prim_func(list(arg_list), body, extern_buffer)
+
+
+def SchedulePostProcRewriteForTensorCore(
+    stmt: Stmt, schedule: Schedule, extern_buffer: Mapping[Tensor, Buffer] | None = None
+) -> Stmt:
+    """Refuse to rewrite loops for the tensor cores of a GPU.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        The loops.
+    schedule : Schedule
+        What they were made from.
+    extern_buffer : mapping of Tensor to Buffer, optional
+        Buffers that stand for some tensors.
+
+    Raises
+    ------
+    UnavailableError
+        Always: code is generated for CPUs.
+    """
+    raise UnavailableError("SchedulePostProcRewriteForTensorCore: code is generated for CPUs, which have no such cores")
+
+
+def VerifyCompactBuffer(stmt: Stmt) -> bool:
+    """Return whether all buffers that a statement over tensors makes may be compact.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        What :func:`ScheduleOps` returned.
+
+    Returns
+    -------
+    bool
+        False where a buffer is bound to another one, whose strides may be any.
+    """
+    verifier = _BindsBuffers()
+    verifier.visit(stmt)
+    return not verifier.binds
+
+
+class _BindsBuffers(Visitor):
+    binds = False
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        self.binds = self.binds or n.attr_key == "buffer_bind_scope"
+        self.visit_Node(n)
+
+
+def CreateReadGraph(ops: Sequence[Operation]) -> Map[Operation, Array[Tensor]]:
+    """Return what each operation reads.
+
+    Parameters
+    ----------
+    ops : sequence of Operation
+        The outputs.
+
+    Returns
+    -------
+    Map of Operation to Array of Tensor
+        For the outputs, and for all that they depend on.
+    """
+    return Map({op: Array(op.input_tensors) for op in post_dfs_order(ops)})
+
+
+def PostDFSOrder(outputs: Sequence[Operation], g: Mapping[Operation, Sequence[Tensor]]) -> Array[Operation]:
+    """Return the operations of a graph, each after those that it reads.
+
+    Parameters
+    ----------
+    outputs : sequence of Operation
+        Where the order ends.
+    g : mapping of Operation to sequence of Tensor
+        What each operation reads, from :func:`CreateReadGraph`.
+
+    Returns
+    -------
+    Array of Operation
+        Those of ``g`` that the outputs depend on.
+    """
+    return Array(op for op in post_dfs_order(outputs) if op in g)
+
+
+def CreateAttachPath(schedule: Schedule) -> Map[Operation, Array[IterVar]]:
+    """Return the loops that each operation is computed in.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+
+    Returns
+    -------
+    Map of Operation to Array of IterVar
+        The loops of other stages, the innermost first; empty for an operation that is computed outside of all.
+    """
+    _check_schedule("CreateAttachPath", schedule)
+    return Map({stage.op: Array(path_of(stage)) for stage in schedule.stages})
+
+
+def AutoInlineElemWise(schedule: Schedule) -> None:
+    """Inline the stages that read only the elements at their own indices, the outputs left out.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Stages that were scheduled already stay.
+    """
+    _auto_inline("AutoInlineElemWise", schedule, _elementwise)
+
+
+def AutoInlineBroadcast(schedule: Schedule) -> None:
+    """Inline the stages that read elements at some of their own indices, in order, the outputs left out.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Stages that were scheduled already stay.
+    """
+    _auto_inline("AutoInlineBroadcast", schedule, _broadcast)
+
+
+def AutoInlineInjective(schedule: Schedule) -> None:
+    """Inline the stages that reduce nothing, the outputs left out.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Stages that were scheduled already stay.
+    """
+    _auto_inline("AutoInlineInjective", schedule, lambda op: True)
+
+
+def _auto_inline(name: str, schedule: Schedule, fits: Callable[[ComputeOp], bool]) -> None:
+    _check_schedule(name, schedule)
+    for stage in schedule.stages:
+        scheduled = stage.relations or stage.attach_type is not AttachType.ROOT
+        op = stage.op
+        if isinstance(op, ComputeOp) and not (scheduled or stage.is_output or op.reduce_axis) and fits(op):
+            stage.compute_inline()
+
+
+def _elementwise(op: ComputeOp) -> bool:
+    axes = tuple(a.var for a in op.axis)
+    return all(len(at) == len(axes) and all(i is v for i, v in zip(at, axes, strict=True)) for at in _reads(op))
+
+
+def _broadcast(op: ComputeOp) -> bool:
+    places: dict[Var, int] = {a.var: d for d, a in enumerate(op.axis)}
+    return all(_in_order([places.get(i, -1) if isinstance(i, Var) else None for i in at], at) for at in _reads(op))
+
+
+def _in_order(places: list[int | None], indices: Sequence[PrimExpr]) -> bool:
+    """Return whether the indices that are axes come in the order of these, and all others are zero."""
+    axes = [p for p in places if p is not None]
+    rest = [i for i, p in zip(indices, places, strict=True) if p is None]
+    return -1 not in axes and axes == sorted(set(axes)) and all(is_const_int(i, 0) for i in rest)
+
+
+class _Reads(Visitor):
+    def __init__(self) -> None:
+        self.indices: list[tuple[PrimExpr, ...]] = []
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> None:
+        self.indices.append(n.indices)
+        self.visit_Node(n)
+
+
+def _reads(op: ComputeOp) -> list[tuple[PrimExpr, ...]]:
+    """Return the indices of all elements that an operation reads."""
+    reads = _Reads()
+    for e in op.body:
+        reads.visit(e)
+    return reads.indices
+
+
+def _check_schedule(name: str, schedule: object) -> None:
+    if not isinstance(schedule, Schedule):
+        expected(name, "schedule", "a schedule", schedule)
+
+
+for _name in __all__:
+    extension_point("tvm.te.schedule").add(_name, partial(globals().__getitem__, _name))
