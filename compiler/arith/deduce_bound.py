@@ -127,6 +127,8 @@ class _Deduction:
         self, side: FloorDiv, kind: type[PrimExpr], other: PrimExpr
     ) -> tuple[PrimExpr, type[PrimExpr], PrimExpr] | None:
         divisor = side.b
+        if kind is not EQ and self._analyzer.can_prove(divisor < 0):
+            return (side.a, GE, divisor * (other + 1) + 1) if kind is LE else (side.a, LE, divisor * other)
         if kind is EQ or not self._analyzer.can_prove(divisor > 0):
             return None
         if kind is LE:

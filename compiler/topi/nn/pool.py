@@ -236,7 +236,7 @@ def global_pool(data: Tensor, name: str, kind: str) -> Tensor:
         return pooled
     total = product([shape[p] for p in axes])
     count = tir.const(total, data.dtype) if isinstance(total, int) else total.astype(data.dtype)
-    return compute(result, lambda *at: pooled(*at) / count, name="global_mean", tag=Tag.ELEMWISE)
+    return compute(result, lambda *at: te.div(pooled(*at), count), name="global_mean", tag=Tag.ELEMWISE)
 
 
 def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Tensor:
@@ -296,6 +296,7 @@ def adaptive_pool(data: Tensor, out: Sequence[int], name: str, kind: str) -> Ten
 
     def mean(*at: Var) -> PrimExpr:
         count = product([end(at[p], d) - start(at[p], d) for d, p in enumerate(axes)])
-        return pooled(*at) / (tir.const(count, data.dtype) if isinstance(count, int) else count.astype(data.dtype))
+        elements = tir.const(count, data.dtype) if isinstance(count, int) else count.astype(data.dtype)
+        return te.div(pooled(*at), elements)
 
     return compute(result, mean, name="adaptive_mean", tag=Tag.ELEMWISE)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -310,3 +313,15 @@ def test_infinite_bounds_stay_infinite() -> None:
     for _ in range(200):
         y = y * y
     assert tuple(analyzer.const_int_bound(y)) == (1, tvm.arith.ConstIntBound.POS_INF)
+
+
+@pytest.mark.parametrize("divisor", [-5, -2, -1, 2, 5])
+@pytest.mark.parametrize("limit", [-3, 0, 8])
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_the_bound_of_a_quotient_is_exact(compare: Callable[[Any, Any], Any], limit: int, divisor: int) -> None:
+    bound = deduce_bound(i, compare(i // divisor, limit), {}, {})
+    low = bound.min_value.value if bound.has_lower_bound() else -1000
+    high = bound.max_value.value if bound.has_upper_bound() else 1000
+    assert [a for a in range(-200, 200) if low <= a <= high] == [
+        a for a in range(-200, 200) if compare(a // divisor, limit)
+    ]
