@@ -13,7 +13,7 @@ from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.lower import group_calls
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN
-from compiler.relay.analysis import count_ops, memory_traffic
+from compiler.relay.analysis import list_op_freqs, memory_traffic
 from compiler.relay.expr import Function
 from compiler.relay.operator import operator_of
 from compiler.relay.printer import astext, relay_text
@@ -136,7 +136,7 @@ def graph_facts(module: IRModule) -> dict[str, float]:
     """Return the number of operators and kernels of a graph, and the bytes that a run of it reads and writes."""
     traffic = memory_traffic(module)
     return {
-        "operators": float(sum(count_ops(module).values())),
+        "operators": float(sum(list_op_freqs(module).values())),
         "kernels": float(traffic.kernels),
         "bytes read": float(traffic.bytes_read),
         "bytes written": float(traffic.bytes_written),

@@ -14,7 +14,17 @@ from compiler.ir.node import Node
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
 from compiler.ir.primexpr import PrimExpr, Range
 from compiler.ir.structural import assert_structural_equal, structural_equal, structural_hash
-from compiler.ir.types import FuncType, PointerType, PrimType, Type
+from compiler.ir.types import (
+    FuncType,
+    IncompleteType,
+    PointerType,
+    PrimType,
+    Type,
+    TypeConstraint,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+)
 
 __all__ = [
     "Attrs",
@@ -24,6 +34,7 @@ __all__ = [
     "FuncType",
     "GlobalVar",
     "IRModule",
+    "IncompleteType",
     "Node",
     "Op",
     "PointerType",
@@ -32,6 +43,10 @@ __all__ = [
     "Range",
     "TVMError",
     "Type",
+    "TypeConstraint",
+    "TypeKind",
+    "TypeRelation",
+    "TypeVar",
     "assert_structural_equal",
     "instrument",
     "make_node",

@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, ClassVar
 
+from compiler.ir.attrs import NO_ATTRS, Attrs
 from compiler.ir.node import Node, node, structure
 from compiler.ir.text_format import text_of
+
+__all__ = [
+    "FuncType",
+    "IncompleteType",
+    "PointerType",
+    "PrimType",
+    "Type",
+    "TypeConstraint",
+    "TypeKind",
+    "TypeRelation",
+    "TypeVar",
+]
+
+
+class TypeKind(IntEnum):
+    """What a type is the type of, with TVM's numbers."""
+
+    Type = 0
+    """Of values."""
+    ShapeVar = 1
+    """An extent in place of a type."""
+    BaseType = 2
+    """A data type in place of a type."""
+    Constraint = 4
+    """A condition on types."""
+    AdtHandle = 5
+    """Of nothing: it is the name of a data type, to be applied."""
+    TypeData = 6
+    """Of nothing: it defines a data type."""
 
 
 @node
@@ -66,15 +97,75 @@ class TypeVar(Type):
     ----------
     name_hint : str
         What it is called in texts.
+    kind : TypeKind or int
+        Of what it stands for.
     """
 
     unique_instance: ClassVar[bool] = True
     free_var: ClassVar[bool] = True
 
     name_hint: str
+    kind: TypeKind = TypeKind.Type
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", TypeKind(self.kind))
 
     def _key(self) -> Any:
         return id(self)
+
+
+@node
+class IncompleteType(Type):
+    """A type that inference has not found yet; the same one only if it is the same object.
+
+    Parameters
+    ----------
+    kind : TypeKind or int
+        Of what it will be.
+    """
+
+    unique_instance: ClassVar[bool] = True
+    free_var: ClassVar[bool] = True
+
+    kind: TypeKind = TypeKind.Type
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", TypeKind(self.kind))
+
+    def _key(self) -> Any:
+        return id(self)
+
+
+@node
+class TypeConstraint(Type):
+    """A condition on types: base of :class:`TypeRelation`."""
+
+
+@node
+class TypeRelation(TypeConstraint):
+    """The condition that the types of an operator's inputs and outputs go together.
+
+    Parameters
+    ----------
+    func : EnvFunc or None
+        Decides whether they do.
+    args : sequence of Type
+        The types of the inputs, then those of the outputs.
+    num_inputs : int
+        How many are inputs.
+    attrs : Attrs, optional
+        Of the call.
+    """
+
+    func: Any
+    args: tuple[Type, ...]
+    num_inputs: int
+    attrs: Attrs = NO_ATTRS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", tuple(self.args))
+        object.__setattr__(self, "num_inputs", int(self.num_inputs))
+        object.__setattr__(self, "attrs", NO_ATTRS if self.attrs is None else self.attrs)
 
 
 @node
@@ -98,7 +189,7 @@ class FuncType(Type):
     arg_types: tuple[Type, ...]
     ret_type: Type
     type_params: tuple[TypeVar, ...] = ()
-    type_constraints: tuple[Any, ...] = ()
+    type_constraints: tuple[TypeConstraint, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("arg_types", "type_params", "type_constraints"):

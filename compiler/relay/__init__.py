@@ -9,7 +9,7 @@ import typing
 
 from compiler.ir.extension import public_module
 from compiler.ir.module import GlobalVar
-from compiler.relay import analysis, expr, op, printer, ty
+from compiler.relay import analysis, expr, op, printer, ty, type_functor
 from compiler.relay.adt import (
     Clause,
     Constructor,
@@ -45,14 +45,19 @@ from compiler.relay.ty import AnyDim as Any
 from compiler.relay.ty import (
     FuncType,
     GlobalTypeVar,
+    IncompleteType,
     RefType,
     TensorType,
     TupleType,
     Type,
     TypeCall,
+    TypeConstraint,
+    TypeKind,
+    TypeRelation,
     TypeVar,
     scalar_type,
 )
+from compiler.relay.type_functor import TypeFunctor, TypeMutator, TypeVisitor
 
 RelayExpr = Expr
 
@@ -71,6 +76,7 @@ __all__ = [
     "GlobalTypeVar",
     "GlobalVar",
     "If",
+    "IncompleteType",
     "Let",
     "Match",
     "OpPattern",
@@ -91,8 +97,14 @@ __all__ = [
     "TupleWrapper",
     "Type",
     "TypeCall",
+    "TypeConstraint",
     "TypeData",
+    "TypeFunctor",
+    "TypeKind",
+    "TypeMutator",
+    "TypeRelation",
     "TypeVar",
+    "TypeVisitor",
     "Var",
     "analysis",
     "bind",
@@ -102,6 +114,7 @@ __all__ = [
     "printer",
     "scalar_type",
     "ty",
+    "type_functor",
     "var",
 ]
 

@@ -18,7 +18,7 @@ from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, as_expr, const, mint_here
+from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const, mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.ty import TensorType
 from compiler.topi.tag import OpPattern as OpPattern
@@ -300,6 +300,16 @@ def operator_of(call: Call) -> RelayOp:
     if isinstance(call.op, RelayOp):
         return call.op
     raise ArgumentError(f"expected the call of an operator, got the call of a {type(call.op).__name__}")
+
+
+def op_name(expr: GraphExpr) -> str:
+    """Return the name of the operator that an expression calls; empty if it is none."""
+    return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else ""
+
+
+def call_of(expr: GraphExpr, *names: str) -> Call | None:
+    """Return an expression if it is the call of an operator of one of these names, else None."""
+    return expr if isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name in names else None
 
 
 def relay_ops() -> dict[str, RelayOp]:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node, structure
 from compiler.ir.primexpr import IntImm, PrimExpr, Var, convert
-from compiler.ir.types import FuncType, Type, TypeVar
+from compiler.ir.types import (
+    FuncType,
+    IncompleteType,
+    Type,
+    TypeConstraint,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+)
 
 __all__ = [
     "AnyDim",
@@ -22,7 +30,11 @@ __all__ = [
     "TupleType",
     "Type",
     "TypeCall",
+    "TypeConstraint",
+    "TypeKind",
+    "TypeRelation",
     "TypeVar",
+    "is_dynamic",
     "scalar_type",
 ]
 
@@ -189,9 +201,15 @@ class GlobalTypeVar(Type):
     Parameters
     ----------
     name_hint : str
+    kind : TypeKind or int
+        Of nothing but the name of a data type, unless a program says otherwise.
     """
 
     name_hint: str
+    kind: TypeKind = TypeKind.AdtHandle
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", TypeKind(self.kind))
 
     def __call__(self, *args: Type) -> TypeCall:
         return TypeCall(self, args)
@@ -214,14 +232,18 @@ class TypeCall(Type):
         object.__setattr__(self, "args", tuple(self.args))
 
 
-@node
-class IncompleteType(Type):
-    """A type that inference has not found yet; the same one only if it is the same object."""
+def is_dynamic(tensor_type: TensorType) -> bool:
+    """Return whether only the running program knows an extent of a tensor.
 
-    unique_instance: ClassVar[bool] = True
+    Parameters
+    ----------
+    tensor_type : TensorType
 
-    def _key(self) -> Any:
-        return id(self)
+    Returns
+    -------
+    bool
+    """
+    return any(isinstance(d, AnyDim) for d in tensor_type.shape)
 
 
 def as_type(value: Any, what: str) -> Type:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.ir.types import FuncType, Type, TypeVar
+from compiler.ir.types import FuncType, IncompleteType, Type, TypeConstraint, TypeKind, TypeRelation, TypeVar
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.analysis.traversal import post_order_visit
 from compiler.relay.expr import Call, Function, GraphExpr, Var
 from compiler.relay.ty import GlobalTypeVar, RefType, TupleType, TypeCall
 
 __all__ = [
-    "TypeKind",
     "all_type_vars",
     "bound_type_vars",
     "check_kind",
@@ -23,19 +21,8 @@ __all__ = [
 ]
 
 
-class TypeKind(IntEnum):
-    """What a type is the type of, with TVM's numbers."""
-
-    Type = 0
-    """Of values."""
-    AdtHandle = 5
-    """Of nothing: it is the name of a data type, to be applied."""
-    TypeData = 6
-    """Of nothing: it defines a data type."""
-
-
 def type_parts(t: Type) -> tuple[Type, ...]:
-    """Return the types that a type is directly made of: fields, arguments and result, what a reference holds.
+    """Return the types that a type is directly made of: fields, arguments, result, what a reference holds, conditions.
 
     Parameters
     ----------
@@ -49,11 +36,13 @@ def type_parts(t: Type) -> tuple[Type, ...]:
         case TupleType():
             return t.fields
         case FuncType():
-            return (*t.arg_types, t.ret_type)
+            return (*t.arg_types, t.ret_type, *t.type_constraints)
         case RefType():
             return (t.value,)
         case TypeCall():
             return (t.func, *t.args)
+        case TypeRelation():
+            return t.args
         case TypeData():
             return tuple(part for con in t.constructors for part in con.inputs)
         case _:
@@ -78,13 +67,20 @@ def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
     ArgumentError
         If a part of it is of the wrong kind, or if a data type is applied to the wrong number of types.
     """
-    if isinstance(t, GlobalTypeVar):
-        return TypeKind.AdtHandle
+    if isinstance(t, (GlobalTypeVar, IncompleteType, TypeVar)):
+        return t.kind
     if isinstance(t, TypeCall):
         _check_application(t, mod)
     for part in type_parts(t):
-        if part is not getattr(t, "func", None) and check_kind(part, mod) is not TypeKind.Type:
-            raise ArgumentError(f"check_kind: {part} inside of {t} is not the type of a value")
+        expected = TypeKind.Type
+        if isinstance(t, TypeCall) and part is t.func:
+            expected = TypeKind.AdtHandle
+        elif isinstance(t, FuncType) and any(part is constraint for constraint in t.type_constraints):
+            expected = TypeKind.Constraint
+        if (kind := check_kind(part, mod)) is not expected:
+            raise ArgumentError(f"check_kind: {part} inside of {t} is of kind {kind.name}, not {expected.name}")
+    if isinstance(t, TypeConstraint):
+        return TypeKind.Constraint
     return TypeKind.TypeData if isinstance(t, TypeData) else TypeKind.Type
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from compiler.runtime.ndarray import numpy_dtype
 
 __all__ = [
     "MemoryTraffic",
-    "count_ops",
     "memory_traffic",
 ]
 
@@ -54,7 +52,7 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     MemoryTraffic
     """
     traffic = MemoryTraffic()
-    for expr in _all(module, into_kernels=False):
+    for expr in _outside_kernels(module):
         if isinstance(expr, Call) and _is_kernel(expr.op):
             traffic.kernels += 1
             traffic.bytes_read += sum(_bytes(arg.checked_type_) for arg in expr.args)
@@ -62,28 +60,12 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     return traffic
 
 
-def count_ops(module: IRModule) -> dict[str, int]:
-    """Return how often each operator is called in a module's functions, fused ones included.
-
-    Parameters
-    ----------
-    module : IRModule
-
-    Returns
-    -------
-    dict of str to int
-        By the operator's name, the most frequent first.
-    """
-    calls = (e for e in _all(module, into_kernels=True) if isinstance(e, Call))
-    return dict(Counter(call.op.name for call in calls if isinstance(call.op, RelayOp)).most_common())
-
-
 def _is_kernel(op: Any) -> bool:
     return isinstance(op, RelayOp) or (isinstance(op, Function) and bool(op.attrs.get("Primitive")))
 
 
-def _all(module: IRModule, into_kernels: bool) -> list[Any]:
-    """Return every expression of a module's functions once; those inside of kernels with ``into_kernels``."""
+def _outside_kernels(module: IRModule) -> list[Any]:
+    """Return every expression of a module's functions once, but those inside of kernels."""
     todo: list[Any] = [func for func in module.functions.values() if isinstance(func, Function)]
     seen: dict[Any, None] = {}
     while todo:
@@ -91,7 +73,7 @@ def _all(module: IRModule, into_kernels: bool) -> list[Any]:
         if expr in seen:
             continue
         seen[expr] = None
-        if isinstance(expr, Function) and expr.attrs.get("Primitive") and not into_kernels:
+        if isinstance(expr, Function) and expr.attrs.get("Primitive"):
             continue
         todo += operands(expr)
     return list(seen)

@@ -8,6 +8,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.operator import RelationError, Types
 from compiler.relay.ty import AnyDim, Dim, TensorType, same_dim
+from compiler.runtime.packed_func import register_func
 
 
 def tensor(t: Type, what: str, rank: int | None = None) -> TensorType:
@@ -94,3 +95,7 @@ def broadcast_compare(types: Types, attrs: Attrs) -> Type:
     """Like :func:`broadcast`, with truth values as the result."""
     common = broadcast(types, attrs)
     return TensorType(tensor(common, "the result").shape, "bool")
+
+
+for _name, _relation in {"Broadcast": broadcast, "BroadcastComp": broadcast_compare, "Identity": identity}.items():
+    register_func(f"tvm.relay.type_relation.{_name}", _relation)

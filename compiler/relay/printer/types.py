@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var
-from compiler.ir.types import FuncType, PointerType, PrimType, Type, TypeVar
+from compiler.ir.types import FuncType, PointerType, PrimType, Type, TypeRelation, TypeVar
 from compiler.relay.adt import TypeData
 from compiler.relay.printer.names import Names
 from compiler.relay.ty import AnyDim, GlobalTypeVar, RefType, TensorType, TupleType, TypeCall
@@ -49,6 +49,9 @@ def type_text(t: Type | None, names: Names) -> str:
             return f"Pointer[{t.element_type.dtype}]"
         case TypeData():
             return t.header.name_hint
+        case TypeRelation():
+            relation = "_" if t.func is None else t.func.name
+            return f"{relation}({', '.join(type_text(a, names) for a in t.args)})"
         case _:
             return "_"
 

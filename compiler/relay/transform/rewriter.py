@@ -9,7 +9,6 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
-from compiler.ir.op import Op
 from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
@@ -18,6 +17,8 @@ from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp, call_op
+from compiler.relay.operator import call_of as call_of
+from compiler.relay.operator import op_name as op_name
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import Dim, TensorType
 
@@ -77,16 +78,6 @@ class RewritePass(FunctionPass, abstract=True):
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         result: Function = self.mutator().rewrite(func)
         return result
-
-
-def op_name(expr: GraphExpr) -> str:
-    """Return the name of the operator that an expression calls; empty if it is none."""
-    return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else ""
-
-
-def call_of(expr: GraphExpr, *names: str) -> Call | None:
-    """Return an expression if it is the call of an operator of one of these names, else None."""
-    return expr if isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name in names else None
 
 
 def along_axis(vector: RelayExpr, axis: int, rank: int) -> Any:

@@ -73,16 +73,16 @@ def test_kinds() -> None:
     a, box = relay.TypeVar("a"), relay.GlobalTypeVar("Box")
     mod: Any = IRModule()
     mod[box] = relay.TypeData(box, (a,), (relay.Constructor("Boxed", (a,), box),))
-    assert analysis.check_kind(FuncType((F32,), TupleType((F32, a)))) == analysis.TypeKind.Type
-    assert analysis.check_kind(box(F32), mod) == analysis.TypeKind.Type
-    assert analysis.check_kind(box) == analysis.TypeKind.AdtHandle
-    assert analysis.check_kind(mod.type_definitions[box], mod) == analysis.TypeKind.TypeData
+    assert analysis.check_kind(FuncType((F32,), TupleType((F32, a)))) == relay.TypeKind.Type
+    assert analysis.check_kind(box(F32), mod) == relay.TypeKind.Type
+    assert analysis.check_kind(box) == relay.TypeKind.AdtHandle
+    assert analysis.check_kind(mod.type_definitions[box], mod) == relay.TypeKind.TypeData
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda box: TupleType((box,)), "is not the type of a value"),
+        (lambda box: TupleType((box,)), "Box inside of .* is of kind AdtHandle, not Type"),
         (lambda box: TypeCall(F32, (F32,)), "which is not the name of a data type"),
         (lambda box: box(F32, F32), "Box takes 1 types, got 2"),
         (lambda box: relay.GlobalTypeVar("Nowhere")(F32), "the module does not define the type Nowhere"),

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
-from compiler.relay.analysis import count_ops, post_order
+from compiler.relay.analysis import list_op_freqs, post_order
 from compiler.target.target import Target
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
@@ -99,7 +99,7 @@ def test_a_value_used_in_both_layouts_is_transformed_once() -> None:
     out = relay.Tuple([relay.nn.softmax(y), relay.nn.softmax(relay.nn.relu(y)), relay.nn.log_softmax(y)])
     mod = module_of(out)
     with PassContext(opt_level=3):
-        counted = count_ops(convert({"nn.conv2d": ["NHWC", "default"]})(mod))
+        counted = list_op_freqs(convert({"nn.conv2d": ["NHWC", "default"]})(mod))
     assert counted["layout_transform"] == 4  # data, weights, y, relu(y)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
-from compiler.relay.analysis import count_ops
+from compiler.relay.analysis import list_op_freqs
 from tests.compiler.relay.transform.before_after import check_pass, check_stays
 from tests.compiler.relay.transform.reading import after, kernels, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, flat, random_inputs
@@ -21,7 +21,7 @@ def x(*shape: int, dtype: str = "float32") -> Any:
 
 def counted(out: Any, one: Any) -> dict[str, int]:
     with PassContext(opt_level=4):
-        return count_ops(one(module_of(out)))
+        return list_op_freqs(one(module_of(out)))
 
 
 def same_results(out: Any, one: Any) -> None:

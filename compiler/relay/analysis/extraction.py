@@ -1,0 +1,84 @@
+"""Parts of programs as programs, and facts about single expressions."""
+
+from __future__ import annotations
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import BaseFunc, GlobalVar, IRModule
+from compiler.ir.types import Type
+from compiler.relay.analysis.kinds import type_parts
+from compiler.relay.analysis.traversal import post_order
+from compiler.relay.analysis.variables import free_vars
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple
+from compiler.relay.ty import TensorType
+
+__all__ = ["all_dtypes", "check_constant", "extract_intermdeiate_expr"]
+
+
+def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
+    """Return the module that computes what one call of ``main`` computes (TVM spells the name this way).
+
+    Parameters
+    ----------
+    mod : IRModule
+    expr_id : int
+        The number of the call, from 0 on, operands before their users: the number of the variable ``%3`` in the text.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    ArgumentError
+        If there is no call of that number.
+    """
+    calls = [part for part in post_order(mod["main"]) if isinstance(part, Call)]
+    if not 0 <= expr_id < len(calls):
+        raise ArgumentError(f"extract_intermdeiate_expr: expr_id must be from 0 to {len(calls) - 1}, got {expr_id}")
+    call = calls[expr_id]
+    return IRModule.from_expr(Function(tuple(free_vars(call)), call), _others(mod), mod.type_definitions)
+
+
+def _others(mod: IRModule) -> dict[GlobalVar, BaseFunc]:
+    return {var: func for var, func in mod.items() if var.name_hint != "main"}
+
+
+def all_dtypes(expr: GraphExpr) -> set[str]:
+    """Return the data types of the tensors that an expression computes with.
+
+    Parameters
+    ----------
+    expr : Expr
+        With inferred types.
+
+    Returns
+    -------
+    set of str
+    """
+    dtypes: set[str] = set()
+    todo: list[Type] = [part.checked_type_ for part in post_order(expr) if part.checked_type_ is not None]
+    seen: set[Type] = set()
+    while todo:
+        t = todo.pop()
+        if t not in seen:
+            seen.add(t)
+            todo += type_parts(t)
+            if isinstance(t, TensorType):
+                dtypes.add(t.dtype)
+    return dtypes
+
+
+def check_constant(expr: GraphExpr) -> bool:
+    """Return whether an expression is a constant, or a tuple of constants.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    bool
+    """
+    if isinstance(expr, Tuple):
+        return all(check_constant(field) for field in expr.fields)
+    return isinstance(expr, Constant)

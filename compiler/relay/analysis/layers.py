@@ -1,0 +1,74 @@
+"""How many layers lie one behind the other, and which layers have weights that are transposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.expr import GraphExpr, Var
+from compiler.relay.operator import call_of, op_name
+
+__all__ = ["count_layers", "search_fc_transpose"]
+
+
+def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
+    """Return the largest number of calls of some operators on a path from an input to the result.
+
+    Parameters
+    ----------
+    expr : Expr or IRModule
+        Of a module, its function ``main``.
+    valid_ops : sequence of str
+        The names of the operators, e.g. ``["nn.conv2d", "nn.dense"]``.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If ``expr`` is a module without ``main``.
+    """
+    root: GraphExpr = expr["main"] if isinstance(expr, IRModule) else expr
+    depth: dict[GraphExpr, int] = {}
+    for part in post_order(root):
+        below = max((depth[operand] for operand in operands(part)), default=0)
+        depth[part] = below + (op_name(part) in valid_ops)
+    return depth[root]
+
+
+def search_fc_transpose(expr: GraphExpr) -> list[str]:
+    """Return the weights that stand in ``nn.dense(x, transpose(weight, axes=[1, 0]))``.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    list of str
+        The names of the variables, each once.
+
+    Raises
+    ------
+    ArgumentError
+        If two different variables have one name, as the names would not say which is meant.
+    """
+    weights = dict.fromkeys(w for part in post_order(expr) if (w := transposed_weight(part)) is not None)
+    names = [w.name_hint for w in weights]
+    if len(set(names)) != len(names):
+        raise ArgumentError("search_fc_transpose: several weights have one name; rename the parameters")
+    return names
+
+
+def transposed_weight(expr: GraphExpr) -> Var | None:
+    """Return the variable that a dense layer takes transposed; None for everything else."""
+    dense = call_of(expr, "nn.dense")
+    transposed = call_of(dense.args[1], "transpose") if dense else None
+    if transposed is None or not isinstance(transposed.args[0], Var):
+        return None
+    axes = transposed.attrs.get("axes")
+    return transposed.args[0] if axes is None or [int(a) % 2 for a in axes] == [1, 0] else None

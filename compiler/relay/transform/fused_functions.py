@@ -1,0 +1,36 @@
+"""The kernels that fusion makes of a module."""
+
+from __future__ import annotations
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.structural import structural_hash
+from compiler.ir.transform import PassContext
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Function
+from compiler.relay.transform.fuse_ops import FuseOps
+from compiler.relay.transform.rewriter import is_primitive
+
+__all__ = ["extract_fused_functions"]
+
+_FUSION_LEVEL = 3
+
+
+def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Function]:
+    """Return the kernels that ``FuseOps`` makes of a module.
+
+    Parameters
+    ----------
+    mod : IRModule
+
+    Returns
+    -------
+    dict of GlobalVar to Function
+        Those of the same structure once, under their structural hash.
+    """
+    with PassContext(opt_level=_FUSION_LEVEL):
+        fused = FuseOps(_FUSION_LEVEL)(mod)
+    kernels = {}
+    for func in fused.functions.values():
+        if isinstance(func, Function):
+            kernels.update({structural_hash(part): part for part in post_order(func) if is_primitive(part)})
+    return {GlobalVar(str(name)): kernel for name, kernel in kernels.items()}

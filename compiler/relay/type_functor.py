@@ -1,0 +1,141 @@
+"""Visitors and mutators over types, with TVM's names for the rules: ``visit_tensor_type``, ``visit_func_type``, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.functor import Functor
+from compiler.ir.node import rebuild, same_items
+from compiler.ir.types import FuncType, IncompleteType, Type, TypeRelation, TypeVar
+from compiler.relay.adt import Constructor, TypeData
+from compiler.relay.ty import GlobalTypeVar, RefType, TensorType, TupleType, TypeCall
+
+__all__ = ["TypeFunctor", "TypeMutator", "TypeVisitor"]
+
+_RULES: dict[type, str] = {
+    FuncType: "visit_func_type",
+    GlobalTypeVar: "visit_global_type_var",
+    IncompleteType: "visit_incomplete_type",
+    RefType: "visit_ref_type",
+    TensorType: "visit_tensor_type",
+    TupleType: "visit_tuple_type",
+    TypeCall: "visit_type_call",
+    TypeData: "visit_type_data",
+    TypeRelation: "visit_type_relation",
+    TypeVar: "visit_type_var",
+}
+
+
+class TypeFunctor(Functor):
+    """Dispatches ``visit(type)`` to the rule for its class; it has no rules of its own."""
+
+    @classmethod
+    def rule_name(cls, kind: type) -> str:
+        """Return the name of the rule for a class of types, as TVM calls it.
+
+        Parameters
+        ----------
+        kind : type
+            The class, e.g. ``TensorType``.
+
+        Returns
+        -------
+        str
+            The name, e.g. ``visit_tensor_type``; empty if there is no rule for the class.
+        """
+        return _RULES.get(kind, "")
+
+
+class TypeVisitor(TypeFunctor):
+    """Walks every part of a type; a rule that is overridden calls ``super()``'s to go on below."""
+
+    def visit_type_var(self, tv: TypeVar) -> Any:
+        pass
+
+    def visit_incomplete_type(self, it: IncompleteType) -> Any:
+        pass
+
+    def visit_tensor_type(self, tt: TensorType) -> Any:
+        pass
+
+    def visit_global_type_var(self, gtv: GlobalTypeVar) -> Any:
+        pass
+
+    def visit_func_type(self, ft: FuncType) -> Any:
+        for part in (*ft.arg_types, ft.ret_type, *ft.type_params, *ft.type_constraints):
+            self.visit(part)
+
+    def visit_tuple_type(self, tt: TupleType) -> Any:
+        for field in tt.fields:
+            self.visit(field)
+
+    def visit_type_relation(self, tr: TypeRelation) -> Any:
+        for arg in tr.args:
+            self.visit(arg)
+
+    def visit_ref_type(self, rt: RefType) -> Any:
+        self.visit(rt.value)
+
+    def visit_type_call(self, tc: TypeCall) -> Any:
+        for part in (tc.func, *tc.args):
+            self.visit(part)
+
+    def visit_type_data(self, td: TypeData) -> Any:
+        self.visit(td.header)
+        for var in td.type_vars:
+            self.visit(var)
+        for constructor in td.constructors:
+            for part in constructor.inputs:
+                self.visit(part)
+
+
+class TypeMutator(TypeFunctor):
+    """Rebuilds a type; returns the very same object where nothing changed."""
+
+    def visit_type_var(self, tv: TypeVar) -> Any:
+        return tv
+
+    def visit_incomplete_type(self, it: IncompleteType) -> Any:
+        return it
+
+    def visit_tensor_type(self, tt: TensorType) -> Any:
+        return tt
+
+    def visit_global_type_var(self, gtv: GlobalTypeVar) -> Any:
+        return gtv
+
+    def visit_func_type(self, ft: FuncType) -> Any:
+        return rebuild(
+            ft,
+            arg_types=self._all(ft.arg_types),
+            ret_type=self.visit(ft.ret_type),
+            type_params=self._all(ft.type_params),
+            type_constraints=self._all(ft.type_constraints),
+        )
+
+    def visit_tuple_type(self, tt: TupleType) -> Any:
+        return rebuild(tt, fields=self._all(tt.fields))
+
+    def visit_type_relation(self, tr: TypeRelation) -> Any:
+        return rebuild(tr, args=self._all(tr.args))
+
+    def visit_ref_type(self, rt: RefType) -> Any:
+        return rebuild(rt, value=self.visit(rt.value))
+
+    def visit_type_call(self, tc: TypeCall) -> Any:
+        return rebuild(tc, func=self.visit(tc.func), args=self._all(tc.args))
+
+    def visit_type_data(self, td: TypeData) -> Any:
+        return rebuild(
+            td,
+            header=self.visit(td.header),
+            type_vars=self._all(td.type_vars),
+            constructors=tuple([self._constructor(each) for each in td.constructors]),
+        )
+
+    def _constructor(self, constructor: Constructor) -> Constructor:
+        return rebuild(constructor, inputs=self._all(constructor.inputs))
+
+    def _all(self, types: tuple[Type, ...]) -> tuple[Any, ...]:
+        new = tuple([self.visit(t) for t in types])
+        return types if same_items(new, types) else new
