@@ -16,6 +16,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Connections in all; a new one takes the place of the oldest that is idle."""
     connections_per_client: int | None = 512
     """The same for one address, which a whole class may share; None behind a proxy, which brings everybody."""
+    opened_per_second: int = 250
+    """Connections that one address may open within a second, unless it is a proxy's."""
     idle_seconds: float = 5.0
     """How long a connection may wait with its next request."""
     head_seconds: float = 5.0

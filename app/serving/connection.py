@@ -61,7 +61,6 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, front: Front) -> None:
         self._front = front
         self._bounds = front.bounds
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=self._bounds.head_bytes)
         self._news = asyncio.Event()
         self._writable = asyncio.Event()
         self._closed = False
@@ -74,19 +73,20 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to serve, unless too many connections are open."""
         self._transport = cast(asyncio.Transport, transport)
+        self._client: Address = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self.address = self._client[0]
+        if not self._front.admit(self):
+            self._transport.abort()
+            return
         self._transport.set_write_buffer_limits(0)
         connected = transport.get_extra_info("socket")
         if connected is not None:  # head and body are written one after the other, and neither waits for the other
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._transport.pause_reading()
         self._writable.set()
-        self._client: Address = (transport.get_extra_info("peername") or ("", 0))[:2]
         self._server: Address = (transport.get_extra_info("sockname") or ("", 0))[:2]
-        self.address = self._client[0]
-        if self._front.admit(self):
-            self._task = asyncio.get_running_loop().create_task(self._serve())
-        else:
-            self._transport.abort()
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=self._bounds.head_bytes)
+        self._task = asyncio.get_running_loop().create_task(self._serve())
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer that all connections read into, one after the other."""

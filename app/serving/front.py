@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -100,6 +101,8 @@ class Front:
         self._streams = Shares(bounds.streams, bounds.streams_per_client)
         self._connections: dict[Connection, str] = {}
         self._per_client: Counter[str] = Counter()
+        self._opened: Counter[str] = Counter()
+        self._second = 0.0
         self._idle: OrderedDict[Connection, None] = OrderedDict()
 
     # Connections
@@ -108,6 +111,8 @@ class Front:
         """Return whether a new connection may stay; where there are too many, the oldest idle one makes room."""
         client = network_of(connection.address)
         most = self.bounds.connections_per_client
+        if most is not None and self._opens_too_many(client):
+            return False
         if most is not None and self._per_client[client] >= most and not self._close_idle(client):
             return False
         if len(self._connections) >= self.bounds.connections and not self._close_idle():
@@ -116,6 +121,18 @@ class Front:
         self._per_client[client] += 1
         self.idle(connection)
         return True
+
+    def _opens_too_many(self, client: str) -> bool:
+        """Count a new connection, and return whether its client opens more within a second than it may.
+
+        Serving one for a single request takes many times as long as refusing it.
+        """
+        now = time.monotonic()
+        if now - self._second >= 1.0:
+            self._second = now
+            self._opened.clear()
+        self._opened[client] += 1
+        return self._opened[client] > self.bounds.opened_per_second
 
     def forget(self, connection: Connection) -> None:
         """Count a connection no more; once more does nothing."""

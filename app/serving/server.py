@@ -17,6 +17,8 @@ from app.serving.front import Front
 
 BACKLOG = 1024
 """Connections that the kernel keeps until they are accepted."""
+ACCEPTED = 4
+"""Connections that are accepted in a row, before those that are open get their turn again."""
 OTHER_FILES = 1024
 """Open files beside those of connections: pipes of children, the database, stored files."""
 
@@ -76,9 +78,11 @@ class Server:
     async def _serve(self) -> None:
         front = Front(self._app, self._config, self._memory, self._bounds)
         listening = [
-            await self._loop.create_server(lambda: Connection(front), sock=one, backlog=BACKLOG)
+            await self._loop.create_server(lambda: Connection(front), sock=one, backlog=ACCEPTED)
             for one in self._sockets
         ]
+        for one in self._sockets:
+            one.listen(BACKLOG)  # asyncio takes one number both for this queue and for how much of it is accepted
         await self._stopped.wait()
         for server in listening:
             server.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import socket
 from pathlib import Path
 
 import msgspec
@@ -145,3 +146,25 @@ def test_a_port_that_is_taken_cannot_be_listened_on(app: Flask) -> None:
         config = msgspec.structs.replace(app.extensions["strata"].config, port=taken)
         with pytest.raises(OSError, match="in use"):
             Server(app, config, app.extensions["strata"].memory)
+
+
+def test_an_address_opens_so_many_connections_a_second(app: Flask) -> None:
+    """What is refused is closed at once; another second, or another address, has its own."""
+    with served(app, Bounds(opened_per_second=5)) as server:
+        statuses = []
+        for _ in range(12):
+            with socket.create_connection(server.where, timeout=30) as connection:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                statuses.append(_first_bytes(connection))
+        assert b"HTTP/1.1 200" in statuses
+        assert b"" in statuses
+        with socket.create_connection(server.where, 30, ("127.0.0.9", 0)) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert _first_bytes(connection) == b"HTTP/1.1 200"
+
+
+def _first_bytes(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(12)
+    except ConnectionError:
+        return b""
