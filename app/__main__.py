@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from app import create_app
+from app import create_app, logs
 from app.config import PREFIX, Config, ConfigurationError
 from app.services import services_of
 from app.serving.server import Server
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     """Read the command line and serve until interrupted."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    logs.configure()
     given = {name: value for name, value in vars(parser().parse_args()).items() if value is not None}
     try:
         config = Config.read(given)

@@ -42,7 +42,13 @@ def completions(path: str) -> list[Completion] | None:
     owner = resolve(path)
     if owner is None:
         return None
-    return [_complete(name, getattr(owner, name)) for name in public_names(owner)]
+    names = ((name, getattr(owner, name)) for name in public_names(owner))
+    return [_complete(name, value) for name, value in names if not _is_empty(value)]
+
+
+def _is_empty(value: object) -> bool:
+    """Whether a value is a module without a name that scripts can use, such as one that only says why it is missing."""
+    return isinstance(value, ModuleType) and not public_names(value)
 
 
 def _complete(name: str, value: object) -> Completion:

@@ -24,6 +24,7 @@ from app.artifacts import (
     listing_key,
 )
 from app.jobs.answers import Status
+from app.logs import quoted
 from app.sandbox import Outcome
 from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
 
@@ -42,6 +43,8 @@ MAX_NODES, MAX_EDGES = 4_000, 20_000
 """Of a drawing; ResNet-18's have 300 and 300."""
 
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+MAX_TRACE = 4_000
+"""Letters of the recorder's traceback in the log."""
 MAX_LAST_LINE = 500
 """Characters of a traceback's last line that are shown."""
 _DAMAGED = (
@@ -76,7 +79,7 @@ def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
     if outcome.exit_code == EXIT_DAMAGED:
         return Problem(kind="Crash", message=_DAMAGED, line=line)
     if outcome.exit_code == EXIT_RAISED:
-        log.error("the recorder failed: %s", ascii(outcome.console))  # a script may have written it
+        log.error("the recorder failed: %s", quoted(outcome.console, MAX_TRACE))  # a script may have written it
         last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
         return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
     where = f" in the native code that line {line} ran" if line else ""

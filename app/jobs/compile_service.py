@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, suppress
@@ -22,6 +23,8 @@ from app.jobs.single_flight import SingleFlight
 from app.sandbox import Job
 
 HEARTBEAT_SECONDS = 3.0
+UPDATE_SECONDS = 0.25
+"""Least time between two updates of a run: each is decoded and drawn."""
 MAX_TABS = 4096
 REPLACED = "a newer request took the place of this one"
 CACHED = frozenset({"ok", "error"})
@@ -77,7 +80,7 @@ class RunUpdate:
 
 
 def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
-    """Yield an update at each message, and the last one again as a heartbeat."""
+    """Yield an update when there are messages, of the newest one, and the last update again as a heartbeat."""
     news: SimpleQueue[RunUpdate | RequestError | None] = SimpleQueue()
 
     def read() -> None:
@@ -91,12 +94,15 @@ def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
 
     threading.Thread(target=read, name="run", daemon=True).start()
     update: RunUpdate | RequestError | None = RunUpdate()
-    while update is not None:
-        if isinstance(update, RequestError):
-            raise update
+    while isinstance(update, RunUpdate):
         yield update
+        due = time.monotonic() + UPDATE_SECONDS
         with suppress(Empty):
             update = news.get(timeout=HEARTBEAT_SECONDS)
+            while isinstance(update, RunUpdate):  # and of those that come until the next one is due, the newest
+                update = news.get(timeout=max(0.0, due - time.monotonic()))
+    if update is not None:
+        raise update
 
 
 class Compiler:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import attached, files, landlock, namespaces, readable, rlimits, seccomp, syscalls, wire
+from app.sandbox import attached, files, landlock, namespaces, priority, readable, rlimits, seccomp, syscalls, wire
 from app.sandbox.handler import EXIT_DAMAGED, EXIT_SETUP_FAILED, Handler, serve
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
@@ -63,12 +63,14 @@ class Surroundings:
     """Bytes mapped by the zygote."""
     tasks: int
     """Tasks that the kernel counts together with the child's."""
+    processes: int
+    """The zygote's descriptor of ``/proc``."""
 
 
 def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
     """Set up, run the handler, end; called right after the fork and never returns."""
     try:
-        _arrange(descriptors)
+        _arrange(descriptors, surroundings.processes)
     except BaseException:
         os._exit(EXIT_SETUP_FAILED)
     try:
@@ -84,12 +86,13 @@ def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
         _exit(code)
 
 
-def _arrange(descriptors: Descriptors) -> None:
-    """Give the wanted files their places and close all others.
+def _arrange(descriptors: Descriptors, processes: int) -> None:
+    """Begin a session of low priority, give the wanted files their places and close all others.
 
     Moving them out of the way first keeps one's destination from being another's source.
     """
     os.setsid()
+    priority.lower(processes)
     above = 64
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     standard = (null, descriptors.console, descriptors.console)

@@ -122,7 +122,7 @@ class ZygoteProcess:
 
 
 def _environment() -> dict[str, str]:
-    """All that a zygote, and so a script, sees of the environment.
+    """All that a zygote sees of the environment; it forgets most of it before scripts run.
 
     Few arenas and small stacks, as both eat the address space that a script may use; and one BLAS thread until the
     script asks for more, since threads do not survive a fork.

@@ -27,6 +27,8 @@ HOST_NAME = "sandbox"
 """What children see instead of the machine's own name."""
 INTERRUPT_SECONDS = 2.0
 """How long a child that was asked to end may take to do so."""
+SEEN_BY_SCRIPTS = frozenset({"LANG", "PATH"})
+"""Variables of the environment that a script finds."""
 UIDS = 64
 """User ids that one zygote may give out, one to each child alive."""
 
@@ -65,6 +67,7 @@ class Zygote:
         os.close(os.pidfd_open(os.getpid()))  # where that is refused, it had better be now
         self._memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self._processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         tasks = os.open("/proc/self/task", os.O_RDONLY | os.O_CLOEXEC)
         self._jobs: dict[int, _Job] = {}
         self._poll = select.poll()
@@ -133,6 +136,7 @@ class Zygote:
             directory=directory,
             address_space=self._address_space(),
             tasks=self._tasks(),
+            processes=self._processes,
         )
         deadline = time.monotonic() + start.wall_seconds
         if Mechanism.PROCESSES in self._tier.mechanisms:
@@ -248,9 +252,16 @@ def _preload(settings: wire.Settings) -> handler.Handler:
         importlib.import_module("app.sandbox.warm").llvm()
     loaded = handler.load(settings.handler)
     handler.warm_up(settings.handler)
+    _forget_environment()
     gc.collect()
     gc.freeze()
     return loaded
+
+
+def _forget_environment() -> None:
+    """Drop the variables that only Python and the libraries read, which they did when they were loaded."""
+    for name in set(os.environ) - SEEN_BY_SCRIPTS:
+        del os.environ[name]
 
 
 def _enter_namespaces(mechanisms: frozenset[Mechanism]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import h11
 
 from app.errors import MalformedBody, RequestError, TooLarge
+from app.logs import quoted
 from app.serving.environ import Address, add_body, make_environ
 from app.serving.replies import Reply, refusal
 from app.serving.spool import Spool
@@ -360,4 +361,4 @@ class Connection(asyncio.BufferedProtocol):
         """Write a line into the access log: the client's own words are quoted, and no line's end is among them."""
         if access.isEnabledFor(logging.INFO):
             said = f"{request.method.decode()} {request.target.decode()}" if request else "no request"
-            access.info("%s %r %d %d bytes %.0f ms", self.address, said, status, size, seconds * 1000)
+            access.info("%s %s %d %d bytes %.0f ms", self.address, quoted(said), status, size, seconds * 1000)

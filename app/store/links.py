@@ -26,6 +26,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from app.artifacts import FORMAT, Workspace
 from app.config import ConfigurationError
 from app.errors import Damaged, Forbidden, NotFound, TooLarge
+from app.logs import quoted
 from app.store import integrity
 from app.store.backups import Backups
 from app.store.canonical import canonical_bytes
@@ -314,7 +315,7 @@ class Links:
         except Damaged as error:
             self.damage = error.message
             advice = self.backups.advice() if self.backups is not None else "Restore it from a backup"
-            log.error("link %r: %s. %s", link, error.message, advice)
+            log.error("link %s: %s. %s", quoted(link), error.message, advice)
             raise
 
     def delete(self, link: str, token: str) -> None:

@@ -10,6 +10,7 @@ from flask import Flask, Response, make_response, render_template, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, SecurityError
 
 from app.errors import RequestError, TooLarge
+from app.logs import quoted
 from app.store.faults import disk_full, is_disk_full
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def _http_error(error: HTTPException) -> Response:
 def _unexpected(error: Exception) -> Response:
     if is_disk_full(error):  # a request's body is kept on the disk while it arrives
         return _request_error(disk_full("the request"))
-    log.exception("%s %s failed", request.method, request.path, exc_info=error)
+    log.exception("%s failed", quoted(f"{request.method} {request.path}"), exc_info=error)
     message = "something went wrong inside the explorer; it has been noted, and your work is untouched"
     return _answer(500, "Something went wrong", ErrorDetail(code="internal", message=message))
 

@@ -17,6 +17,7 @@ import sys
 
 import msgspec
 
+from app import logs
 from app.artifacts import Options
 from app.panes.selection import View
 from app.workers.frames import MAX_RESULT, Channel, of_process_ids
@@ -41,6 +42,7 @@ def main() -> None:
     """Serve until the server goes."""
     descriptor, settings = int(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the server, which closes the socket
+    logs.configure()
     warm_up()
     control = socket.socket(fileno=descriptor)
     workers: set[int] = set()

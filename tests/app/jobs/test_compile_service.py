@@ -174,6 +174,17 @@ def test_who_edits_on_does_not_wait_for_a_run(services: Services, runner: Script
     assert services.measuring.held == 0
 
 
+def test_a_flood_of_snapshots_is_few_updates(
+    services: Services, runner: ScriptedRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compile_service, "UPDATE_SECONDS", 3600.0)
+    runner.scripts["flood"] = Script([snapshot(number, listing()) for number in range(500)])
+    run = services.compiler.follow(Workspace(script="flood"), ME, 1)
+    updates = list(run)
+    assert [update.snapshot for update in updates if update.snapshot is not None] == []
+    assert updates[-1].answer is not None
+
+
 def test_a_run_that_nobody_follows_any_more_ends(
     services: Services, runner: ScriptedRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Request
-from app.jobs.answer_reader import AnswerReader
+from app.jobs.assembly import assemble
 from app.sandbox import Sandbox
 from app.sandbox.handler import EXIT_RAISED
 
@@ -96,7 +96,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def answer_of(sandbox: Sandbox, script: str) -> Answer:
-    return AnswerReader(sandbox.start(msgspec.json.encode(Request(mode="compile", script=script)))).answer()
+    job = sandbox.start(msgspec.json.encode(Request(mode="compile", script=script)))
+    return assemble(list(job.messages()), job.outcome)
 
 
 @pytest.mark.parametrize(("script", "kind", "line"), RAISED.values(), ids=RAISED)

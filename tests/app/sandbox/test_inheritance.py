@@ -54,9 +54,13 @@ def test_the_environment_is_made_of_what_it_needs(monkeypatch: pytest.MonkeyPatc
     assert "STRATA_DATABASE" in json.loads(seen)
     with Sandbox(f"{HANDLERS}:run_script", preload=["json"], readable=[TESTS]) as sandbox:
         (seen,) = sandbox.start(VARIABLES).messages()
-    allowed = "KMP_DUPLICATE_LIB_OK LANG LC_CTYPE MALLOC_ARENA_MAX OMP_STACKSIZE OPENBLAS_NUM_THREADS PATH "
-    allowed += "PYTHONHASHSEED PYTHONPATH"
-    assert set(json.loads(seen)) <= set(allowed.split())
+    assert json.loads(seen) == ["LANG", "PATH"]
+
+
+@pytest.mark.parametrize("source", ["os.environ.get('PYTHONPATH')", "ctypes.CDLL(None).getenv(b'PYTHONPATH') or None"])
+def test_python_and_native_code_find_no_folder_of_the_server(scripts: Sandbox, source: str) -> None:
+    (seen,) = scripts.start(f"import os, ctypes, json; emit(json.dumps({source}).encode())".encode()).messages()
+    assert json.loads(seen) is None
 
 
 def test_the_name_of_the_machine_is_not_told(scripts: Sandbox) -> None:
