@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import relay
+from compiler import alias, relay
 from compiler.ir.error import ArgumentError
 from compiler.relay import op_attributes
 from compiler.testing.relay.passes import run_opt_pass
@@ -103,6 +103,12 @@ def test_functions_of_the_environment_are_known_by_name() -> None:
     assert tvm.ir.structural_equal((function,), (tvm.ir.EnvFunc.get("tests.env"),))
     with pytest.raises(ArgumentError, match="no function is registered under"):
         tvm.ir.EnvFunc.get("tests.nothing")
+
+
+def test_programs_reach_the_registrars_by_their_usual_names() -> None:
+    alias.install()
+    program = "from tvm.relay.op import op as _op, register_legalize\nassert _op.register_legalize is register_legalize"
+    exec(program, {})
 
 
 def test_registrars_set_the_attributes_of_passes() -> None:
