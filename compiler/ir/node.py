@@ -45,6 +45,10 @@ class Node:
     children: ClassVar[tuple[str, ...]] = ()
     defines: ClassVar[tuple[str, ...]] = ()
     """Fields whose variables begin to exist here, for the rest of the node."""
+    allocates: ClassVar[tuple[str, ...]] = ()
+    """Those of them whose buffers get memory here: their pointers begin to exist, what their shapes use does not."""
+    labels: ClassVar[tuple[str, ...]] = ()
+    """Fields that are for readers: two nodes that differ in nothing else are equal."""
     unique_instance: ClassVar[bool] = False
     """Whether two nodes are the same thing only if they are one object, whatever their fields say."""
     free_var: ClassVar[bool] = False

@@ -86,7 +86,7 @@ def _field_order(cls: type[Node]) -> tuple[tuple[str, int], ...]:
         names, _ = structure(cls)
         mode = _MATCH if cls.unique_instance else _DEFINE
         # What a thing is called says nothing about it.
-        label = ("name", "name_hint") if cls.free_var else ("name",) if cls.unique_instance else ()
+        label = ("name", "name_hint") if cls.free_var else ("name",) if cls.unique_instance else cls.labels
         rest = [name for name in names if name not in cls.defines and name not in label]
         order = _ORDER[cls] = (*((name, mode) for name in cls.defines), *((name, _USE) for name in rest))
     return order

@@ -94,6 +94,8 @@ def _may_replace(n: Node, name: str, new: object) -> bool:
 
 
 _FIELDS: dict[type[Node], tuple[str, ...]] = {}
+_HOLD_USES = ("buffer", "axis", "iter_vars", "alloc_buffers", "match_buffers")
+"""Fields that define variables and use others, in domains and shapes."""
 
 
 def _fields_to_visit(cls: type[Node]) -> tuple[str, ...]:
@@ -101,14 +103,15 @@ def _fields_to_visit(cls: type[Node]) -> tuple[str, ...]:
     names = _FIELDS.get(cls)
     if names is None:
         every, _ = structure(cls)
-        names = _FIELDS[cls] = tuple(name for name in every if name not in cls.defines or name in ("buffer", "axis"))
+        names = _FIELDS[cls] = tuple(name for name in every if name not in cls.defines or name in _HOLD_USES)
     return names
 
 
 def _defined_vars(n: Node) -> list[Node]:
     """Return the variables that ``n`` itself defines."""
     defined: list[Node] = []
-    todo = [getattr(n, name) for name in reversed(n.defines)]
+    todo = [getattr(n, name) for name in reversed(n.defines) if name not in n.allocates]
+    todo += [buffer.data for name in n.allocates for buffer in getattr(n, name)]
     while todo:
         item = todo.pop()
         if isinstance(item, Var):

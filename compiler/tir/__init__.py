@@ -50,6 +50,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.tir import analysis, printer, stmt_functor
 from compiler.tir import op as _op
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403
@@ -86,6 +87,8 @@ __all__ = [
     "And",
     "AssertStmt",
     "AttrStmt",
+    "Block",
+    "BlockRealize",
     "Broadcast",
     "Buffer",
     "BufferLoad",
@@ -109,6 +112,7 @@ __all__ = [
     "IterVar",
     "Let",
     "LetStmt",
+    "MatchBufferRegion",
     "Max",
     "Min",
     "Mod",

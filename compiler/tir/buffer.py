@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
+from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.node import Node, node
-from compiler.ir.primexpr import ExprLike, PrimExpr, Ramp, Range, Var, as_exprs, const, convert
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.node import Node, node, rebuild
+from compiler.ir.op import Op
+from compiler.ir.primexpr import (
+    Call,
+    Div,
+    ExprLike,
+    IntImm,
+    PrimExpr,
+    Ramp,
+    Range,
+    Var,
+    as_exprs,
+    binary,
+    const,
+    convert,
+    is_const_int,
+)
+from compiler.ir.text_format import text_of
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statement import Stmt
+
+DEFAULT, AUTO_BROADCAST = 1, 2
+_BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto_broadcast": AUTO_BROADCAST}
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "decl_buffer"]
 
@@ -31,9 +53,13 @@ class Buffer(Node):
     name : str
         What it is called in texts.
     data_alignment : int
-        Alignment of ``data`` in bytes, -1 for the runtime's default (64).
+        Alignment of ``data`` in bytes; -1 stands for the runtime's default (64).
     offset_factor : int
         What ``elem_offset`` is a multiple of; 0 or 1 for nothing in particular.
+    axis_separators : tuple of IntImm
+        Where the dimensions are split into groups; each becomes one dimension when the buffer is flattened.
+    buffer_type : int
+        1 by default; 2 for a buffer whose dimensions of one element are broadcast.
     """
 
     defines: ClassVar[tuple[str, ...]] = ("data", "shape", "strides", "elem_offset")
@@ -47,6 +73,11 @@ class Buffer(Node):
     name: str
     data_alignment: int = -1
     offset_factor: int = 1
+    axis_separators: tuple[PrimExpr, ...] = ()
+    buffer_type: int = DEFAULT
+
+    READ: ClassVar[int] = 1
+    WRITE: ClassVar[int] = 2
 
     @property
     def scope(self) -> str:
@@ -86,18 +117,145 @@ class Buffer(Node):
         """
         return BufferStore(self, value, self._vector_indices(begin, value.dtype))
 
+    def access_ptr(
+        self,
+        access_mask: str | int,
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: ExprLike = 0,
+        extent: ExprLike | None = None,
+    ) -> Call:
+        """Return a pointer into the buffer, for a function outside.
+
+        Parameters
+        ----------
+        access_mask : str or int
+            What the function does with the elements: ``"r"``, ``"w"`` or ``"rw"``; or the sum of ``Buffer.READ`` and
+            ``Buffer.WRITE``.
+        ptr_type : str
+            The data type of the result.
+        content_lanes : int
+            How many elements the pointer steps over at once.
+        offset : int or PrimExpr
+            The element that it points to, in elements from the first one.
+        extent : int or PrimExpr, optional
+            How many elements may be accessed; the rest of the buffer when left out.
+
+        Returns
+        -------
+        Call
+            Of ``tvm_access_ptr``.
+
+        Raises
+        ------
+        ArgumentError
+            If the mask has other letters than ``r`` and ``w``.
+        """
+        first = convert(offset)
+        available = self._size() - first if extent is None else convert(extent)
+        begin = self.elem_offset + first
+        if content_lanes > 1:
+            begin, available = binary(Div, begin, content_lanes), binary(Div, available, content_lanes)
+        kind = Call(dt.with_lanes(self.dtype, content_lanes), Op.get("tir.type_annotation"), ())
+        arguments = (kind, self.data, begin, available, const(_access_bits(access_mask)))
+        return Call(ptr_type, Op.get("tir.tvm_access_ptr"), arguments)
+
+    def _size(self) -> PrimExpr:
+        """Return how many elements the memory has, gaps included."""
+        if self.strides:
+            return self.strides[0] * self.shape[0]
+        size: PrimExpr = const(1) if not self.shape else self.shape[0]
+        for dim in self.shape[1:]:
+            size = size * dim
+        return size
+
+    def offset_of(self, indices: ExprLike) -> list[PrimExpr]:
+        """Return where an element lies in the flattened buffer.
+
+        Parameters
+        ----------
+        indices : sequence of PrimExpr or int
+            One for each dimension, in elements.
+
+        Returns
+        -------
+        list of PrimExpr
+            One index for each group of dimensions, mostly just one.
+        """
+        places: list[PrimExpr] = []
+        for group in self._groups():
+            place: PrimExpr | None = None
+            for position in group:
+                place = self._added(place, as_exprs(indices)[position], position)
+            places.append(const(0) if place is None else place)
+        if not is_const_int(self.elem_offset, 0):
+            places[0] = self.elem_offset + places[0]
+        simplify = Analyzer().simplify
+        return [simplify(place) for place in places]
+
+    def _added(self, place: PrimExpr | None, index: PrimExpr, position: int) -> PrimExpr:
+        if self.strides:
+            step = index * self.strides[position]
+            return step if place is None else place + step
+        return index if place is None else place * self.shape[position] + index
+
+    def _groups(self) -> list[range]:
+        """Return the dimensions that are flattened together."""
+        cuts = [0, *[cut.value for cut in self.axis_separators if isinstance(cut, IntImm)], len(self.shape)]
+        return [range(low, high) for low, high in pairwise(cuts)]
+
+    def get_flattened_buffer(self) -> Buffer:
+        """Return the view of the same memory that has one dimension for each group of dimensions.
+
+        Returns
+        -------
+        Buffer
+            This very buffer where it is flat already.
+        """
+        groups = self._groups()
+        if len(groups) == len(self.shape) and not self.strides:
+            return self
+        sizes = []
+        for group in groups:
+            size: PrimExpr = const(1)
+            for position in group:
+                size = self.shape[position] * size if is_const_int(size, 1) else size * self.shape[position]
+            first = group.start
+            sizes.append(self.strides[first] * self.shape[first] if self.strides and len(group) else size)
+        return rebuild(self, shape=tuple(sizes), strides=(), axis_separators=as_exprs(range(1, len(groups))))
+
     def _vector_indices(self, begin: ExprLike, dtype: str | None) -> tuple[PrimExpr, ...]:
         indices = as_exprs(begin)
         count = dt.lanes(dtype or self.dtype) // dt.lanes(self.dtype)
         return indices if count == 1 else (*indices[:-1], Ramp(indices[-1], const(1, indices[-1].dtype), count))
 
-    def __getitem__(self, indices: ExprLike) -> BufferLoad:
+    def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
+        parts = indices if isinstance(indices, (tuple, list)) else (indices,)
+        if any(isinstance(part, slice) for part in parts):
+            return BufferRegion(self, tuple([_part_range(part, d) for part, d in zip(parts, self.shape, strict=True)]))
         return BufferLoad(self, as_exprs(indices))
 
     def __str__(self) -> str:
         return f"buffer({self.name})"
 
     __repr__ = __str__
+
+
+def _access_bits(mask: str | int) -> int:
+    if isinstance(mask, int):
+        return mask
+    bits = {"r": Buffer.READ, "w": Buffer.WRITE}
+    if not mask or set(mask) - set(bits):
+        raise ArgumentError(f"access_ptr: access_mask is made of r and w, got {show(mask)}")
+    return sum(bits[letter] for letter in set(mask))
+
+
+def _part_range(part: Any, dim: PrimExpr) -> Range:
+    """Return the elements that a part of a subscript stands for."""
+    if not isinstance(part, slice):
+        return Range.from_min_extent(part, 1)
+    low = convert(part.start or 0)
+    return Range(low, dim if part.stop is None else part.stop)
 
 
 def decl_buffer(
@@ -109,7 +267,9 @@ def decl_buffer(
     elem_offset: ExprLike = None,
     scope: str = "global",
     data_alignment: int = -1,
-    offset_factor: int = 1,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: ExprLike = (),
 ) -> Buffer:
     """Declare a buffer.
 
@@ -126,22 +286,52 @@ def decl_buffer(
     strides : sequence of int or PrimExpr, optional
         In elements; compact rows when left out.
     elem_offset : int or PrimExpr, optional
-        Offset of the first element from the pointer, in elements; 0 when left out.
+        Offset of the first element from the pointer, in elements; when left out, 0 or, with an ``offset_factor``, a
+        new variable.
     scope : str
         The storage of a new pointer, e.g. ``global``, ``shared``, ``local``.
     data_alignment : int
         Alignment of the pointer in bytes; -1 for the runtime's default (64).
     offset_factor : int
-        What ``elem_offset`` is a multiple of.
+        What ``elem_offset`` is a multiple of; 0 for nothing in particular.
+    buffer_type : str
+        ``auto_broadcast`` for a buffer whose dimensions of one element are broadcast: its strides are variables.
+    axis_separators : sequence of int, optional
+        Where the dimensions are split into groups when the buffer is flattened.
 
     Returns
     -------
     Buffer
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such type of buffer.
     """
+    if buffer_type not in _BUFFER_TYPES:
+        raise ArgumentError(f"decl_buffer: buffer_type must be '' or 'auto_broadcast', got {show(buffer_type)}")
     dims = as_exprs(shape)
-    offset = const(0, dims[0].dtype if dims else "int32") if elem_offset is None else convert(elem_offset)
-    pointer = data if data is not None else Var(name, "handle", PointerType(PrimType(dtype), scope))
-    return Buffer(pointer, dtype, dims, as_exprs(strides or ()), offset, name, data_alignment, offset_factor)
+    index_dtype = dims[0].dtype if dims else "int32"
+    rows = as_exprs(strides if strides is not None else ())
+    if buffer_type and not rows:
+        rows = tuple([Var("stride", dim.dtype) for dim in dims])
+    if elem_offset is not None:
+        offset = convert(elem_offset)
+    else:
+        offset = Var(f"{name}_elem_offset", index_dtype) if offset_factor else const(0, index_dtype)
+    pointer = data if data is not None else Var(name, "handle", PointerType(PrimType(dtype), scope or "global"))
+    return Buffer(
+        pointer,
+        dtype,
+        dims,
+        rows,
+        offset,
+        name,
+        data_alignment,
+        offset_factor or 1,
+        as_exprs(axis_separators if axis_separators is not None else ()),
+        _BUFFER_TYPES[buffer_type],
+    )
 
 
 @node
@@ -183,6 +373,15 @@ class BufferRegion(Node):
 
     buffer: Buffer
     region: tuple[Range, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.region) is not tuple:
+            object.__setattr__(self, "region", tuple(self.region))
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    __repr__ = __str__
 
 
 @node

@@ -100,8 +100,15 @@ class PrimFunc(BaseFunc):
         with derived_from(self.span):
             return rebuild(self, **{field_name: value})
 
-    def script(self) -> str:
+    def script(self, tir_prefix: str = "T", show_meta: bool = False) -> str:
         """Return the function as TVMScript.
+
+        Parameters
+        ----------
+        tir_prefix : str
+            Accepted for compatibility with TVM: the words are called ``T``.
+        show_meta : bool
+            Accepted for compatibility with TVM: all of the function is in its text.
 
         Returns
         -------

@@ -21,6 +21,7 @@ from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.function import PrimFunc
+from compiler.tir.printer_block import BlockPrinter
 from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
 from compiler.tir.printer_scope import Definitions
@@ -59,7 +60,7 @@ def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
     elif isinstance(n, Stmt):
         definitions = Definitions()
         definitions.of_statement(n)
-        StmtPrinter(out, definitions).body(n, False)
+        BlockPrinter(out, definitions).body(n, False)
     elif isinstance(n, (PrimExpr, IterVar, Range, BufferRegion, CommReducer)):
         ExprPrinter(out).expr(n)
         out.newline()
@@ -120,7 +121,7 @@ def _module(out: TextBuilder, mod: IRModule) -> None:
 def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
     definitions = Definitions()
     definitions.of_function(func)
-    printer = StmtPrinter(out, definitions)
+    printer = BlockPrinter(out, definitions)
     symbol = func.attrs.get("global_symbol")
     out.line("@T.prim_func" if symbol is not None else "@T.prim_func(private=True)")
     matched = []
@@ -145,7 +146,7 @@ def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
                 printer.definition(n)
         for param, buffer in matched:
             _match_buffer(printer, param, buffer)
-        printer.body(func.body, True)
+        printer.function_body(func.body)
 
 
 def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
@@ -228,5 +229,5 @@ class LoopFormat(TextFormat):
 
 
 _FORMAT = LoopFormat()
-for _kind in (IRModule, PrimFunc, Stmt, PrimExpr, Range, IterVar):
+for _kind in (IRModule, PrimFunc, Stmt, PrimExpr, Range, IterVar, BufferRegion):
     register(_kind, _FORMAT)

@@ -290,7 +290,7 @@ class ExprPrinter(Functor):
             if stride != 1:
                 self.out.write(f":{stride}")
 
-    def region(self, buffer: Any, bounds: Sequence[Range]) -> None:
+    def region(self, buffer: Any, bounds: Sequence[Range], points: bool = False) -> None:
         """Write ``buffer[begin:end, …]``.
 
         Parameters
@@ -299,12 +299,18 @@ class ExprPrinter(Functor):
             What is indexed.
         bounds : sequence of Range
             A range for each dimension.
+        points : bool
+            Whether a range of one element is written as an index.
         """
         self.out.write(self.name_of(buffer) + "[")
+        if not bounds:
+            self.out.write("()")
         for position, bound in enumerate(bounds):
             if position:
                 self.out.write(", ")
             self.expr(bound.min)
+            if points and is_const_int(bound.extent, 1) and bound.extent.dtype == bound.min.dtype:
+                continue
             self.out.write(":")
             self.range_end(bound.min, bound.extent)
         self.out.write("]")
@@ -327,7 +333,7 @@ class ExprPrinter(Functor):
             self.expr(extent, SUM + 1)
 
     def visit_BufferRegion(self, n: BufferRegion, level: int) -> None:
-        self.region(n.buffer, n.region)
+        self.region(n.buffer, n.region, points=True)
 
     def visit_Buffer(self, n: Buffer, level: int) -> None:
         self.out.write(self.name_of(n))

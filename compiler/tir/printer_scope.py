@@ -15,6 +15,7 @@ from typing import Any
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.tir.block import Block, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
@@ -105,8 +106,7 @@ class Definitions(Visitor):
         """
         self._bind(*func.params)
         for buffer in func.buffer_map.values():
-            self._bind(buffer, buffer.data, *(s for s in buffer.strides if isinstance(s, Var)))
-            self._bind_offset(buffer)
+            self._bind(*_defined_by(buffer))
         for buffer in func.buffer_map.values():
             self._use_all(buffer.shape)
         self.of_statement(func.body)
@@ -208,6 +208,22 @@ class Definitions(Visitor):
         if n.else_case is not None:
             self._statement(n.else_case)
 
+    def visit_Block(self, n: Block) -> None:
+        axes = [axis.var for axis in n.iter_vars]
+        own = [part for buffer in n.alloc_buffers for part in (buffer, buffer.data)]
+        matched = [part for match in n.match_buffers for part in _defined_by(match.buffer)]
+        self._use_all(tuple(axis.dom for axis in n.iter_vars if axis.dom is not None))
+        self._bind(*axes, *own, *matched)
+        self._use_all(tuple(dim for buffer in n.alloc_buffers for dim in (*buffer.shape, *buffer.strides)))
+        self._use_all((*n.reads, *n.writes, *n.match_buffers))
+        for stmt in (n.init, n.body):
+            if stmt is not None:
+                self._statement(stmt)
+        self._release(*axes, *own, *matched)
+
+    def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> None:
+        self.visit(n.source)
+
     def visit_Var(self, n: Var) -> None:
         self._use(n)
 
@@ -243,10 +259,6 @@ class Definitions(Visitor):
     def _bind(self, *nodes: Any) -> None:
         for n in nodes:
             self._bound[n] = self._bound.get(n, 0) + 1
-
-    def _bind_offset(self, buffer: Buffer) -> None:
-        if isinstance(buffer.elem_offset, Var):
-            self._bind(buffer.elem_offset)
 
     def _release(self, *nodes: Any) -> None:
         for n in nodes:
@@ -284,6 +296,12 @@ class Definitions(Visitor):
                 self.visit(child)
             elif child is not None:
                 self._use_all(child)
+
+
+def _defined_by(buffer: Buffer) -> list[Any]:
+    """Return what begins to exist where a buffer is matched: itself, its pointer, variables of its layout."""
+    layout = [e for e in (*buffer.strides, buffer.elem_offset) if isinstance(e, Var)]
+    return [buffer, buffer.data, *layout]
 
 
 _SCOPES = (

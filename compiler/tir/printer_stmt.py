@@ -9,7 +9,7 @@ from typing import Any
 from compiler.ir.primexpr import Call, IntImm, IterVar, Var, is_const_int
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
-from compiler.tir.buffer import Buffer
+from compiler.tir.buffer import DEFAULT, Buffer
 from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text, string_text
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.stmt import (
@@ -175,8 +175,8 @@ class StmtPrinter(ExprPrinter):
                 else:
                     self.expr(stride)
             self.out.write(",)" if len(n.strides) == 1 else ")")
-        offset = isinstance(n.elem_offset, Var)
-        if not offset and not is_const_int(n.elem_offset, 0):
+        offset = self.names.get(n.elem_offset) == f"{self.names.get(n)}.elem_offset"
+        if not offset and (not is_const_int(n.elem_offset, 0) or n.offset_factor > 1):
             self.out.write(", elem_offset=")
             self.expr(n.elem_offset)
         if n.scope not in ("", "global"):
@@ -185,6 +185,12 @@ class StmtPrinter(ExprPrinter):
             self.out.write(f", align={n.data_alignment}")
         if offset or n.offset_factor > 1:
             self.out.write(f", offset_factor={n.offset_factor}")
+        if n.buffer_type != DEFAULT:
+            self.out.write(', buffer_type="auto_broadcast"')
+        if n.axis_separators:
+            self.out.write(", axis_separators=[")
+            self.sequence(n.axis_separators)
+            self.out.write("]")
 
     # loops and branches
 

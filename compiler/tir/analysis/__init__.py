@@ -7,6 +7,7 @@ from typing import Any
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, post_order_visit
+from compiler.tir.analysis.block_access import get_block_access_region, get_block_read_write_region
 from compiler.tir.analysis.memory import calculate_allocated_bytes, calculate_workspace_bytes, used_buffers
 from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
 from compiler.tir.function import PrimFunc
@@ -16,6 +17,8 @@ __all__ = [
     "calculate_allocated_bytes",
     "calculate_workspace_bytes",
     "expr_deep_equal",
+    "get_block_access_region",
+    "get_block_read_write_region",
     "is_lowered",
     "undefined_vars",
     "used_buffers",

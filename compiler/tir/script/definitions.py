@@ -64,9 +64,9 @@ class BufferDeclaration(Declaration):
 
 @dataclass(frozen=True)
 class MatchedBuffer(Declaration):
-    """``T.match_buffer(param, shape, dtype, …)``: the buffer that a parameter points to."""
+    """``T.match_buffer(source, shape, dtype, …)``: the buffer that a parameter points to, or that a region is."""
 
-    param: Var
+    source: Var | BufferRegion
 
 
 @dataclass(frozen=True)
@@ -213,6 +213,8 @@ def regions(target: object) -> tuple[Buffer, tuple[Range, ...]]:
     """
     if isinstance(target, BufferRegion):
         return target.buffer, target.region
+    if isinstance(target, Buffer):
+        return target, tuple([Range.from_fields(const(0, dim.dtype), dim) for dim in target.shape])
     if not isinstance(target, (BufferSlice, BufferLoad)):
         raise ArgumentError(f"expected a region of a buffer such as A[0:4, 0:8], got {show(target)}")
     return target.buffer, tuple([_range(i) for i in target.indices])

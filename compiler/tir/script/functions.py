@@ -208,8 +208,9 @@ class _Function(Statements):
         with self.at(n):
             private = self._private(n) if private is None else private
             self.attrs, self.buffer_map, self._free = {}, {}, set()
+            self.begin_blocks(n)
             params = self._parameters(n.args)
-            body = self.sequence(n.body)
+            body = self.with_root(self.sequence(n.body))
             symbol = {} if private else {"global_symbol": n.name}
             return PrimFunc(params, body, self.buffer_map, {**symbol, **self.attrs})
 
@@ -235,4 +236,5 @@ class _Function(Statements):
             params.append(param)
             if isinstance(value, Buffer):
                 self.buffer_map[param] = value
+                self.declare_buffer(value)
         return tuple(params)

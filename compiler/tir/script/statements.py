@@ -8,8 +8,10 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import show
-from compiler.ir.primexpr import Call, PrimExpr, Var, cast, convert
-from compiler.tir.buffer import Buffer
+from compiler.ir.primexpr import Call, PrimExpr, Range, Var, cast, convert
+from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.script.block_statements import BlockStatements
+from compiler.tir.script.blocks import AllocatedBuffer, AxisDeclaration, BlockFact, BlockScope, InitScope
 from compiler.tir.script.definitions import (
     BufferSlice,
     DataType,
@@ -20,7 +22,7 @@ from compiler.tir.script.definitions import (
     Scope,
     Wrap,
 )
-from compiler.tir.script.expressions import Expressions, described
+from compiler.tir.script.expressions import described
 from compiler.tir.script.loops import serial
 from compiler.tir.script.operators import BINARY, binary_node
 from compiler.tir.stmt import (
@@ -38,7 +40,7 @@ from compiler.tir.stmt import (
 __all__ = ["Statements"]
 
 
-class Statements(Expressions):
+class Statements(BlockStatements):
     """Reads statements; what holds for the rest of a block is put around what follows.
 
     Attributes
@@ -50,7 +52,6 @@ class Statements(Expressions):
     """
 
     attrs: dict[str, Any]
-    buffer_map: dict[Var, Buffer]
     _free: set[Var]
 
     def block(self, body: Sequence[ast.stmt]) -> Stmt:
@@ -67,6 +68,8 @@ class Statements(Expressions):
             if isinstance(read, Stmt):
                 stmts.extend(read.seq if isinstance(read, SeqStmt) else [read])
             elif read is not None:
+                if index + 1 == len(body) and not isinstance(n, (ast.Assert, ast.Assign, ast.AnnAssign)):
+                    raise self.source.error(n, "this holds for the rest of its block, and nothing follows")
                 rest = self.sequence(body[index + 1 :])
                 with self.at(n):
                     stmts.append(read(rest))
@@ -90,12 +93,20 @@ class Statements(Expressions):
         target = n.targets[0]
         if isinstance(target, ast.Subscript):
             return self._store(target, self.value(n.value))
-        if isinstance(target, ast.Tuple) and isinstance(n.value, ast.Tuple):
-            for name, value in zip(target.elts, n.value.elts, strict=True):
-                if self._bind(name, self.value(value)) is not None:
-                    raise self.source.error(n, "what holds for a block is assigned to one name")
+        if isinstance(target, (ast.Tuple, ast.List)):
+            values = [self.value(v) for v in n.value.elts] if isinstance(n.value, ast.Tuple) else self.value(n.value)
+            self._bind_each(n, target.elts, values)
             return None
         return self._bind(target, self.value(n.value))
+
+    def _bind_each(self, n: ast.Assign, targets: Sequence[ast.expr], values: Any) -> None:
+        """Give a name to each of several definitions."""
+        if not isinstance(values, (tuple, list)) or len(values) != len(targets):
+            got = len(values) if isinstance(values, (tuple, list)) else show(values)
+            raise self.source.error(n, f"expected {len(targets)} values, got {got}")
+        for target, value in zip(targets, values, strict=True):
+            if self._bind(target, value) is not None:
+                raise self.source.error(n, "what holds for a block is assigned to one name")
 
     def _bind(self, target: ast.expr, value: Any) -> Wrap | None:
         """Give a name to what a definition defines, or bind a variable to a value."""
@@ -103,18 +114,34 @@ class Statements(Expressions):
         if isinstance(value, Scope):
             self.names[name], wrap = value.enter(name)
             return wrap
+        if isinstance(value, AxisDeclaration):
+            self.declare_axis(target, name, value)
+            return None
         if isinstance(value, Declaration):
-            declared = self.names[name] = value.make(name)
-            if isinstance(declared, Var):
-                self._free.add(declared)
-            if isinstance(value, MatchedBuffer) and isinstance(declared, Buffer):
-                self.buffer_map[value.param] = declared
+            self._declare(target, name, value)
             return None
         if isinstance(value, Buffer):
             self.names[name] = value
             return None
         bound = self._converted(target, value)
         return self._let_statement(target, Var(name, bound.dtype), bound)
+
+    def _declare(self, target: ast.expr, name: str, value: Declaration) -> None:
+        """Make the variable or buffer of a name."""
+        if isinstance(value, AllocatedBuffer) and isinstance(self.names.get(name), Buffer):
+            raise self.source.error(target, f"there is a buffer {name!r} already")
+        declared = self.names[name] = value.make(name)
+        if isinstance(declared, Var):
+            self._free.add(declared)
+            return
+        self.declare_buffer(declared)
+        if isinstance(value, AllocatedBuffer):
+            self.allocate_buffer(declared)
+        elif isinstance(value, MatchedBuffer):
+            if isinstance(value.source, BufferRegion):
+                self.match_region(target, declared, value.source)
+            else:
+                self.buffer_map[value.source] = declared
 
     def _let_statement(self, target: ast.expr, var: Var, value: PrimExpr) -> Wrap:
         self.names[self._target(target)] = var
@@ -181,6 +208,9 @@ class Statements(Expressions):
                 return value
             case Scope():
                 return value.enter("")[1]
+            case BlockFact():
+                self.state(n, value)
+                return None
             case FunctionAttributes():
                 self.attrs.update(value.attrs)
                 return None
@@ -208,7 +238,9 @@ class Statements(Expressions):
         with self.scope():
             variables = []
             for target, loop in zip(targets, loops, strict=True):
-                variables.append(self._loop_variable(self._target(target), loop.extent.dtype))
+                var = self._loop_variable(self._target(target), loop.extent.dtype)
+                self.loop_range(var, Range.from_fields(loop.min, loop.extent))
+                variables.append(var)
             body = self.sequence(n.body)
             for var, loop in reversed(list(zip(variables, loops, strict=True))):
                 body = loop.around(var, body)
@@ -245,11 +277,20 @@ class Statements(Expressions):
         then = self.block(n.body)
         return IfThenElse(condition, then, self.block(n.orelse) if n.orelse else None)
 
-    def _With(self, n: ast.With) -> Stmt:
+    def _With(self, n: ast.With) -> Stmt | None:
+        values = [self.value(item.context_expr) for item in n.items]
+        match values:
+            case [BlockScope() as scope]:
+                return self.read_block(n, scope, n.items[0].optional_vars)
+            case [InitScope()]:
+                self.read_init(n)
+                return None
+        return self._with_scopes(n, values)
+
+    def _with_scopes(self, n: ast.With, values: Sequence[Any]) -> Stmt:
         with self.scope():
             wraps: list[Wrap] = []
-            for item in n.items:
-                value = self.value(item.context_expr)
+            for item, value in zip(n.items, values, strict=True):
                 if not isinstance(value, Scope):
                     raise self.source.error(item.context_expr, f"this holds for no block: {show(value)}")
                 name = "" if item.optional_vars is None else self._target(item.optional_vars)

@@ -15,6 +15,8 @@ from compiler.ir.error import TVMError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import registered_ops
 from compiler.ir.primexpr import PrimExpr
+from compiler.tir.script.blocks import *  # noqa: F403
+from compiler.tir.script.blocks import __all__ as _blocks
 from compiler.tir.script.definitions import DataType, HandleType
 from compiler.tir.script.functions import prim_func
 from compiler.tir.script.loops import *  # noqa: F403
@@ -23,10 +25,9 @@ from compiler.tir.script.operators import FUNCTIONS, binary_node, call_op
 from compiler.tir.script.words import *  # noqa: F403
 from compiler.tir.script.words import __all__ as _words
 
-__all__ = [*_loops, *_words, "handle", "prim_func"]
+__all__ = [*_blocks, *_loops, *_words, "handle", "prim_func"]
 
 _PREFIX = "tir."
-_NOT_IN_THIS_IR = ("block", "sblock", "alloc_buffer", "axis", "reads", "writes", "init", "where", "block_attr")
 handle = HandleType()
 
 
@@ -51,8 +52,6 @@ def _documented(function: Callable[..., PrimExpr], doc: str) -> Callable[..., Pr
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NOT_IN_THIS_IR:
-        raise AttributeError(f"T.{name}: this IR has loops and stores, no blocks", name=name)
     word = None if name.startswith("_") else _word(name)
     if word is None:
         load = extension_point("tvm.script.tir").find(name)

@@ -27,6 +27,7 @@ from compiler.ir.primexpr import Shuffle as ShuffleNode
 from compiler.ir.primexpr import cast as cast_expr
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer as BufferNode
+from compiler.tir.buffer import BufferRegion
 from compiler.tir.buffer import decl_buffer as make_buffer
 from compiler.tir.builtin import PREFETCH
 from compiler.tir.script.definitions import (
@@ -101,7 +102,9 @@ def Buffer(
     elem_offset: ExprLike = None,
     scope: str = "global",
     align: int = -1,
-    offset_factor: int = 1,
+    offset_factor: int = 0,
+    buffer_type: str = "default",
+    axis_separators: Sequence[int] | None = None,
 ) -> BufferDeclaration:
     """Declare a buffer: the type of a parameter, or a view of memory that exists already.
 
@@ -123,6 +126,10 @@ def Buffer(
         Alignment of ``data`` in bytes, -1 for the runtime's default.
     offset_factor : int
         The offset is a multiple of this; given without ``elem_offset``, the offset is a variable.
+    buffer_type : str
+        ``default``, or ``auto_broadcast``: the stride of a dimension of one element is 0.
+    axis_separators : sequence of int, optional
+        Where the dimensions are split into groups when the buffer is flattened.
 
     Returns
     -------
@@ -134,11 +141,11 @@ def Buffer(
     >>> A: T.Buffer((16, 16), "float32")                # a parameter
     >>> B_1 = T.Buffer((16,), data=B)                   # a view
     """
-    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
-    return BufferDeclaration(lambda name: _buffer(name, *given))
+    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
+    return BufferDeclaration(lambda name: new_buffer(name, *given))
 
 
-def _buffer(
+def new_buffer(
     name: str,
     shape: Any,
     dtype: str,
@@ -148,31 +155,49 @@ def _buffer(
     scope: str,
     align: int,
     offset_factor: int,
+    buffer_type: str = "default",
+    axis_separators: Sequence[int] | None = None,
 ) -> BufferNode:
+    """Return the buffer that a declaration describes."""
+    if isinstance(shape, str):
+        raise ArgumentError(f"T.Buffer: the shape is a tuple of extents, got {show(shape)}")
     rows = [Var(stride) if isinstance(stride, str) else stride for stride in strides or ()]
-    if elem_offset is None and offset_factor > 1:
-        elem_offset = Var(f"{name}_elem_offset")
-    return make_buffer(shape, dtype, name, data, rows, elem_offset, scope, align, max(offset_factor, 1))
+    kind = "" if buffer_type == "default" else buffer_type
+    return make_buffer(
+        shape,
+        dtype,
+        name,
+        data,
+        rows,
+        elem_offset,
+        scope or "global",
+        align,
+        offset_factor,
+        kind,
+        axis_separators or (),
+    )
 
 
 def match_buffer(
-    param: Var,
-    shape: Any,
+    param: Any,
+    shape: Any = None,
     dtype: str = "float32",
     data: Var | None = None,
     strides: Sequence[Any] | None = None,
     elem_offset: ExprLike = None,
     scope: str = "global",
     align: int = -1,
-    offset_factor: int = 1,
+    offset_factor: int = 0,
+    buffer_type: str = "default",
+    axis_separators: Sequence[int] | None = None,
 ) -> MatchedBuffer:
-    """Say which buffer a parameter points to, where its annotation could not: ``A = T.match_buffer(a, (n, m))``.
+    """Say which buffer a parameter points to, or let one stand for a region: ``A = T.match_buffer(a, (n, m))``.
 
     Parameters
     ----------
-    param : Var
-        A parameter ``a: T.handle``.
-    shape, dtype, data, strides, elem_offset, scope, align, offset_factor
+    param : Var or BufferRegion
+        A parameter ``a: T.handle``; within a block a region such as ``B[0:4, j]``.
+    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
         As for :func:`Buffer`.
 
     Returns
@@ -180,8 +205,23 @@ def match_buffer(
     MatchedBuffer
         Named by the variable that it is assigned to.
     """
-    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
-    return MatchedBuffer(lambda name: _buffer(name, *given), param)
+    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
+    if isinstance(param, Var) and shape is not None:
+        return MatchedBuffer(lambda name: new_buffer(name, *given), param)
+    source = BufferRegion(*regions(param))
+    given = (
+        tuple(r.extent for r in source.region) if shape is None else shape,
+        dtype,
+        data,
+        strides,
+        elem_offset,
+        source.buffer.scope if scope == "global" else scope,
+        align,
+        offset_factor,
+        buffer_type,
+        axis_separators,
+    )
+    return MatchedBuffer(lambda name: new_buffer(name, *given), source)
 
 
 def decl_buffer(
@@ -192,13 +232,15 @@ def decl_buffer(
     elem_offset: ExprLike = None,
     scope: str = "global",
     align: int = -1,
-    offset_factor: int = 1,
+    offset_factor: int = 0,
+    buffer_type: str = "default",
+    axis_separators: Sequence[int] | None = None,
 ) -> Scope:
     """Declare a buffer by a statement: ``B = T.decl_buffer((4,), data=p)`` makes a ``DeclBuffer``.
 
     Parameters
     ----------
-    shape, dtype, data, strides, elem_offset, scope, align, offset_factor
+    shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
         As for :func:`Buffer`.
 
     Returns
@@ -206,10 +248,10 @@ def decl_buffer(
     Scope
         Gives the buffer.
     """
-    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor)
+    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
 
     def enter(name: str) -> tuple[object, Wrap]:
-        buffer = _buffer(name or "buffer", *given)
+        buffer = new_buffer(name or "buffer", *given)
         return buffer, lambda body: DeclBuffer(buffer, body)
 
     return Scope(enter)

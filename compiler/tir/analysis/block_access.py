@@ -1,0 +1,204 @@
+"""Which elements a block reads and writes, found out from what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.arith.int_set import IntervalSet, IntSet, union
+from compiler.arith.interval_arithmetic import eval_set
+from compiler.ir.functor import Visitor
+from compiler.ir.op import Op
+from compiler.ir.primexpr import Call, IntImm, Let, PrimExpr, Range, Var, const
+from compiler.ir.substitute import post_order_visit, substitute
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.stmt import For, LetStmt
+
+__all__ = ["get_block_access_region", "get_block_read_write_region"]
+
+Box = tuple[IntervalSet, ...]
+_READ, _WRITE = 1, 2
+"""The bits of the access mask of ``tvm_access_ptr``."""
+
+
+def get_block_access_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) -> list[list[BufferRegion]]:
+    """Return the elements that a block reads and writes, and the buffers that it uses by their pointers.
+
+    A region is a box: the smallest one that holds what the iterations of all inner loops access.  What a block with an
+    initial value reads of the buffers that it writes is its own, and left out.  Blocks inside count as what their
+    signatures say.
+
+    Parameters
+    ----------
+    block : Block
+        What is looked at; its own signature does not count.
+    buffer_var_map : mapping of Var to Buffer
+        The buffers around the block, by their pointers.
+
+    Returns
+    -------
+    list of three lists of BufferRegion
+        Read, written, and accessed in a way that does not show which of both.
+    """
+    accesses = _Accesses({**buffer_var_map, **{b.data: b for b in block.alloc_buffers}}, block.match_buffers)
+    if block.init is not None:
+        accesses.visit(block.init)
+    accesses.visit(block.body)
+    own = set(accesses.writes) if block.init is not None else set()
+    local = set(block.alloc_buffers)
+    return [
+        accesses.regions(accesses.reads, own | local),
+        accesses.regions(accesses.writes, local),
+        accesses.regions(accesses.opaque, local),
+    ]
+
+
+def get_block_read_write_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) -> list[list[BufferRegion]]:
+    """Return the elements that a block reads and writes; what may be either is both.
+
+    Parameters
+    ----------
+    block : Block
+        What is looked at.
+    buffer_var_map : mapping of Var to Buffer
+        The buffers around the block, by their pointers.
+
+    Returns
+    -------
+    list of two lists of BufferRegion
+        Read and written.
+    """
+    reads, writes, opaque = get_block_access_region(block, buffer_var_map)
+    for region in opaque:
+        for regions in (reads, writes):
+            if all(region.buffer is not other.buffer for other in regions):
+                regions.append(region)
+    return [reads, writes]
+
+
+class _Accesses(Visitor):
+    """Collects the boxes of elements that statements access, with the variables of inner loops relaxed."""
+
+    def __init__(self, pointers: Mapping[Var, Buffer], matched: Sequence[MatchBufferRegion]) -> None:
+        self.reads: dict[Buffer, list[Box]] = {}
+        self.writes: dict[Buffer, list[Box]] = {}
+        self.opaque: dict[Buffer, list[Box]] = {}
+        self._pointers = pointers
+        self._matched = {match.buffer: match.source for match in matched}
+        self._domains: dict[Var, IntervalSet] = {}
+        self._analyzer = Analyzer()
+
+    def regions(self, accesses: Mapping[Buffer, Iterable[Box]], without: Collection[Buffer]) -> list[BufferRegion]:
+        """Return a region for each buffer: the box that holds all of its boxes."""
+        return [
+            BufferRegion(buffer, self._cover(buffer, list(boxes)))
+            for buffer, boxes in accesses.items()
+            if buffer not in without
+        ]
+
+    def _cover(self, buffer: Buffer, boxes: list[Box]) -> tuple[Range, ...]:
+        ranges = []
+        for position, dim in enumerate(buffer.shape):
+            interval = union([box[position] for box in boxes], self._analyzer)
+            full = Range.from_fields(const(0, dim.dtype), dim)
+            ranges.append(interval.cover_range(full, self._analyzer))
+        return tuple(ranges)
+
+    def _add(self, table: dict[Buffer, list[Box]], buffer: Buffer, box: Box) -> None:
+        source = self._matched.get(buffer)
+        if source is not None:
+            self._add(table, source.buffer, self._box_of_source(source, box))
+        else:
+            table.setdefault(buffer, []).append(box)
+
+    def _box_of_source(self, source: BufferRegion, box: Box) -> Box:
+        """Return where a box of a matched buffer lies in the buffer that it stands for."""
+        leading = len(source.region) - len(box)
+        first = tuple(self._set(r) for r in source.region[:leading])
+        rest = [self._shifted(part, r.min) for part, r in zip(box, source.region[leading:], strict=True)]
+        return (*first, *rest)
+
+    def _shifted(self, interval: IntervalSet, offset: PrimExpr) -> IntervalSet:
+        if not interval.is_bounded():
+            return interval
+        simplify = self._analyzer.simplify
+        low = simplify(interval.min_value + offset)
+        if interval.is_single_point():
+            return IntervalSet(low, low)
+        return IntervalSet(low, simplify(interval.max_value + offset))
+
+    def _set(self, index: PrimExpr | Range) -> IntervalSet:
+        if isinstance(index, PrimExpr) and _depends_on_memory(index):
+            return IntSet.everything()
+        return eval_set(index, self._domains, self._analyzer)
+
+    def _full(self, table: dict[Buffer, list[Box]], buffer: Buffer) -> None:
+        self._add(table, buffer, tuple(self._set(Range.from_fields(const(0, d.dtype), d)) for d in buffer.shape))
+
+    # the walk
+
+    def visit_For(self, n: For) -> None:
+        self.visit(n.min)
+        self.visit(n.extent)
+        self._domains[n.loop_var] = IntSet.from_range(Range.from_fields(n.min, n.extent))
+        self.visit(n.body)
+        del self._domains[n.loop_var]
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._let(n)
+
+    def visit_Let(self, n: Let) -> None:
+        self._let(n)
+
+    def _let(self, n: LetStmt | Let) -> None:
+        self.visit(n.value)
+        self._domains[n.var] = self._set(n.value)
+        self.visit(n.body)
+        del self._domains[n.var]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._add(self.reads, n.buffer, tuple(self._set(i) for i in n.indices))
+        self._visit_all(n.indices)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._add(self.writes, n.buffer, tuple(self._set(i) for i in n.indices))
+        self.visit(n.value)
+        self._visit_all(n.indices)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> None:
+        """Take what the signature of an inner block says, with the values of its axes."""
+        self._visit_all(n.iter_values)
+        self.visit(n.predicate)
+        values = {axis.var: value for axis, value in zip(n.block.iter_vars, n.iter_values, strict=True)}
+        for table, regions in ((self.reads, n.block.reads), (self.writes, n.block.writes)):
+            for region in regions:
+                box = tuple(self._set(r) for r in substitute(region.region, values))
+                self._add(table, region.buffer, box)
+
+    def visit_Call(self, n: Call) -> None:
+        if isinstance(n.op, Op) and n.op.name == "tir.tvm_access_ptr" and n.args[1] in self._pointers:
+            buffer, mask = self._pointers[n.args[1]], n.args[4]  # type: ignore[index]
+            bits = mask.value if isinstance(mask, IntImm) else _READ | _WRITE
+            for bit, table in ((_READ, self.reads), (_WRITE, self.writes)):
+                if bits & bit:
+                    self._full(table, buffer)
+            self._visit_all(n.args[2:])
+            return
+        self._visit_all(n.args)
+
+    def visit_Var(self, n: Var) -> None:
+        buffer = self._pointers.get(n)
+        if buffer is not None:
+            self._full(self.opaque, buffer)
+
+    def _visit_all(self, items: Iterable[PrimExpr]) -> None:
+        for item in items:
+            self.visit(item)
+
+
+def _depends_on_memory(index: PrimExpr) -> bool:
+    loads: list[Any] = []
+    post_order_visit(index, lambda n: loads.append(n) if isinstance(n, BufferLoad) else None)
+    return bool(loads)

@@ -1,0 +1,157 @@
+"""Blocks of TensorIR: units of computation that say which elements they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar
+
+from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.node import Node, node
+from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, as_exprs, const, convert
+from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.statement import Stmt
+
+__all__ = ["Block", "BlockRealize", "MatchBufferRegion"]
+
+
+@node
+class MatchBufferRegion(Node):
+    """A buffer that stands for a region of another one, within a block.
+
+    Parameters
+    ----------
+    buffer : Buffer
+        Defined in the block; its variables get the values that the region has.
+    source : BufferRegion
+        The elements that it stands for.
+
+    Raises
+    ------
+    ArgumentError
+        If the buffer has another data type, storage or shape than the region.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("source",)
+    defines: ClassVar[tuple[str, ...]] = ("buffer",)
+
+    buffer: Buffer
+    source: BufferRegion
+
+    def __post_init__(self) -> None:
+        inner, outer = self.buffer, self.source.buffer
+        if inner.dtype != outer.dtype:
+            raise ArgumentError(f"match_buffer: {inner.name!r} is of {inner.dtype}, {outer.name!r} of {outer.dtype}")
+        if inner.scope != outer.scope:
+            raise ArgumentError(f"match_buffer: {inner.name!r} lies in {inner.scope}, {outer.name!r} in {outer.scope}")
+        self._check_shape()
+
+    def _check_shape(self) -> None:
+        """Check that the last dimensions are those of the region, and the ones before have one element."""
+        shape, region = self.buffer.shape, [r.extent for r in self.source.region]
+        if len(shape) > len(region):
+            raise ArgumentError(
+                f"match_buffer: {self.buffer.name!r} has {len(shape)} dimensions, its region {len(region)}"
+            )
+        leading = len(region) - len(shape)
+        for dim, extent in zip((const(1),) * leading + shape, region, strict=True):
+            size, available = getattr(dim, "value", None), getattr(extent, "value", None)
+            if None not in (size, available) and size != available:
+                raise ArgumentError(f"match_buffer: {self.buffer.name!r} has {size} elements, its region {available}")
+
+
+@node
+class Block(Stmt):
+    """A unit of computation, with axes of its own.
+
+    What it computes depends on the values of its axes only, and its signature says which elements that reads and
+    writes, so that a schedule may transform what is around without looking inside.
+
+    Parameters
+    ----------
+    iter_vars : sequence of IterVar
+        Its axes; a :class:`BlockRealize` says which values they have.
+    reads, writes : sequence of BufferRegion
+        The elements that the body reads and writes.
+    name_hint : str
+        What it is called in texts.
+    body : Stmt
+        What is computed.
+    init : Stmt, optional
+        Runs before the first iteration of the reduction axes.
+    alloc_buffers : sequence of Buffer
+        Buffers whose memory exists within the block.
+    match_buffers : sequence of MatchBufferRegion
+        Buffers that stand for regions of others.
+    annotations : mapping of str to object
+        Hints for passes.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("iter_vars", "reads", "writes", "match_buffers", "init", "body")
+    defines: ClassVar[tuple[str, ...]] = ("iter_vars", "alloc_buffers", "match_buffers")
+    allocates: ClassVar[tuple[str, ...]] = ("alloc_buffers",)
+    labels: ClassVar[tuple[str, ...]] = ("name_hint",)
+
+    iter_vars: tuple[IterVar, ...]
+    reads: tuple[BufferRegion, ...]
+    writes: tuple[BufferRegion, ...]
+    name_hint: str
+    body: Stmt
+    init: Stmt | None = None
+    alloc_buffers: tuple[Buffer, ...] = ()
+    match_buffers: tuple[MatchBufferRegion, ...] = ()
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("iter_vars", "reads", "writes", "alloc_buffers", "match_buffers"):
+            given = getattr(self, name)
+            if type(given) is not tuple:
+                object.__setattr__(self, name, tuple(given or ()))
+        if self.annotations is None:
+            object.__setattr__(self, "annotations", {})
+        if not isinstance(self.body, Stmt):
+            expected("Block", "body", "a statement", self.body, f"block {self.name_hint!r}")
+
+
+@node
+class BlockRealize(Stmt):
+    """One execution of a block: the values of its axes, and whether it runs at all.
+
+    Parameters
+    ----------
+    iter_values : sequence of PrimExpr or int
+        One for each axis of the block.
+    predicate : PrimExpr or bool
+        Where it is false, the block does not run.
+    block : Block
+
+    Raises
+    ------
+    ArgumentError
+        If there are not as many values as the block has axes, or the predicate is no condition.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("iter_values", "predicate", "block")
+
+    iter_values: tuple[PrimExpr, ...]
+    predicate: PrimExpr
+    block: Block
+
+    def __post_init__(self) -> None:
+        if type(self.iter_values) is not tuple:
+            object.__setattr__(self, "iter_values", as_exprs(self.iter_values))
+        if not isinstance(self.predicate, PrimExpr):
+            object.__setattr__(self, "predicate", _condition(self.predicate))
+        if len(self.iter_values) != len(self.block.iter_vars):
+            raise ArgumentError(
+                f"BlockRealize: block {self.block.name_hint!r} has {len(self.block.iter_vars)} axes, "
+                f"got {len(self.iter_values)} values"
+            )
+        if self.predicate.dtype != "bool":
+            raise ArgumentError(
+                f"BlockRealize: expected a condition for block {self.block.name_hint!r}, got {show(self.predicate)}"
+            )
+
+
+def _condition(value: ExprLike) -> PrimExpr:
+    return const(bool(value), "bool") if isinstance(value, (bool, int)) else convert(value)

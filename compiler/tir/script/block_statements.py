@@ -1,0 +1,191 @@
+"""Reads the blocks of a TVMScript function."""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.tir.analysis.block_access import get_block_access_region
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.script.blocks import AxisDeclaration, BlockFact, BlockScope
+from compiler.tir.script.expressions import Expressions
+from compiler.tir.stmt import Stmt
+
+__all__ = ["BlockStatements"]
+
+_WORDS = {"reads": "T.reads", "writes": "T.writes", "predicate": "T.where", "annotations": "T.block_attr"}
+
+
+@dataclass
+class _Signature:
+    """What is read so far of the block that is open.
+
+    Attributes
+    ----------
+    axes, values : list
+        Its axes, and what they stand for.
+    facts : dict
+        What it says about itself, by the part of the signature.
+    """
+
+    axes: list[IterVar] = field(default_factory=list)
+    values: list[PrimExpr] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    init: Stmt | None = None
+    alloc_buffers: list[Buffer] = field(default_factory=list)
+    match_buffers: list[MatchBufferRegion] = field(default_factory=list)
+
+
+class BlockStatements(Expressions):
+    """Reads blocks; buffers that are allocated outside of any belong to the root block of the function.
+
+    Attributes
+    ----------
+    buffer_map : dict
+        The buffers of the parameters.
+    """
+
+    buffer_map: dict[Var, Buffer]
+    _function: ast.AST
+
+    def begin_blocks(self, function: ast.AST) -> None:
+        """Forget the blocks of the function before; ``function`` is what is read now."""
+        self._function = function
+        self._root = _Signature()
+        self._open: list[_Signature] = []
+        self._pointers: dict[Var, Buffer] = {}
+        self._loop_ranges: dict[Var, Range] = {}
+        self._inferred: set[Block] = set()
+        self._has_blocks = False
+
+    @abstractmethod
+    def sequence(self, body: Sequence[ast.stmt]) -> Stmt:
+        """Return statements as one."""
+
+    @property
+    def signature(self) -> _Signature:
+        """The signature of the innermost block that is open, or of the root block."""
+        return self._open[-1] if self._open else self._root
+
+    def declare_buffer(self, buffer: Buffer) -> None:
+        """Note a buffer, so that blocks know it by its pointer."""
+        self._pointers.setdefault(buffer.data, buffer)
+
+    def loop_range(self, var: Var, extent: Range) -> None:
+        """Note what the variable of a loop runs over, for the axes that are bound to it."""
+        self._loop_ranges[var] = extent
+
+    def read_block(self, n: ast.With, scope: BlockScope, target: ast.expr | None) -> Stmt:
+        """Return the realization of a block, or the block itself where it says that it has none."""
+        if target is not None and not (isinstance(target, ast.List) and not target.elts):
+            raise self.source.error(target, "a block gives nothing; its axes are declared by T.axis")
+        self._has_blocks = True
+        signature = _Signature()
+        self._open.append(signature)
+        try:
+            with self.scope():
+                body = self.sequence(n.body)
+        finally:
+            self._open.pop()
+        block = self._completed(self._block(signature, scope.name, body), signature.facts)
+        if scope.no_realize:
+            return block
+        predicate = signature.facts.get("predicate", const(True, "bool"))
+        return BlockRealize(tuple(signature.values), predicate, block)
+
+    def _block(self, signature: _Signature, name: str, body: Stmt) -> Block:
+        facts = signature.facts
+        return Block(
+            tuple(signature.axes),
+            facts.get("reads", ()),
+            facts.get("writes", ()),
+            name,
+            body,
+            signature.init,
+            tuple(signature.alloc_buffers),
+            tuple(signature.match_buffers),
+            facts.get("annotations", {}),
+        )
+
+    def _completed(self, block: Block, facts: Mapping[str, Any]) -> Block:
+        """Return the block with the regions that its signature leaves out."""
+        missing = [part for part in ("reads", "writes") if part not in facts]
+        if not missing:
+            return block
+        is_root = not self._open and not block.iter_vars
+        reads, writes, opaque = get_block_access_region(block, self._pointers)
+        if opaque and not is_root:
+            what = f"block {block.name_hint!r} uses {opaque[0].buffer.name!r} by its pointer"
+            raise self.source.error(self._function, f"{what}: say what it accesses by T.reads and T.writes")
+        regions = {"reads": tuple(reads), "writes": tuple(writes)}
+        completed = rebuild(block, **{part: regions[part] for part in missing})
+        if is_root:
+            self._inferred.add(completed)
+        return completed
+
+    def with_root(self, body: Stmt) -> Stmt:
+        """Return the body of a function with the root block that blocks and allocated buffers need."""
+        allocated = tuple(self._root.alloc_buffers)
+        is_root = isinstance(body, BlockRealize) and not body.block.iter_vars
+        if not allocated and (is_root or not self._has_blocks):
+            return self._plain_root(body) if isinstance(body, BlockRealize) else body
+        return BlockRealize((), const(True, "bool"), Block((), (), (), "root", body, None, allocated))
+
+    def _plain_root(self, body: BlockRealize) -> Stmt:
+        """Return a root block without regions that were not written: it accesses what the function does."""
+        if body.block not in self._inferred:
+            return body
+        return rebuild(body, block=rebuild(body.block, reads=(), writes=()))
+
+    # the signature
+
+    def state(self, n: ast.AST, fact: BlockFact) -> None:
+        """Note what a block says about itself."""
+        facts = self._inside(n, _WORDS[fact.field]).facts
+        if fact.field in facts:
+            raise self.source.error(n, f"a block says {_WORDS[fact.field]} once")
+        facts[fact.field] = fact.value
+
+    def read_init(self, n: ast.With) -> None:
+        """Read what a block does before the first iteration of its reduction axes."""
+        signature = self._inside(n, "T.init")
+        if signature.init is not None:
+            raise self.source.error(n, "a block has one T.init")
+        with self.scope():
+            signature.init = self.sequence(n.body)
+
+    def _inside(self, n: ast.AST, word: str) -> _Signature:
+        if not self._open:
+            raise self.source.error(n, f"{word} stands in a block")
+        return self._open[-1]
+
+    def declare_axis(self, n: ast.AST, name: str, declared: AxisDeclaration) -> None:
+        """Add an axis to the block that is open."""
+        signature = self._inside(n, "T.axis")
+        if any(axis.var.name == name for axis in signature.axes):
+            raise self.source.error(n, f"the block has an axis {name!r} already")
+        var = self.names[name] = Var(name, declared.value.dtype)
+        dom = declared.dom or self._domain_of_loop(n, declared.value)
+        signature.axes.append(IterVar(dom, var, declared.iter_type))
+        signature.values.append(declared.value)
+
+    def _domain_of_loop(self, n: ast.AST, value: PrimExpr) -> Range:
+        dom = self._loop_ranges.get(value) if isinstance(value, Var) else None
+        if dom is None:
+            raise self.source.error(n, f"T.axis.remap takes variables of loops, got {value}")
+        return dom
+
+    def allocate_buffer(self, buffer: Buffer) -> None:
+        """Let a buffer have memory in the block that is open."""
+        self.signature.alloc_buffers.append(buffer)
+
+    def match_region(self, n: ast.AST, buffer: Buffer, source: BufferRegion) -> None:
+        """Let a buffer stand for a region of another one in the block that is open."""
+        signature = self._inside(n, "T.match_buffer of a region")
+        signature.match_buffers.append(MatchBufferRegion(buffer, source))
