@@ -15,7 +15,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axes, normalize_axis, num_elements
 from compiler.relay.op.reshape_inference import resolve_shape
 from compiler.relay.op.type_relations import tensor
-from compiler.relay.op_registry import register
+from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi import transform as topi
@@ -122,6 +122,52 @@ reshape = register(
     reference=lambda attrs, x: x.reshape(resolve_shape(x.shape, attrs.newshape, attrs.allowzero)),
     gradient=_like_input,
 )
+
+
+def _reversed_shape(old: Sequence[Any], attrs: ReshapeAttrs) -> tuple[Any, ...]:
+    """Return the shape of which the special numbers count from the right."""
+    return resolve_shape(old[::-1], attrs.newshape[::-1], attrs.allowzero)[::-1]
+
+
+def _reverse_reshape_relation(types: Types, attrs: ReshapeAttrs) -> Type:
+    """The data in the shape that ``newshape`` describes, read from the right."""
+    data = tensor(types[0], "data")
+    return TensorType(_reversed_shape(data.dims, attrs), data.dtype)
+
+
+_REVERSE_RESHAPE = register(
+    "contrib_reverse_reshape",
+    doc="Return the elements in their order in another shape, whose special numbers are read from the right.",
+    inputs={"data": "The tensor to reshape."},
+    attrs=ReshapeAttrs,
+    relation=_reverse_reshape_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=lambda attrs, inputs, out_type: [topi.reshape(inputs[0], _reversed_shape(dims(inputs[0]), attrs))],
+    reference=lambda attrs, x: x.reshape(_reversed_shape(x.shape, attrs)),
+    gradient=_like_input,
+)
+
+
+@composite
+def reverse_reshape(data: Expr, newshape: Sequence[int]) -> Call:
+    """Return the elements in their order in another shape, whose special numbers are read from the right.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor to reshape.
+    newshape : sequence of int
+        As for ``reshape``: 0 takes over the extent at this place from the right, -1 is what remains.
+
+    Returns
+    -------
+    Call
+
+    Examples
+    --------
+    A tensor of shape (10, 5, 4) with ``newshape=(-1, 0)`` has the shape (50, 4).
+    """
+    return _REVERSE_RESHAPE(data, newshape=newshape)
 
 
 def _reshape_like_shape(attrs: ReshapeLikeAttrs, data: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:

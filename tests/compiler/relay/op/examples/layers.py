@@ -116,6 +116,74 @@ EXAMPLES["vision.roi_align"] = [
         sample_ratio=2,
     )
 ]
+_ROIS = np.array([[0, 0, 0, 4, 4], [1, 1, 0.5, 3, 4.5], [1, -3, 2, 9, 2], [0, 30, 30, 31, 31]], "float32")
+EXAMPLES |= {
+    name: [_call(relay.op.get(name), floats(2, 3), **attrs)]
+    for name, attrs in {
+        "annotation.stop_fusion": {},
+        "annotation.checkpoint": {},
+        "annotation.bitpack_start": {},
+        "annotation.bitpack_end": {},
+        "annotation.cast_hint": {"dtype": "float16"},
+        "annotation.compiler_begin": {"compiler": "dnnl"},
+        "annotation.compiler_end": {"compiler": "dnnl"},
+        "on_device": {"device_type": 1},
+        "device_copy": {},
+    }.items()
+}
+EXAMPLES["vision.roi_pool"] = [
+    _call(relay.vision.roi_pool, _X, _ROIS, pooled_size=(2, 3), spatial_scale=1.0),
+    _call(relay.vision.roi_pool, _X, _ROIS * np.array([1, 2, 2, 2, 2], "float32"), pooled_size=2, spatial_scale=0.5),
+]
+EXAMPLES["vision.yolo_reorg"] = [
+    _call(relay.vision.yolo_reorg, floats(2, 8, 4, 6), stride=2),
+    _call(relay.vision.yolo_reorg, floats(1, 9, 3, 6), stride=3),
+]
+EXAMPLES["image.affine_grid"] = [
+    _call(image.affine_grid, floats(2, 2, 3), target_shape=(3, 4)),
+    _call(image.affine_grid, floats(1, 2, 3), target_shape=(1, 2)),
+]
+EXAMPLES["image.crop_and_resize"] = [
+    _call(
+        image.crop_and_resize,
+        floats(*shape),
+        np.array([[0, 0, 1, 1], [0.2, 0.85, 0.7, 0.15], [-0.3, 0.5, 0.5, 1.4]], "float32"),
+        np.array([0, 1, 0], "int32"),
+        crop_size=(3, size),
+        layout=layout,
+        method=method,
+        extrapolation_value=0.5,
+    )
+    for shape, layout, size, method in (
+        ((2, 3, 5, 6), "NCHW", 4, "bilinear"),
+        ((2, 5, 6, 3), "NHWC", 1, "bilinear"),
+        ((2, 5, 6, 3), "NHWC", 5, "nearest_neighbor"),
+    )
+]
+EXAMPLES["image.dilation2d"] = [
+    _call(image.dilation2d, floats(2, 3, 5, 6), floats(3, 2, 3)),
+    _call(image.dilation2d, floats(2, 3, 5, 6), floats(3, 2, 2), strides=2, padding=(1, 0, 2, 1), dilations=(2, 1)),
+    _call(
+        image.dilation2d,
+        floats(1, 5, 6, 3),
+        floats(2, 2, 3),
+        padding=1,
+        data_layout="NHWC",
+        kernel_layout="HWI",
+    ),
+]
+EXAMPLES["nn.space_to_batch_nd"] = [
+    _call(nn.space_to_batch_nd, floats(2, 4, 6, 3), block_shape=(2, 3), paddings=((0, 0), (0, 0))),
+    _call(nn.space_to_batch_nd, floats(1, 3, 5), block_shape=2, paddings=((2, 1),)),
+    Example(
+        lambda x: nn.space_to_batch_nd(x, block_shape=(2, 2), paddings=((0, 1), (2, 0)), pad_value=3.0),
+        [floats(2, 3, 4, 2)],
+    ),
+]
+EXAMPLES["nn.batch_to_space_nd"] = [
+    _call(nn.batch_to_space_nd, floats(12, 2, 3, 2), block_shape=(2, 3), crops=((0, 0), (0, 0))),
+    _call(nn.batch_to_space_nd, floats(4, 3, 2), block_shape=(4,), crops=((2, 3),)),
+]
 EXAMPLES["vision.all_class_non_max_suppression"] = [
     Example(
         lambda boxes, scores: relay.vision.all_class_non_max_suppression(

@@ -32,6 +32,11 @@ EXAMPLES: dict[str, list[Example]] = {
     "reshape": [
         Example(lambda x, s=new: relay.reshape(x, s), [_X], _X.reshape(wanted)) for new, wanted in _SHAPES.items()
     ],
+    "contrib_reverse_reshape": [
+        Example(lambda x: relay.reverse_reshape(x, (-1, 0)), [_X], _X.reshape(6, 4)),
+        Example(lambda x: relay.reverse_reshape(x, (0, -3)), [_X], _X.reshape(2, 12)),
+        Example(lambda x: relay.reverse_reshape(x, (4, 0, -1)), [_X], _X.reshape(4, 3, 2)),
+    ],
     "reshape_like": [
         Example(relay.reshape_like, [_X, floats(4, 6)], _X.reshape(4, 6)),
         Example(lambda x, y: relay.reshape_like(x, y, 1, 3, 0, 1), [_X, floats(12, 9)], _X.reshape(2, 12)),
