@@ -21,9 +21,10 @@ SHARES = {
     "bodies": 12,
     "incoming": 8,
     "cache": 6,
+    "links": 6,
     "events": 3,
 }
-"""Percent of the server's memory by purpose; what is left is for opened links and slack of the allocator.
+"""Percent of the server's memory by purpose; what is left is slack of the allocator.
 
 ``code`` is the interpreter with its libraries, ``workers`` what all processes that render may take together.
 """
@@ -176,11 +177,13 @@ class Memory:
     Attributes
     ----------
     bodies : Budget
-        Request bodies and what they are decoded to.
+        Request bodies, and workspaces that wait for their turn after their request was answered.
     incoming : Budget
         Messages of children, until their answers are complete and sent.
     events : Budget
         Events of ladders.
+    links : int
+        Bytes of links that are opened at one time.
     cache : int
         Bytes of answers that are kept for the next request.
     workers : int
@@ -192,5 +195,6 @@ class Memory:
         self.bodies = Budget("request bodies", share["bodies"])
         self.incoming = Budget("answers", share["incoming"])
         self.events = Budget("events of ladders", share["events"])
+        self.links = share["links"]
         self.cache = share["cache"]
         self.workers = share["workers"]

@@ -36,8 +36,6 @@ from app.workers.tasks import Assemble, Packed, Renderer
 EXTENSION = "strata"
 MAX_MISSING = 120
 """Links that do not exist, and that a client may ask for in a minute; an address may be a whole class."""
-SMALL_LINKS_BYTES = 24 << 20
-"""Bytes of links that are opened beside one of the largest size."""
 TURN_SECONDS = 5.0
 """How long opening a link waits for its turn."""
 MEASURING_QUANTUM_SECONDS = 30.0
@@ -99,7 +97,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         runner=runner,
         renderer=renderer,
         compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring, incoming),
-        ladders=Ladders(launcher, measuring, incoming, memory.events.total),
+        ladders=Ladders(launcher, measuring, incoming, memory.bodies, memory.events.total),
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,
@@ -107,7 +105,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         opening=Rate(RateLimitItemPerMinute(config.opened_bytes or sys.maxsize), "bytes of links"),
         missing=Rate(RateLimitItemPerMinute(MAX_MISSING), "links that do not exist"),
-        turns=Turns(workspace_limits.content_bytes + SMALL_LINKS_BYTES, TURN_SECONDS),
+        turns=Turns(memory.links, TURN_SECONDS),
         gallery=load_gallery(),
         compiling=compiling,
         measuring=measuring,

@@ -22,7 +22,9 @@ from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.jobs.measurer import Measurer, What
+from app.memory import Budget
 from app.sandbox import Job
+from app.store.workspace_limits import content_bytes
 
 log = logging.getLogger(__name__)
 
@@ -187,11 +189,16 @@ class Ladders:
         Queue of measurements; one runs at a time.
     incoming : Incoming
         What is done with the messages of children.
+    workspaces : Budget
+        Bytes of the workspaces of ladders, from their requests to their ends.
     events_bytes : int
         Bytes of events that all ladders may hold; those that ended first are forgotten first.
     """
 
-    def __init__(self, launcher: Launcher, measuring: FairQueue, incoming: Incoming, events_bytes: int) -> None:
+    def __init__(
+        self, launcher: Launcher, measuring: FairQueue, incoming: Incoming, workspaces: Budget, events_bytes: int
+    ) -> None:
+        self._workspaces = workspaces
         self._events_bytes = events_bytes
         self._launcher = launcher
         self._measuring = measuring
@@ -205,20 +212,29 @@ class Ladders:
         Raises
         ------
         Busy
-            Too many requests are waiting.
+            Too many requests are waiting, or their files are too large together.
         RequestError
             The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
-        ticket = self._measuring.enter(client.address)
+        claim = self._workspaces.claim(content_bytes(workspace), client.address)
+        try:
+            ticket = self._measuring.enter(client.address)
+        except Busy:
+            claim.release()
+            raise
         ladder = Ladder()
         ladder.hold(ticket=ticket)
         with self._lock:
             self._ladders[ladder.id] = ladder
             self._forget_ended()
         measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder, ticket))
-        work = (ladder, ticket, measurer, what, workspace)
-        threading.Thread(target=self._climb, args=work, name="ladder", daemon=True).start()
+
+        def work() -> None:
+            with claim:
+                self._climb(ladder, ticket, measurer, what, workspace)
+
+        threading.Thread(target=work, name="ladder", daemon=True).start()
         return ladder
 
     def get(self, name: str) -> Ladder:

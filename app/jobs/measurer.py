@@ -26,6 +26,7 @@ from app.jobs.answer_reader import AnswerReader, Incoming
 from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
+from app.memory import Claim
 from app.sandbox import Job
 
 What = Literal["ladder", "record"]
@@ -71,14 +72,17 @@ class Measurer:
             A job was cancelled.
         Unavailable
             The sandbox cannot run anything.
+        Busy
+            There is no room for what the script made.
         """
-        answer = yield from self._record(what, workspace)
-        for problem in answer.problems:
-            yield Failed(label=label_of(problem), problem=problem)
-        if self._programs:
-            yield MeasuredBy(source="server")
-        for program in self._programs:
-            yield from self._measure(program, workspace.options, prefixes=what == "ladder")
+        with self._incoming.budget.claim(0, self._client.address) as programs:
+            answer = yield from self._record(what, workspace, programs)
+            for problem in answer.problems:
+                yield Failed(label=label_of(problem), problem=problem)
+            if self._programs:
+                yield MeasuredBy(source="server")
+            for program in self._programs:
+                yield from self._measure(program, workspace.options, prefixes=what == "ladder")
         if not self._measured or answer.status not in ("ok", "error"):
             self.problems += answer.problems  # something is measured although the script fails at something after it
 
@@ -86,7 +90,7 @@ class Measurer:
         self._hold(job)
         return self._incoming.read(job, self._client.address, source)
 
-    def _record(self, what: What, workspace: Workspace) -> Generator[Event, None, StoredAnswer]:
+    def _record(self, what: What, workspace: Workspace, programs: Claim) -> Generator[Event, None, StoredAnswer]:
         """Run the script, and keep the functions that can be measured elsewhere."""
         job = self._launcher.start(what, workspace)
         limit = MAX_PROGRAMS if what == "record" else 1
@@ -96,6 +100,7 @@ class Measurer:
                     case Recorded(program=""):
                         yield MeasuredBy(source="script", reason=f"{event.name}: {event.reason}")
                     case Recorded() if len(self._programs) < limit:
+                        programs.grow(len(event.program))
                         self._programs.append(event)
                     case Measured() | Failed() | Progress() if not self._programs:
                         self._measured |= isinstance(event, Measured)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.structural import structural_equal
 from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import array
+from compiler.runtime.ndarray import array, numpy_dtype
 from compiler.runtime.threads import set_num_threads
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
@@ -33,6 +34,10 @@ Array = np.ndarray[Any, Any]
 
 BLAS = ThreadpoolController()
 """NumPy's thread pools, listed at import: later the sandbox closes the file that tells which libraries are loaded."""
+
+
+MAX_TENSOR_BYTES = 512 << 20
+"""Of each tensor: its values are in memory at least twice, as what is computed and as what it is compared with."""
 
 
 class Ladder:
@@ -103,13 +108,14 @@ class Ladder:
         try:
             measurement = measure()
         except Exception as exc:  # one rung that fails, whatever the reason, is no reason not to climb on
-            message = str(exc) if isinstance(exc, TVMError) else f"the explorer itself failed here: {exc!r}"
-            self._emit(Failed(label=label, problem=Problem(kind=type(exc).__name__, message=message), step=step))
+            problem = Problem(kind=type(exc).__name__, message=_reason(exc))
+            self._emit(Failed(label=label, problem=problem, step=step))
             return
         if measurement is not None:
             self._emit(Measured(measurement=measurement))
 
     def _make_inputs(self, seed: int) -> list[Array]:
+        _check_sizes(self._args)
         shapes = []
         for tensor in self._args:
             extents = tuple(d.value for d in tensor.shape if isinstance(d, IntImm))
@@ -174,6 +180,7 @@ class Ladder:
     def _numpy(self) -> Measurement | None:
         tensors = [self._args[i] for i in self._outputs()]
         inputs = {t: a for i, (t, a) in enumerate(zip(self._args, self._inputs, strict=True)) if t not in tensors}
+        _check_sizes(stage.op.output(i) for stage in self._schedule.stages for i in range(stage.op.num_outputs))
         try:
             self._expected = evaluate(tensors, inputs)
             timing = time_calls(lambda: evaluate(tensors, inputs))
@@ -217,6 +224,33 @@ class Ladder:
             step=step,
             note="" if timing else "the result is wrong, so it was not measured",
         )
+
+
+def _reason(error: Exception) -> str:
+    """Return why a rung was not measured."""
+    if isinstance(error, TVMError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "this needs more memory than a measurement may have"
+    return f"the explorer itself failed here: {error!r}"
+
+
+def _check_sizes(tensors: Iterable[Tensor]) -> None:
+    """Refuse tensors that there is no memory for.
+
+    Raises
+    ------
+    TVMError
+        One is larger than :data:`MAX_TENSOR_BYTES`.
+    """
+    for tensor in tensors:
+        extents = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
+        size = math.prod(extents) * numpy_dtype(tensor.dtype).itemsize
+        if size > MAX_TENSOR_BYTES:
+            raise TVMError(
+                f"measuring needs tensors of at most {MAX_TENSOR_BYTES:,} bytes; "
+                f"{tensor.name!r} of shape {tuple(extents)} has {size:,}"
+            )
 
 
 def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:

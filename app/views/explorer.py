@@ -31,12 +31,14 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
 from app.jobs.clients import Client
 from app.jobs.compile_service import RunUpdate
+from app.memory import Claim
 from app.panes import table
 from app.panes.charts import ROOM, chart
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink
+from app.store.workspace_limits import content_bytes
 from app.views.opening import opened
 from app.web.json_values import check_values
 from app.web.messages import Messages
@@ -250,21 +252,23 @@ class RunMessage(msgspec.Struct, frozen=True, kw_only=True):
 @operation(answers={200: Content("application/x-ndjson", RunMessage)})
 def run() -> Response:
     """Run what the editor holds in full: a line of JSON whenever there is news, the last with every pane."""
-    messages = Messages()
+    messages, tab = Messages(), _tab()
     try:
-        follow = _follow(_read_workspace(), _tab(), _view(), request.form.get("seq", 0, type=int))
+        workspace = _read_workspace()
+        claim = current_services().memory.bodies.claim(content_bytes(workspace), tab.address)
     except RequestError as error:
         messages.end(_line(RunMessage(kind="refused", html=_refused_html(error))))
     else:
-        produce = copy_current_request_context(lambda: _produce(messages, follow))
+        follow = _follow(workspace, tab, _view(), request.form.get("seq", 0, type=int))
+        produce = copy_current_request_context(lambda: _produce(messages, follow, claim))
         threading.Thread(target=produce, name="run", daemon=True).start()
     return streamed(messages, "application/x-ndjson")
 
 
-def _produce(messages: Messages, follow: Iterator[RunMessage]) -> None:
-    """Send what a run tells of itself, until its end or until the client goes."""
+def _produce(messages: Messages, follow: Iterator[RunMessage], workspace: Claim) -> None:
+    """Send what a run tells of itself, until its end or until the client goes; its workspace is held until then."""
     last = RunMessage(kind="refused", html="")
-    with calling(messages.caller):
+    with workspace, calling(messages.caller):
         try:
             for last in follow:
                 if last.kind == "update":

@@ -32,6 +32,9 @@ POLICY = {
 }
 """The Content-Security-Policy, directive by directive."""
 
+COSTS = {"api.start_ladder": 10, "api.measure": 20}
+"""Requests that one counts as, by its endpoint: these start a process for each function that a script makes."""
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -103,7 +106,7 @@ def install(app: Flask, per_minute: int, trusted_hosts: Collection[str] | None) 
 
         def limit() -> None:
             if request.method not in SAFE:
-                rate.charge(current_client().address)
+                rate.charge(current_client().address, COSTS.get(request.endpoint or "", 1))
 
         app.before_request(limit)
     app.after_request(_guard)

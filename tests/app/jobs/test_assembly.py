@@ -119,3 +119,12 @@ def test_lines_count_by_letters() -> None:
     wide = long_text(1, MAX_LINE_LETTERS)
     assert assembly.listing_excess(wide) == ""
     assert assembly.listing_excess(msgspec.structs.replace(wide, lines=[Line("é" * (MAX_LINE_LETTERS + 1))]))
+
+
+def test_measurements_of_a_script_that_left_its_process_say_so() -> None:
+    row = Measurement(name="f", kind="kernel", seconds=0.5, note="slow")
+    left = [msgspec.json.encode(snapshot(4, measurements=[row, msgspec.structs.replace(row, note="")]))]
+    ended = [msgspec.json.encode(snapshot(None, measurements=[row]))]
+    notes = [m.note for m in assemble(left, OK).measurements]
+    assert notes == ["slow · the script left its process before its end", "the script left its process before its end"]
+    assert [m.note for m in assemble(ended, OK).measurements] == ["slow"]

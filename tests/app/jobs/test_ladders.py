@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 
@@ -16,6 +17,7 @@ from app.jobs import ladders
 from app.jobs.ladders import Ladder
 from app.jobs.measurer import MAX_PROGRAMS
 from app.sandbox import Outcome
+from app.services import EXTENSION, Services
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
 
 ROW = Measurement(name="split", kind="prefix", seconds=0.5, step=1)
@@ -69,6 +71,25 @@ def test_who_waits_is_told_the_place(client: FlaskClient, runner: ScriptedRunner
     events = follow(client, second)
     assert events[0][1:] == ("queued", {"type": "queued", "place": 1})
     assert events[-1][1] == "ended"
+
+
+def test_workspaces_that_wait_are_bounded_by_their_bytes(
+    app: Flask, client: FlaskClient, runner: ScriptedRunner
+) -> None:
+    services: Services = app.extensions[EXTENSION]
+    bodies = services.memory.bodies
+    end = threading.Event()
+    runner.scripts["long"] = Script(until=end)
+    bodies.per_client = 3000
+    files = {"model": base64.b64encode(bytes(1000)).decode()}
+    body = {"script": "long", "files": files}
+    answers = [client.post("/api/ladders", json=body) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [202, 202, 429]
+    assert "of this address are in progress" in answers[2].get_json()["error"]["message"]
+    end.set()
+    for answer in answers[:2]:
+        assert follow(client, answer.get_json()["id"])[-1][1] == "ended"
+    wait_until(lambda: bodies.held == 0)
 
 
 @pytest.mark.parametrize("waits", [True, False])

@@ -10,6 +10,7 @@ from app.artifacts import Event, Failed, Measured, Options, Progress
 from app.recorder import ladder as ladder_module
 from app.recorder.ladder import Ladder
 from compiler import te
+from compiler.ir.error import TVMError
 from compiler.runtime.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 
@@ -43,6 +44,27 @@ def test_every_rung_is_measured_and_checked() -> None:
 def test_a_primitive_that_stands_beside_its_relation_is_a_rung() -> None:
     rows = [event.measurement for event in climb(backwards=True) if isinstance(event, Measured)]
     assert [(row.step, row.checked, row.error) for row in rows[2:]] == [(step, "ok", 0.0) for step in range(4)]
+
+
+@pytest.mark.parametrize("extent", [1 << 40, 1 << 62])
+def test_arguments_that_are_too_large_are_named(extent: int) -> None:
+    A = te.placeholder((extent, 4), name="giant")
+    B = te.compute((4,), lambda i: A[0, i] + 1.0)
+    with pytest.raises(TVMError, match=r"at most 536,870,912 bytes; 'giant' of shape .* has [\d,]+"):
+        Ladder(te.create_schedule(B.op), [A, B], Target("llvm"), Options(), lambda event: None)
+
+
+@pytest.mark.parametrize("extent", [1 << 40, 1 << 62])
+def test_a_stage_that_is_too_large_says_so(extent: int) -> None:
+    A = te.placeholder((4,), name="A")
+    giant = te.compute((extent,), lambda i: A[i % 4], name="giant")
+    B = te.compute((4,), lambda i: giant[i] + 1.0)
+    events: list[Event] = []
+    Ladder(te.create_schedule(B.op), [A, B], Target("llvm"), Options(), events.append).run()
+    failures = [event for event in events if isinstance(event, Failed)]
+    assert failures
+    assert not [event.problem.message for event in failures if "explorer itself failed" in event.problem.message]
+    assert "'giant' of shape" in failures[0].problem.message
 
 
 def test_a_rung_that_fails_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:

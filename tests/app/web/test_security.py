@@ -14,6 +14,7 @@ from app.config import Config, ConfigurationError
 from app.jobs.clients import network_of
 from app.sandbox import Tier, UnsafeLocal
 from app.store.links import ROW_BYTES
+from app.web.security import COSTS
 from tests.app.runners import ScriptedRunner
 
 
@@ -102,6 +103,13 @@ def test_each_client_has_its_own_rate(tmp_path: Path, runner: ScriptedRunner) ->
     assert [post("192.0.2.1") for _ in range(4)] == [200, 200, 200, 429]
     assert post("192.0.2.2") == 200
     assert client.get("/healthz").status_code == 200
+
+
+def test_a_measurement_counts_as_several_requests(tmp_path: Path, runner: ScriptedRunner) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 2 * COSTS["api.measure"]}, runner).test_client()
+    statuses = [client.post("/api/measure", json={"script": ""}).status_code for _ in range(3)]
+    assert statuses == [202, 202, 429]
+    assert client.post("/api/compile", json={"script": ""}).status_code == 429
 
 
 def test_what_a_client_may_store_is_limited(tmp_path: Path, runner: ScriptedRunner) -> None:
