@@ -264,6 +264,19 @@ class IRModule:
         )
         return self if same else IRModule(functions, self.attrs, self.type_definitions)
 
+    def same_as(self, other: object) -> bool:
+        """Return whether another module is this very object.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
+
     def shallow_copy(self) -> IRModule:
         """Return another module with the same functions, to change without changing this one.
 

@@ -155,6 +155,19 @@ class Op:
         extension_point("operators").load_rooms()
         return sorted(_REGISTRY)
 
+    def same_as(self, other: object) -> bool:
+        """Return whether another operator is this very one.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
+
     def __repr__(self) -> str:
         return f"Op({self.name})"
 

@@ -62,6 +62,15 @@ def config_options() -> dict[str, ConfigType]:
     return dict(_CONFIG_OPTIONS)
 
 
+def _type_name(kind: ConfigType) -> str:
+    """Return what TVM calls the type of an option."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return next((name for each, name in _TYPE_NAMES.items() if each in kinds), kinds[0].__name__)
+
+
+_TYPE_NAMES: dict[type, str] = {bool: "IntImm", int: "IntImm", str: "runtime.String", list: "Array", dict: "Map"}
+
+
 def _check_config(config: Mapping[str, object]) -> dict[str, Any]:
     """Return a copy of a configuration whose options exist and have values of their types."""
     options = _CONFIG_OPTIONS if config.keys() <= _CONFIG_OPTIONS.keys() else config_options()
@@ -133,16 +142,59 @@ class PassContext:
         """
         return _STACK.current() or _DEFAULT
 
+    @staticmethod
+    def list_configs() -> dict[str, dict[str, str]]:
+        """Return all configuration options.
+
+        Returns
+        -------
+        dict of str to dict
+            By name, each with its ``type`` under the name that TVM has for it.
+        """
+        return {key: {"type": _type_name(kind)} for key, kind in config_options().items()}
+
+    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
+        """Let other instruments hear of the passes in this context, from now on.
+
+        Parameters
+        ----------
+        instruments : sequence of PassInstrument, optional
+            None for none.  Those that did so before leave the context first, as at its end.
+        """
+        self._leave()
+        self.instruments = list(instruments or ())
+        self._enter()
+
     def __enter__(self) -> PassContext:
-        for instrument in self.instruments:
-            instrument.enter_pass_ctx()
+        self._enter()
         _STACK.push(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         _STACK.pop()
-        for instrument in self.instruments:
-            instrument.exit_pass_ctx()
+        self._leave()
+
+    def _enter(self) -> None:
+        """Tell the instruments that the context begins; where one fails, those before it hear of its end."""
+        entered: list[PassInstrument] = []
+        try:
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
+        except BaseException:
+            self.instruments = entered
+            self._leave()
+            self.instruments = []
+            raise
+
+    def _leave(self) -> None:
+        """Tell the instruments that the context ends; where one fails, the context has none any more."""
+        try:
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
+        except BaseException:
+            self.instruments = []
+            raise
 
     def enabled(self, info: PassInfo) -> bool:
         """Return whether a pass runs in this context.

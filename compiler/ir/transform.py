@@ -28,12 +28,14 @@ from compiler.ir.pass_base import Pass, check_option_names, pass_class, register
 from compiler.ir.pass_context import PassContext, PassInfo, config_options, register_config_option
 from compiler.ir.pass_options import check_options, options_text, value_text
 from compiler.ir.pass_text import read_calls
+from compiler.ir.print_ir import PrintIR
 
 __all__ = [
     "ModulePass",
     "Pass",
     "PassContext",
     "PassInfo",
+    "PrintIR",
     "Sequential",
     "config_options",
     "module_pass",

@@ -9,6 +9,7 @@ from compiler.relay.transform.function_pass import FunctionPass, function_pass
 from compiler.relay.transform.gradient import gradient
 from compiler.relay.transform.infer_type import InferTypeLocal
 from compiler.relay.transform.pipeline import build_passes, optimization_passes, optimize
+from compiler.relay.transform.recast import recast
 from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "gradient",
     "optimization_passes",
     "optimize",
+    "recast",
     *load_passes(globals()),
 ]
 

@@ -1,0 +1,5 @@
+"""Optimisations that change a program together with its weights, a file each."""
+
+from compiler.driver.relay.data_dep_optimization import simplify_fc_transpose
+
+__all__ = ["simplify_fc_transpose"]

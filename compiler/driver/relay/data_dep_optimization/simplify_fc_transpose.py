@@ -1,0 +1,39 @@
+"""Transposing the weights of dense layers beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from compiler.ir.module import IRModule
+from compiler.relay.analysis import search_fc_transpose
+from compiler.relay.expr import Function
+from compiler.relay.transform import SimplifyFCTranspose
+from compiler.runtime.ndarray import NDArray, array
+
+__all__ = ["convert"]
+
+
+def convert(func: Function, params: Mapping[str, NDArray]) -> tuple[Function, dict[str, NDArray]]:
+    """Return a function whose dense layers take transposed weights as they are, and the weights for it.
+
+    Parameters
+    ----------
+    func : Function
+        Where a dense layer takes ``transpose(weight)``, the transposed weight becomes a parameter.
+    params : mapping of str to NDArray
+        The weights by the names of their parameters; those that are not among them stay as they are.
+
+    Returns
+    -------
+    func : Function
+    params : dict of str to NDArray
+        With ``name.T`` in place of ``name`` for each weight that was transposed.
+    """
+    names = [name for name in search_fc_transpose(func) if name in params]
+    mod = SimplifyFCTranspose(names)(IRModule.from_expr(func))
+    result: Function = mod["main"]
+    used = {param.name_hint for param in result.params}
+    stay = {name: value for name, value in params.items() if name in used or name not in names}
+    return result, stay | {f"{name}.T": array(np.ascontiguousarray(params[name].numpy().T)) for name in names}

@@ -1,0 +1,105 @@
+"""``recast``: computing some operators of a program in another data type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.relay.analysis import bottom_up, count_layers, operands, post_order
+from compiler.relay.expr import Call, GraphExpr, Tuple
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_expr
+from compiler.relay.operator import call_op, op_name
+from compiler.relay.ty import TensorType
+
+__all__ = ["recast"]
+
+
+def recast(
+    expr: RelayExpr | IRModule,
+    dtype: str,
+    out_dtype: str,
+    ops: Sequence[str] | None = None,
+    skip_layers: Sequence[int] | None = None,
+) -> RelayExpr | IRModule:
+    """Return a program in which some operators compute in another data type, between casts.
+
+    Parameters
+    ----------
+    expr : Expr or IRModule
+        Of a module, its function ``main`` is rewritten.
+    dtype : str
+        What the arguments of these operators are cast to.
+    out_dtype : str
+        What operators return that let their data type be chosen, e.g. the ``int32`` of a convolution of ``int8``.
+    ops : sequence of str, optional
+        The operators; ``nn.conv2d`` when left out.
+    skip_layers : sequence of int, optional
+        Layers that stay: their numbers among these operators, from the inputs on, or negative from the result on.
+
+    Returns
+    -------
+    Expr or IRModule
+        Of the kind of ``expr``.  Each result is cast back to the type that it had.
+
+    Examples
+    --------
+    ::
+
+        nn.relu(%x)  ->  cast(nn.relu(cast(%x, dtype="float16")), dtype="float32")
+    """
+    names = tuple(ops or ("nn.conv2d",))
+    if isinstance(expr, IRModule):
+        return IRModule.from_expr(recast_expr(expr["main"], dtype, out_dtype, names, skip_layers or ()))
+    return recast_expr(expr, dtype, out_dtype, names, skip_layers or ())
+
+
+def recast_expr(
+    expr: RelayExpr, dtype: str, out_dtype: str, names: Sequence[str], skip_layers: Sequence[int]
+) -> RelayExpr:
+    """Return an expression with some operators in another data type, as :func:`recast` says."""
+    infer_expr(expr)
+    layers = count_layers(expr, names)
+    skipped = {layer % layers for layer in skip_layers} if layers else set()
+    chosen = {call for call, layer in _layers(expr, names, layers).items() if layer not in skipped}
+    result: RelayExpr = bottom_up(_Recaster(chosen, dtype, out_dtype), expr)
+    return result
+
+
+def _layers(expr: GraphExpr, names: Sequence[str], count: int) -> dict[Call, int]:
+    """Return the number of each call's layer: the last one is that behind which there is no other."""
+    behind: dict[Any, int] = {}
+    layers: dict[Call, int] = {}
+    for part in reversed(post_order(expr)):
+        level = behind.get(part, 0)
+        if op_name(part) in names:
+            layers[part] = count - 1 - level
+            level += 1
+        for operand in operands(part):
+            behind[operand] = max(behind.get(operand, 0), level)
+    return layers
+
+
+class _Recaster(ExprMutator):
+    def __init__(self, chosen: set[Call], dtype: str, out_dtype: str) -> None:
+        super().__init__()
+        self._chosen = chosen
+        self._dtype = dtype
+        self._out_dtype = out_dtype
+
+    def visit_call(self, call: Call) -> Any:
+        new = super().visit_call(call)
+        if call not in self._chosen:
+            return new
+        attrs = new.attrs.with_values(out_dtype=self._out_dtype) if "out_dtype" in new.attrs else new.attrs
+        t = call.checked_type
+        made = rebuild(new, args=tuple(self._cast(arg) for arg in new.args), attrs=attrs)
+        return call_op("cast", made, dtype=t.dtype) if isinstance(t, TensorType) else made
+
+    def _cast(self, arg: RelayExpr) -> RelayExpr:
+        if isinstance(arg, Tuple):
+            return Tuple(tuple(call_op("cast", field, dtype=self._dtype) for field in arg.fields))
+        return call_op("cast", arg, dtype=self._dtype)
