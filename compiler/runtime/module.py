@@ -13,6 +13,7 @@ from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
+from compiler.runtime.packed_call import take_failure
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import num_threads
 
@@ -61,6 +62,9 @@ class Function:
         def run() -> None:
             status = entry(*values)
             if status:
+                failure = take_failure()
+                if failure is not None:
+                    raise failure
                 raise TVMError(f"{self.name}: {messages[status - 1]}")
 
         return run

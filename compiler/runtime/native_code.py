@@ -10,6 +10,7 @@ from llvmlite import binding
 
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.object_file import undefined_symbols
+from compiler.runtime.packed_call import VARIABLE, call_address
 from compiler.runtime.threads import openmp
 
 
@@ -77,6 +78,12 @@ def require_symbols(names: list[str]) -> None:
         binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
 
+def _let_call(variable: int) -> None:
+    """Give machine code the address of what carries out its calls of registered functions, if it has any."""
+    if variable:
+        ctypes.c_void_p.from_address(variable).value = call_address()
+
+
 class ObjectCode:
     """Relocatable object code, linked into this process.
 
@@ -99,6 +106,7 @@ class ObjectCode:
         self._object = binding.ObjectFileRef.from_data(code)
         self._engine.add_object_file(self._object)
         self._engine.finalize_object()
+        _let_call(self._engine.get_global_value_address(VARIABLE))
 
     def address(self, symbol: str) -> int:
         """Return where a function starts."""
@@ -117,6 +125,8 @@ class SharedLibrary:
             self._library = ctypes.CDLL(path)
         except OSError as exc:
             raise ArgumentError(f"load_module: the system cannot load {path!r}: {exc}") from None
+        if hasattr(self._library, VARIABLE):
+            _let_call(ctypes.addressof(ctypes.c_void_p.in_dll(self._library, VARIABLE)))
 
     def address(self, symbol: str) -> int:
         """Return where a function starts."""

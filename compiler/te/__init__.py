@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
+from compiler.te.extern import ExternOp, extern, extern_primfunc
 from compiler.te.operation import (
     ComputeOp,
     PlaceholderOp,
@@ -15,12 +16,15 @@ from compiler.te.operation import (
 )
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage
-from compiler.te.tensor import Tensor, TensorSlice
+from compiler.te.tag import tag_scope
+from compiler.te.tensor import Operation, Tensor, TensorSlice
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.op import __all__ as _expression_names
 
 __all__ = [
     "ComputeOp",
+    "ExternOp",
+    "Operation",
     "PlaceholderOp",
     "Schedule",
     "Stage",
@@ -28,9 +32,12 @@ __all__ = [
     "TensorSlice",
     "compute",
     "create_schedule",
+    "extern",
+    "extern_primfunc",
     "placeholder",
     "reduce_axis",
     "size_var",
+    "tag_scope",
     "thread_axis",
     "var",
     *_expression_names,

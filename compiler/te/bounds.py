@@ -9,24 +9,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from compiler.arith import Analyzer, IntSet, eval_set, union
+from compiler.arith import Analyzer, IntSet, eval_set
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
-from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Var, const
-from compiler.ir.substitute import post_order_visit
-from compiler.te.compute_body import reads_tensors
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
 from compiler.te.message_passing import pass_down_domain, pass_up_domain
-from compiler.te.operation import ComputeOp, PlaceholderOp, domain
+from compiler.te.operation import PlaceholderOp, domain
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Sets
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
 from compiler.te.storage import relaxed_by_scope
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.tensor import Operation
+
+if TYPE_CHECKING:
+    from compiler.te.tensor import Region
 
 __all__ = ["Bounds", "attach_path", "infer_bound"]
 
@@ -104,29 +105,16 @@ def _enclosing_loops(stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
 def _infer_root(stage: Stage, consumers: list[Stage], bounds: Bounds) -> None:
     """Find the domains of a stage's own axes."""
     op = stage.op
-    for axis in op.reduce_axis:
-        bounds.domains[axis] = domain(axis)
     if isinstance(op, PlaceholderOp):
         return
     if stage.attach_type is AttachType.ROOT and (stage.is_output or not consumers):
-        for axis in op.axis:
-            bounds.domains[axis] = domain(axis)
+        bounds.domains.update((axis, domain(axis)) for axis in op.root_iter_vars)
         return
-    assert isinstance(op, ComputeOp)
-    needed: list[list[IntervalSet]] = [[] for _ in op.axis]
+    regions: list[Region] = []
     for consumer in consumers:
         _check_visible(stage, consumer, bounds)
-        _needed_by(consumer, stage, bounds, needed)
-    for axis, sets in zip(op.axis, needed, strict=True):
-        needed_range = union(sets, bounds.analyzer).cover_range(domain(axis), bounds.analyzer)
-        bounds.domains[axis] = _same_dtype(needed_range, axis)
-
-
-def _same_dtype(r: Range, axis: IterVar) -> Range:
-    dtype = axis.var.dtype
-    if r.min.dtype == dtype and r.extent.dtype == dtype:
-        return r
-    return Range.from_fields(r.min.astype(dtype), r.extent.astype(dtype))
+        regions += _read_by(consumer, stage, bounds)
+    bounds.domains.update(op.domains_for(regions, bounds.analyzer))
 
 
 def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
@@ -145,8 +133,8 @@ def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
     )
 
 
-def _needed_by(consumer: Stage, stage: Stage, bounds: Bounds, needed: list[list[IntervalSet]]) -> None:
-    """Add what ``consumer`` reads of ``stage`` in one iteration of the loops around the stage."""
+def _read_by(consumer: Stage, stage: Stage, bounds: Bounds) -> list[Region]:
+    """Return what ``consumer`` reads of ``stage`` in one iteration of the loops around the stage."""
     loops: Sets = {}
     relaxed: dict[Var, IntervalSet] = {}
     inside_attach = False
@@ -167,7 +155,11 @@ def _needed_by(consumer: Stage, stage: Stage, bounds: Bounds, needed: list[list[
             relaxed[axis.var if thread is None else thread.var] = IntSet.from_range(bounds.domains[axis])
     pass_up_domain(consumer, bounds.domains, loops, bounds.analyzer)
     sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
-    _reads_of(consumer.op, stage.op, sets, bounds.analyzer, needed)
+    analyzer = bounds.analyzer
+    return [
+        (tensor, [_clamped(values, extent, analyzer) for values, extent in zip(region, tensor.shape, strict=True)])
+        for tensor, region in consumer.op.regions_read(stage.op, sets, analyzer)
+    ]
 
 
 def _runs_over(axis: IterVar, owner: Stage, stage: Stage, inside_attach: bool) -> bool:
@@ -189,28 +181,6 @@ def _cover(axis: IterVar, loops: Sets, relaxed: dict[Var, IntervalSet], bounds: 
     if relaxed:
         return eval_set(covered, relaxed, bounds.analyzer)
     return IntSet.from_range(covered)
-
-
-def _reads_of(
-    consumer: Operation,
-    producer: Operation,
-    sets: dict[Var, IntervalSet],
-    analyzer: Analyzer,
-    needed: list[list[IntervalSet]],
-) -> None:
-    """Add the elements of ``producer`` that ``consumer`` reads while its axes run over ``sets``."""
-    assert isinstance(consumer, ComputeOp)
-
-    def look(n: Node) -> None:
-        if isinstance(n, ProducerLoad) and n.producer.op is producer:
-            tensor: Tensor = n.producer
-            for d, index in enumerate(n.indices):
-                # An index that is data is not known before that is computed: any element may be meant.
-                values = IntSet.everything() if reads_tensors(index) else eval_set(index, sets, analyzer)
-                needed[d].append(_clamped(values, tensor.shape[d], analyzer))
-
-    for e in consumer.body:
-        post_order_visit(e, look)
 
 
 def _clamped(indices: IntervalSet, extent: PrimExpr, analyzer: Analyzer) -> IntervalSet:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from compiler.ir.primexpr import PrimExpr, ProducerLoad
-from compiler.te.compute_body import LoadMutator, map_body
-from compiler.te.operation import ComputeOp
 from compiler.te.stage_state import StageState
 from compiler.te.tensor import Operation, Tensor
 
@@ -53,14 +50,7 @@ def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation
     Operation
         ``op`` itself if it reads none of them.
     """
-    if not isinstance(op, ComputeOp) or not any(t in mapping for t in op.input_tensors):
-        return op
-
-    def replace(tensor: Tensor, indices: tuple[PrimExpr, ...]) -> PrimExpr | None:
-        new = mapping.get(tensor)
-        return None if new is None else ProducerLoad(new, indices)
-
-    return op.with_body(map_body(op.body, LoadMutator(replace).visit))
+    return op.with_inputs(mapping) if any(t in mapping for t in op.input_tensors) else op
 
 
 def rewrite_dataflow(

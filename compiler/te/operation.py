@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node
@@ -14,9 +15,14 @@ from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
 from compiler.ir.substitute import post_order_visit
 from compiler.te.access import keep_inside
-from compiler.te.compute_body import map_body
+from compiler.te.compute_body import LoadMutator, map_body, reads_tensors
 from compiler.te.sharing import shared_values_named
+from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor
+
+if TYPE_CHECKING:
+    from compiler.arith.int_set import IntervalSet
+    from compiler.te.tensor import Region
 
 __all__ = [
     "AxisDomain",
@@ -129,10 +135,51 @@ class ComputeOp(Operation):
         with derived_from(self.span):
             return ComputeOp(self.name, self.tag, self.attrs, self.axes, body)
 
+    @property
+    def expressions(self) -> tuple[PrimExpr, ...]:
+        return (*self.body, *(domain(a).extent for a in self.root_iter_vars))
+
+    def with_inputs(self, mapping: Mapping[Tensor, Tensor]) -> ComputeOp:
+        def replace(tensor: Tensor, indices: tuple[PrimExpr, ...]) -> PrimExpr | None:
+            new = mapping.get(tensor)
+            return None if new is None else ProducerLoad(new, indices)
+
+        return self.with_body(map_body(self.body, LoadMutator(replace).visit))
+
+    def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
+        regions: list[Region] = []
+
+        def look(n: Node) -> None:
+            if isinstance(n, ProducerLoad) and n.producer.op is producer:
+                # An index that is data is not known before that is computed: any element may be meant.
+                values = [IntSet.everything() if reads_tensors(i) else eval_set(i, sets, analyzer) for i in n.indices]
+                regions.append((n.producer, values))
+
+        for e in self.body:
+            post_order_visit(e, look)
+        return regions
+
+    def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
+        domains = {axis: domain(axis) for axis in self.reduce_axis}
+        for d, axis in enumerate(self.axes):
+            needed = union([region[d] for _, region in regions], analyzer)
+            domains[axis] = _same_dtype(needed.cover_range(domain(axis), analyzer), axis)
+        return domains
+
+    def realized(self, index: int, domains: Mapping[IterVar, Range]) -> tuple[Range, ...]:
+        return tuple(domains[a] for a in self.axes)
+
     def __repr__(self) -> str:
         return f"compute({self.name}, body={list(self.body)}, axis={list(self.axes)})"
 
     __str__ = __repr__
+
+
+def _same_dtype(r: Range, axis: IterVar) -> Range:
+    dtype = axis.var.dtype
+    if r.min.dtype == dtype and r.extent.dtype == dtype:
+        return r
+    return Range.from_fields(r.min.astype(dtype), r.extent.astype(dtype))
 
 
 def domain(axis: IterVar) -> Range:
@@ -246,7 +293,7 @@ def compute(
         _check_values(body, name)
         _check_reductions(body, name)
         body = map_body(body, shared_values_named)
-        op = ComputeOp(name, tag, dict(attrs or {}), axes, keep_inside(name, axes, body))
+        op = ComputeOp(name, current_tag("compute", tag), dict(attrs or {}), axes, keep_inside(name, axes, body))
     return op.outputs if several and len(body) > 1 else op.output(0)
 
 

@@ -11,6 +11,7 @@ from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.bounds import Bounds, attach_path
+from compiler.te.extern import ExternOp
 from compiler.te.loop_nest import ComputeNest
 from compiler.te.operation import ComputeOp, PlaceholderOp
 from compiler.te.schedule import Schedule
@@ -68,18 +69,7 @@ class StatementBuilder:
         return seq([]) if body is None else body
 
     def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
-        assert isinstance(stage.op, ComputeOp)
-        nest = ComputeNest(
-            stage,
-            self._bounds.domains,
-            self._bounds.analyzer,
-            self._with_attached,
-            _store,
-            _load,
-            has_room_for_domain=self._arguments is not None and self._arguments.isdisjoint(stage.op.outputs),
-            keep_trivial_loops=self._keep_trivial_loops,
-        )
-        producer = nest.build()
+        producer = self._producer(stage)
         with derived_from(stage.op.span | stage.place_span):
             if stage.double_buffered:
                 for t in stage.op.outputs:
@@ -90,8 +80,25 @@ class StatementBuilder:
                 pipeline = self._realize(stage, t, scope, pipeline)
         return pipeline
 
+    def _producer(self, stage: Stage) -> Stmt:
+        """Return the statement that computes a stage."""
+        if isinstance(stage.op, ExternOp):
+            with derived_from(stage.op.span):
+                return stage.op.statement()
+        nest = ComputeNest(
+            stage,
+            self._bounds.domains,
+            self._bounds.analyzer,
+            self._with_attached,
+            _store,
+            _load,
+            has_room_for_domain=self._arguments is not None and self._arguments.isdisjoint(stage.op.outputs),
+            keep_trivial_loops=self._keep_trivial_loops,
+        )
+        return nest.build()
+
     def _realize(self, stage: Stage, tensor: Tensor, scope: str, body: Stmt) -> Stmt:
-        region = tuple(self._bounds.domains[a] for a in stage.op.axis)
+        region = stage.op.realized(tensor.value_index, self._bounds.domains)
         body = ProducerRealize(tensor, region, const(True), body, scope)
         for d, axis in enumerate(stage.op.axis):
             attr = stage.iter_var_attrs.get(axis)
@@ -147,6 +154,9 @@ class ThreadMerger(Mutator):
             return self._thread(n)
         if isinstance(n.node, Tensor):
             return AttrStmt(self._tensor(n.node), n.attr_key, n.value, self.visit(n.body))
+        if n.attr_key == "buffer_bind_scope":
+            buffer, tensor = n.node
+            return AttrStmt((buffer, self._tensor(tensor)), n.attr_key, n.value, self.visit(n.body))
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def _thread(self, n: AttrStmt) -> Stmt:

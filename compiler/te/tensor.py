@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from compiler.ir.error import ArgumentError, BoundError, show
 from compiler.ir.node import Node, node
@@ -17,9 +17,17 @@ from compiler.ir.primexpr import (
     IterVar,
     PrimExpr,
     ProducerLoad,
+    Range,
     as_exprs,
     binary,
 )
+
+if TYPE_CHECKING:
+    from compiler.arith import Analyzer
+    from compiler.arith.int_set import IntervalSet
+    from compiler.ir.primexpr import Var
+
+    Region: TypeAlias = tuple["Tensor", list[IntervalSet]]
 
 __all__ = ["Operation", "Tensor", "TensorSlice"]
 
@@ -86,6 +94,79 @@ class Operation(Node):
     def root_iter_vars(self) -> tuple[IterVar, ...]:
         """All axes, those of the outputs first."""
         return self.axis + self.reduce_axis
+
+    @property
+    def expressions(self) -> tuple[PrimExpr, ...]:
+        """The expressions whose variables, the axes left out, must have a value where it is computed."""
+        return ()
+
+    def with_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        """Return the operation with some tensors read instead of others.
+
+        Parameters
+        ----------
+        mapping : mapping of Tensor to Tensor
+            What to read instead of some tensors.
+
+        Returns
+        -------
+        Operation
+            The very same one if it reads none of them.
+        """
+        return self
+
+    def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
+        """Return the elements of another operation that this one reads.
+
+        Parameters
+        ----------
+        producer : Operation
+            What is read.
+        sets : mapping of Var to IntervalSet
+            What the axes of this operation run over.
+        analyzer : Analyzer
+            Knows the ranges of all loops.
+
+        Returns
+        -------
+        list of (Tensor, list of IntervalSet)
+            For each read a tensor and the indices along each of its dimensions.
+        """
+        return []
+
+    def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
+        """Return the domains of the axes that provide some elements.
+
+        Parameters
+        ----------
+        regions : list of (Tensor, list of IntervalSet)
+            What is read of the outputs.
+        analyzer : Analyzer
+            Knows the ranges of all loops.
+
+        Returns
+        -------
+        dict of IterVar to Range
+            For each of ``root_iter_vars``.
+        """
+        return {}
+
+    def realized(self, index: int, domains: Mapping[IterVar, Range]) -> tuple[Range, ...]:
+        """Return the elements of an output that exist while the axes run over some domains.
+
+        Parameters
+        ----------
+        index : int
+            Which output.
+        domains : mapping of IterVar to Range
+            Has the domains of the axes.
+
+        Returns
+        -------
+        tuple of Range
+            One for each dimension.
+        """
+        return tuple(Range(0, extent) for extent in self.outputs[index].shape)
 
 
 @node

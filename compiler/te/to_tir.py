@@ -11,7 +11,6 @@ from compiler.ir.primexpr import PrimExpr, ProducerLoad, Var
 from compiler.ir.substitute import free_vars
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import infer_bound
-from compiler.te.operation import ComputeOp, domain
 from compiler.te.schedule import Schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
 from compiler.te.stage import Stage
@@ -144,11 +143,9 @@ def _check_variables(schedule: Schedule, parameters: Parameters) -> None:
 def _variables_used(stage: Stage) -> list[Var]:
     """Return the variables that a computation and its schedule use, the axes left out."""
     op = stage.op
-    if not isinstance(op, ComputeOp):
-        return []
     operands = [e for relation in stage.relations for e in relation.operands.values()]
     axes = {a.var for a in op.root_iter_vars}
-    used = free_vars((*op.body, *(domain(a).extent for a in op.root_iter_vars), *operands))
+    used = free_vars((*op.expressions, *operands))
     return [var for var in used if var not in axes]
 
 
@@ -189,6 +186,9 @@ class _ToBuffers(ThreadMerger):
             # Outside of the scope of a realized tensor: the alignment of its rows.
             buffer = self._declare(n.node, _scope_of(n))
             return AttrStmt(buffer, n.attr_key, n.value, self.visit(n.body))
+        if n.attr_key == "buffer_bind_scope":
+            placeholder, tensor = n.node
+            return AttrStmt((placeholder, self._buffer(tensor)), n.attr_key, self.visit(n.value), self.visit(n.body))
         return super().visit_AttrStmt(n)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.op import CallEffect, Op, register_op
-from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, convert, match_types
+from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, const, convert, match_types
 from compiler.tir.buffer import Buffer, BufferLoad
 
 IF_THEN_ELSE = register_op("tir.if_then_else", doc="One of two values; only the one chosen is evaluated.")
@@ -46,6 +46,10 @@ CALL_LLVM_PURE_INTRIN = register_op(
     "tir.call_llvm_pure_intrin", prints_dtype=True, doc="Calls an intrinsic of LLVM that has no effect."
 )
 CALL_PACKED = register_op("tir.call_packed", effect=CallEffect.UPDATE_STATE, doc="Calls a registered Python function.")
+STACK_MAKE_SHAPE = register_op("tir.tvm_stack_make_shape", effect=CallEffect.READ_STATE, doc="Extents as one value.")
+STACK_MAKE_ARRAY = register_op(
+    "tir.tvm_stack_make_array", effect=CallEffect.READ_STATE, doc="An array for a called function, on the stack."
+)
 
 
 def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
@@ -424,22 +428,32 @@ def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
     return _named_call(CALL_PURE_EXTERN, dtype, func_name, args)
 
 
-def call_packed(func_name: str, *args: ExprLike) -> PrimExpr:
+def call_packed(func_name: str, *args: ExprLike | Buffer) -> PrimExpr:
     """Call a Python function that was registered with the runtime.
 
     Parameters
     ----------
     func_name : str
         The name that it was registered under.
-    *args : PrimExpr
-        The arguments.
+    *args : PrimExpr or Buffer
+        The arguments; a buffer is given to the function as an array.
 
     Returns
     -------
     PrimExpr
         Of type ``int32``.
     """
-    return _named_call(CALL_PACKED, "int32", func_name, args)
+    given = tuple(_as_array(a) if isinstance(a, Buffer) else a for a in args)
+    return _named_call(CALL_PACKED, "int32", func_name, given)
+
+
+def _as_array(buffer: Buffer) -> PrimExpr:
+    """Return a buffer as an argument: its pointer, extents, strides, rank, a zero of its data type, its offset."""
+    shape = Call("handle", STACK_MAKE_SHAPE, buffer.shape)
+    strides = Call("handle", STACK_MAKE_SHAPE, buffer.strides) if buffer.strides else const(0)
+    kind = const(0, buffer.dtype)
+    rank = const(len(buffer.shape))
+    return Call("handle", STACK_MAKE_ARRAY, (buffer.data, shape, strides, rank, kind, buffer.elem_offset))
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:

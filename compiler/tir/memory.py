@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, TVMError
 from compiler.ir.primexpr import wrap_int
+from compiler.runtime.device import cpu
+from compiler.runtime.ndarray import NDArray
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import numpy_dtype
 
@@ -55,6 +58,20 @@ def new_memory(size: int, kind: np.dtype[Any]) -> tuple[Array, bytearray]:
     """Return memory, and for each element that it was not written."""
     size = max(size, 0)
     return np.zeros(size, kind), bytearray(size)
+
+
+def packed_array(
+    data: Array, written: bytearray | None, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: str
+) -> NDArray:
+    """Return memory as the array that a called function gets, which may write all of its elements."""
+    view = layout(shape, strides, offset)
+    reach = offset + sum((n - 1) * step for n, step in zip(view.extent, view.stride, strict=True)) + 1
+    if all(shape) and not 0 <= offset < reach <= data.size:
+        raise OutOfBounds(f"call_packed: elements {offset} to {reach - 1} are passed of memory of {data.size} elements")
+    if written is not None:
+        written[:] = b"\1" * len(written)
+    memory = as_strided(data[offset:], tuple(shape), tuple(step * data.itemsize for step in view.stride))
+    return NDArray(memory, dtype, cpu())
 
 
 @dataclass(slots=True)

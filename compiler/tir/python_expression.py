@@ -38,6 +38,7 @@ from compiler.ir.primexpr import (
     Var,
     wrap_int,
 )
+from compiler.runtime import packed_call
 from compiler.tir import builtin, evaluation, memory
 from compiler.tir.evaluation import numpy_dtype
 
@@ -70,7 +71,9 @@ _LIBRARY: dict[str, Any] = {
     "layout": memory.layout,
     "leading_zeros": evaluation.leading_zeros,
     "leave": _leave,
+    "call_packed": packed_call.call,
     "new_memory": memory.new_memory,
+    "packed_array": memory.packed_array,
     "prod": math.prod,
     "reinterpret": evaluation.reinterpret,
     "select": evaluation.select,
@@ -298,6 +301,26 @@ class PythonExpression(Functor):
     def _no_effect(self, n: Call) -> str:
         return "None"
 
+    def _packed(self, n: Call) -> str:
+        args = ", ".join(self._packed_argument(a) for a in n.args[1:])
+        return f"call_packed({self.visit(n.args[0])}, [{args}])"
+
+    def _packed_argument(self, a: PrimExpr) -> str:
+        if isinstance(a, Call) and a.op is builtin.STACK_MAKE_ARRAY:
+            data, shape, strides, _, kind, offset = a.args
+            steps = self._tuple(strides.args) if isinstance(strides, Call) else "()"
+            assert isinstance(shape, Call)
+            memory_of = self.memory_of(data)
+            layout_of = f"{self._tuple(shape.args)}, {steps}, {self.visit(offset)}, {kind.dtype!r}"
+            return f"packed_array({memory_of}, {layout_of})"
+        if a.dtype.startswith("handle"):
+            raise BuildError(f"interpret: a called function gets the pointer {a}, and there are none; pass a buffer")
+        return self.visit(a)  # type: ignore[no-any-return]
+
+    def memory_of(self, pointer: PrimExpr) -> str:
+        """Return the memory behind a pointer, and what was written of it, as source."""
+        raise BuildError(f"interpret: an expression has no memory, such as that of {pointer}")
+
 
 _CALLS: dict[Any, Callable[[PythonExpression, Call], str]] = {
     builtin.IF_THEN_ELSE: PythonExpression._if_then_else,
@@ -308,6 +331,7 @@ _CALLS: dict[Any, Callable[[PythonExpression, Call], str]] = {
     builtin.VECTOR_LOW: PythonExpression._half,
     builtin.VECTOR_HIGH: PythonExpression._half,
     builtin.VECTOR_COMBINE: PythonExpression._combine,
+    builtin.CALL_PACKED: PythonExpression._packed,
     builtin.PREFETCH: PythonExpression._no_effect,
     builtin.ASSUME: PythonExpression._no_effect,
     builtin.STORAGE_SYNC: PythonExpression._no_effect,

@@ -53,6 +53,13 @@ class PythonSource(PythonExpression):
         """The buffers that hold a box of their elements, by the name of their memory."""
         self._loops = 0
 
+    def memory_of(self, pointer: PrimExpr) -> str:
+        """Return the memory behind a pointer, and what was written of it, as source."""
+        name = self._memory[pointer][0] if isinstance(pointer, Var) and pointer in self._memory else None
+        if name is None:
+            raise BuildError(f"interpret: {pointer} points to no memory of this function")
+        return f"D{name}, W{name}"
+
     def add_memory(self, pointer: Var, data: np.ndarray[Any, Any]) -> None:
         """Let a pointer stand for an array all of whose elements are written."""
         name = self._fresh("m")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import BoundError
+from compiler.ir.error import BoundError, LoweringError
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var, cast, const
+from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var, cast, const, is_const_int
+from compiler.ir.substitute import substitute
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import BufferStore
@@ -116,6 +117,7 @@ class FlatMemory:
         self._views: dict[Buffer, _View] = {}
         self._linear_indices: dict[tuple[Any, ...], tuple[Exprs, PrimExpr]] = {}
         self._pointers: dict[Var, Var] = {}
+        self._bound: dict[Var, PrimExpr] = {}
 
     def simplify(self, e: PrimExpr) -> PrimExpr:
         """Return a simpler form of ``e``."""
@@ -129,6 +131,76 @@ class FlatMemory:
     def pointer(self, pointer: Var) -> Var:
         """Return what a pointer became."""
         return self._pointers.get(pointer, pointer)
+
+    def value(self, var: Var) -> PrimExpr:
+        """Return what a variable became: a pointer, or a stride or an offset of a buffer that was bound."""
+        return self._pointers[var] if var in self._pointers else self._bound.get(var, var)
+
+    def bind(self, buffer: Buffer, target: Buffer, begin: Exprs, extents: Exprs) -> None:
+        """Lay out a buffer as a region of another one, and give values to the variables that describe it.
+
+        Parameters
+        ----------
+        buffer : Buffer
+            What stands for the region.  It may lack leading dimensions, which have one element each there.
+        target : Buffer
+            What it is a region of.
+        begin, extents : tuple of PrimExpr
+            The region.
+
+        Raises
+        ------
+        LoweringError
+            If the buffer's shape, strides or offset do not fit the region.
+        """
+        view = self.view(target)
+        skipped = len(extents) - len(buffer.shape)
+        if skipped < 0 or not all(is_const_int(e, 1) for e in extents[:skipped]):
+            raise LoweringError(
+                f"buffer {buffer.name!r} of {len(buffer.shape)} dimensions cannot stand for a region of "
+                f"{target.name!r}, which has {len(extents)}"
+            )
+        offset = self.flat_index(target, begin)
+        strides = view.strides[skipped:]
+        own = extents[skipped:]
+        for what, expected, actual in (
+            *((f"extent {d}", e, a) for d, (e, a) in enumerate(zip(buffer.shape, own, strict=True))),
+            *self._strides_to_bind(buffer, own, strides),
+            ("offset", buffer.elem_offset, offset),
+        ):
+            self._bind_value(buffer, target, what, expected, actual)
+        self._check_factor(buffer, target, offset)
+        self._pointers[buffer.data] = view.flat.data
+        self._views[buffer] = _View(view.flat, None, strides, offset)
+
+    def _strides_to_bind(
+        self, buffer: Buffer, extents: Exprs, strides: Exprs
+    ) -> Iterator[tuple[str, PrimExpr, PrimExpr]]:
+        """Yield the strides that a buffer must have; those of single elements do not matter to a compact one."""
+        compact = not buffer.strides
+        expected = compact_strides(extents) if compact else buffer.strides
+        for d, (own, actual) in enumerate(zip(expected, strides, strict=True)):
+            if not (compact and is_const_int(extents[d], 1)):
+                yield f"stride {d}", own, actual
+
+    def _bind_value(self, buffer: Buffer, target: Buffer, what: str, expected: PrimExpr, actual: PrimExpr) -> None:
+        if isinstance(expected, Var) and expected not in self._bound:
+            self._bound[expected] = self.simplify(actual.astype(expected.dtype))
+            return
+        known = substitute(expected, self._bound)
+        if not self._analyzer.can_prove_equal(known, actual.astype(known.dtype)):
+            raise LoweringError(
+                f"buffer {buffer.name!r} must have the {what} {known} to stand for a region of {target.name!r}, "
+                f"which has {self.simplify(actual)}"
+            )
+
+    def _check_factor(self, buffer: Buffer, target: Buffer, offset: PrimExpr) -> None:
+        factor = buffer.offset_factor
+        if factor > 1 and not self._analyzer.can_prove_equal(offset % factor, const(0, offset.dtype)):
+            raise LoweringError(
+                f"buffer {buffer.name!r} must begin at a multiple of {factor} elements to stand for a region of "
+                f"{target.name!r}, which begins at {offset}"
+            )
 
     def realize(self, buffer: Buffer, begin: Exprs, shape: Exprs, strides: Exprs) -> Buffer:
         """Lay out the region of a buffer that begins at ``begin`` and return its alias of one dimension."""

@@ -84,7 +84,7 @@ class _StorageFlattener(Mutator):
         return n
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        return self._memory.pointer(n)
+        return self._memory.value(n)
 
     def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
         if n.buffer in self._params:
@@ -100,11 +100,21 @@ class _StorageFlattener(Mutator):
         if n.attr_key == "buffer_dim_align":
             self._note_alignment(n)
             return self.visit(n.body)  # type: ignore[no-any-return]
+        if n.attr_key == "buffer_bind_scope":
+            return self._bind(n)
         body, value = self.visit(n.body), self.visit(n.value)
         subject = n.node.data if isinstance(n.node, Buffer) else n.node
         if isinstance(subject, Var):
             subject = self._memory.pointer(subject)
         return rebuild(n, node=subject, value=value, body=body)
+
+    def _bind(self, n: AttrStmt) -> Stmt:
+        """Let a buffer stand for a region of another one in a statement."""
+        buffer, target = n.node
+        assert isinstance(n.value, Call)
+        box = [self.visit(e) for e in n.value.args]
+        self._memory.bind(buffer, target, tuple(box[::2]), tuple(box[1::2]))
+        return self.visit(n.body)  # type: ignore[no-any-return]
 
     def _note_alignment(self, n: AttrStmt) -> None:
         args = n.value.args if isinstance(n.value, Call) else ()

@@ -10,11 +10,11 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.target.codegen.llvm.packed_calls import call_packed, text_constant
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import (
     I1,
-    I8,
     I32,
     POINTER,
     VOID,
@@ -210,14 +210,7 @@ def _extern(e: Emitter, n: Call) -> ir.Value:
 
 
 def _c_argument(e: Emitter, a: PrimExpr) -> ir.Value:
-    if not isinstance(a, StringImm):
-        return e.visit(a)
-    data = bytearray(a.value.encode() + b"\0")
-    text = ir.Constant(ir.ArrayType(I8, len(data)), data)
-    module = e.state.shared.module
-    variable = ir.GlobalVariable(module, text.type, module.get_unique_name("text"))
-    variable.initializer, variable.global_constant, variable.linkage = text, True, "private"
-    return variable
+    return text_constant(e.state, a.value) if isinstance(a, StringImm) else e.visit(a)
 
 
 _WITHOUT_OVERLOADS = ("llvm.x86.", "llvm.aarch64.", "llvm.arm.", "llvm.riscv.", "llvm.wasm.")
@@ -305,6 +298,7 @@ INTRINSICS: dict[str, Handler] = {
     "tir.prefetch": _prefetch,
     "tir.undef": _undef,
     "tir.call_extern": _extern,
+    "tir.call_packed": call_packed,
     "tir.call_pure_extern": _extern,
     "tir.call_llvm_intrin": _llvm_intrinsic,
     "tir.call_llvm_pure_intrin": _llvm_intrinsic,

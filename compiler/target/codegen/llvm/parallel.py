@@ -11,13 +11,14 @@ from llvmlite import ir
 
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Var
+from compiler.ir.primexpr import Call, Var
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import CALL_PACKED
 from compiler.tir.stmt import Allocate, AssertStmt, BufferStore, For
 
 
@@ -182,7 +183,7 @@ def _may_fail(n: Node) -> bool:
 
 
 class _Failures(Visitor):
-    """Looks for what can end a function early: assertions, and memory of the heap."""
+    """Looks for what can end a function early: assertions, calls of Python functions, and memory of the heap."""
 
     def __init__(self) -> None:
         self.may_fail = False
@@ -190,6 +191,10 @@ class _Failures(Visitor):
 
     def visit_AssertStmt(self, n: AssertStmt) -> None:
         self.may_fail = True
+
+    def visit_Call(self, n: Call) -> None:
+        self.may_fail |= n.op is CALL_PACKED
+        self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> None:
         self._stack += stack_bytes(n)

@@ -11,7 +11,7 @@ from llvmlite import ir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
-from compiler.target.codegen.llvm.types import I32, POINTER, lane_mask, lanes_of, poison, scalar_of, with_lanes
+from compiler.target.codegen.llvm.types import I32, POINTER, VOID, lane_mask, lanes_of, poison, scalar_of, with_lanes
 from compiler.tir.buffer import Buffer
 
 
@@ -135,6 +135,20 @@ class FunctionState:
         """Go on in ``block``, after everything written so far."""
         self.function.blocks.append(block)
         self.builder.position_at_end(block)
+
+    def require(self, condition: ir.Value, code: int | ir.Value) -> None:
+        """Return ``code`` from the function unless ``condition`` holds."""
+        passed, failed = self.block("passed"), self.block("failed")
+        self.builder.cbranch(condition, passed, failed)
+        self.enter(failed)
+        for pointer in reversed(self.cleanups):
+            self.free(pointer)
+        self.builder.ret(code if isinstance(code, ir.Value) else ir.Constant(I32, code))
+        self.enter(passed)
+
+    def free(self, pointer: ir.Value) -> None:
+        """Give heap memory back."""
+        self.builder.call(self.shared.declare("free", VOID, [POINTER]), [pointer])
 
     def lanewise(self, function: ir.Function, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Call a scalar function for each lane of its arguments."""

@@ -15,7 +15,7 @@ from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import Outlined
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
-from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant, memory_type, null
+from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.stmt import (
     THREAD_KEYS,
     Allocate,
@@ -104,19 +104,8 @@ class Statements(Functor):
 
     def visit_AssertStmt(self, n: AssertStmt) -> None:
         text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
-        self.require(self.expressions.visit(n.condition), self.state.shared.message(text))
+        self.state.require(self.expressions.visit(n.condition), self.state.shared.message(text))
         self.visit(n.body)
-
-    def require(self, condition: ir.Value, code: int | ir.Value) -> None:
-        """Return ``code`` from the function unless ``condition`` holds."""
-        state, builder = self.state, self.state.builder
-        passed, failed = state.block("passed"), state.block("failed")
-        builder.cbranch(condition, passed, failed)
-        state.enter(failed)
-        for pointer in reversed(state.cleanups):
-            self._free(pointer)
-        builder.ret(code if isinstance(code, ir.Value) else ir.Constant(I32, code))
-        state.enter(passed)
 
     def visit_While(self, n: While) -> None:
         state, builder = self.state, self.state.builder
@@ -182,7 +171,7 @@ class Statements(Functor):
         status = outlined.call(begin, extent)
         if status is not None:
             passed = self.state.builder.icmp_signed("==", status, ir.Constant(I32, 0))
-            self.require(passed, status)
+            self.state.require(passed, status)
 
     # allocations
 
@@ -201,7 +190,7 @@ class Statements(Functor):
             pointer = state.values[n.buffer_var] = self._malloc(n)
             state.cleanups.append(pointer)
             self.visit(n.body)
-            self._free(state.cleanups.pop())
+            state.free(state.cleanups.pop())
         if outer is not None:
             state.values[n.buffer_var] = outer
 
@@ -215,12 +204,8 @@ class Statements(Functor):
         allocate = state.shared.declare("aligned_alloc", POINTER, [I64, I64])
         pointer = builder.call(allocate, [constant(I64, ALIGNMENT), padded], name=n.buffer_var.name)
         enough = builder.icmp_unsigned("!=", pointer, null())
-        self.require(enough, state.shared.message(f"not enough memory for {n.buffer_var.name}"))
+        self.state.require(enough, state.shared.message(f"not enough memory for {n.buffer_var.name}"))
         return pointer
-
-    def _free(self, pointer: ir.Value) -> None:
-        release = self.state.shared.declare("free", VOID, [POINTER])
-        self.state.builder.call(release, [pointer])
 
 
 _THREADS = (

@@ -1,0 +1,146 @@
+"""Calls of registered functions from machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import TVMError
+from compiler.runtime.device import cpu
+from compiler.runtime.ndarray import NDArray, numpy_dtype
+from compiler.runtime.packed_func import get_global_func
+
+__all__ = ["FAILED", "VARIABLE", "TypeCode", "call", "call_address", "take_failure"]
+
+VARIABLE = "__strata_call_packed"
+"""The variable of machine code that holds the address of what carries out its calls."""
+FAILED = "a function that it calls failed"
+"""The message of a function that ends since one that it called raised an exception."""
+
+
+class TypeCode(IntEnum):
+    """What the 64 bits of an argument are; TVM's numbers."""
+
+    INT = 0
+    FLOAT = 2
+    HANDLE = 3
+    ARRAY = 7
+    STR = 11
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
+_failures: dict[int, BaseException] = {}
+_lock = threading.Lock()
+
+
+def call(name: str, args: list[Any]) -> Any:
+    """Call a registered function.
+
+    Parameters
+    ----------
+    name : str
+        The name that it is registered under.
+    args : list of int, float, str, c_void_p or NDArray
+        Its arguments.
+
+    Returns
+    -------
+    int, float or None
+        What it returns.
+
+    Raises
+    ------
+    TVMError
+        If no function has the name, or it returns anything else.
+    """
+    result = get_global_func(name)(*args)  # type: ignore[misc]
+    if isinstance(result, (bool, np.integer)):
+        return int(result)
+    if result is None or isinstance(result, int):
+        return result
+    raise TVMError(f"{name}: a function that machine code calls must return an integer or None, got {result!r}")
+
+
+_Callback = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_char_p,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int32),
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int64),
+)
+
+
+def _carry_out(name: bytes, values: Any, codes: Any, count: int, result: Any) -> int:
+    """Call a registered function with arguments in memory; return 0, or 1 where it raised an exception."""
+    try:
+        returned = call(name.decode(), [_argument(values[i], codes[i]) for i in range(count)])
+        result[0] = 0 if returned is None else returned
+    except BaseException as exception:  # crosses machine code, and is raised again on the other side
+        with _lock:
+            _failures[len(_failures)] = exception
+        return 1
+    return 0
+
+
+_callback = _Callback(_carry_out)
+
+
+def call_address() -> int:
+    """Return the address of the function that carries out the calls of machine code."""
+    return ctypes.cast(_callback, ctypes.c_void_p).value or 0
+
+
+def take_failure() -> BaseException | None:
+    """Return the exception that the last run of machine code ended with, and forget it; None if it was none."""
+    with _lock:
+        failure = _failures.get(0)
+        _failures.clear()
+    return failure
+
+
+def _argument(value: int, code: int) -> Any:
+    if code == TypeCode.FLOAT:
+        return struct.unpack("d", struct.pack("q", value))[0]
+    if code == TypeCode.STR:
+        return ctypes.string_at(value).decode()
+    if code == TypeCode.HANDLE:
+        return ctypes.c_void_p(value)
+    if code == TypeCode.ARRAY:
+        return _array(_DLTensor.from_address(value))
+    return value
+
+
+def _array(tensor: _DLTensor) -> NDArray:
+    """Return an array over the memory that machine code passes: its elements are read and written in place."""
+    lanes = f"x{tensor.lanes}" if tensor.lanes > 1 else ""
+    name = "bool" if (tensor.code, tensor.bits) == (1, 1) else f"{_DTYPE_NAMES[tensor.code]}{tensor.bits}{lanes}"
+    kind = numpy_dtype(name)
+    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+    size = dt.storage_bytes(name)
+    strides = tuple(tensor.strides[d] * size for d in range(tensor.ndim)) if tensor.strides else None
+    steps = strides or [size * int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
+    reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) + size if all(shape) else 0
+    memory = (ctypes.c_char * reach).from_address((tensor.data or 0) + tensor.byte_offset)
+    return NDArray(np.ndarray(shape, kind, memoryview(memory), 0, strides), name, cpu())

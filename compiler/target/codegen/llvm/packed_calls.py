@@ -1,0 +1,127 @@
+"""Calls of functions that are registered with the runtime: the arguments as an array of values and one of their kinds.
+
+The machine code finds the function that carries out calls through the variable ``__strata_call_packed``, which the
+runtime sets when it loads the code (:mod:`compiler.runtime.packed_call`).
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Call, PrimExpr, StringImm
+from compiler.runtime.packed_call import FAILED, VARIABLE, TypeCode
+from compiler.target.codegen.llvm.state import Emitter, FunctionState
+from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null
+from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
+
+__all__ = ["call_packed", "text_constant"]
+
+_ARRAY = ir.LiteralStructType([POINTER, I32, I32, I32, I32, POINTER, POINTER, I64])
+"""A DLTensor: data, type and number of the device, rank, data type in four bytes, extents, strides, offset in bytes."""
+_CPU = 1
+
+
+class _FunctionPointer(Literal):
+    """A pointer to what carries out calls, as something that can be called."""
+
+    function_type = ir.FunctionType(I32, [POINTER, POINTER, POINTER, I32, POINTER])
+    is_var_arg = False
+
+
+_DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
+
+
+def call_packed(e: Emitter, n: Call) -> ir.Value:
+    """Write the call of a registered function; the function that is written returns early where it fails."""
+    name, *args = n.args
+    if not isinstance(name, StringImm):
+        raise BuildError(f"LLVM code generation: call_packed takes the name of a function first, got {name}")
+    state, builder = e.state, e.state.builder
+    pairs = [_argument(e, a) for a in args]
+    values = _stored(state, I64, [value for value, _ in pairs], "packed.values")
+    codes = _stored(state, I32, [ir.Constant(I32, code) for _, code in pairs], "packed.codes")
+    result = state.alloca(I64, 8, "packed.result")
+    builder.store(ir.Constant(I64, 0), result)
+    function = _FunctionPointer(POINTER, builder.load(_variable(state), typ=POINTER).get_reference())
+    count = ir.Constant(I32, len(args))
+    status = builder.call(function, [text_constant(state, name.value), values, codes, count, result])
+    state.require(builder.icmp_signed("==", status, ir.Constant(I32, 0)), state.shared.message(FAILED))
+    loaded = builder.load(result, typ=I64)
+    return builder.trunc(loaded, I32) if dt.bits(n.dtype) == 32 else loaded
+
+
+def text_constant(state: FunctionState, text: str) -> ir.GlobalVariable:
+    """Return a text that ends with a zero, as C functions take it."""
+    data = bytearray(text.encode() + b"\0")
+    content = ir.Constant(ir.ArrayType(I8, len(data)), data)
+    module = state.shared.module
+    variable = ir.GlobalVariable(module, content.type, module.get_unique_name("text"))
+    variable.initializer, variable.global_constant, variable.linkage = content, True, "private"
+    return variable
+
+
+def _variable(state: FunctionState) -> ir.GlobalVariable:
+    module = state.shared.module
+    if VARIABLE not in module.globals:
+        ir.GlobalVariable(module, POINTER, VARIABLE).initializer = null()
+    return module.globals[VARIABLE]
+
+
+def _argument(e: Emitter, a: PrimExpr) -> tuple[ir.Value, TypeCode]:
+    """Return the 64 bits of an argument, and what they are."""
+    builder = e.state.builder
+    if isinstance(a, StringImm):
+        return builder.ptrtoint(text_constant(e.state, a.value), I64), TypeCode.STR
+    if isinstance(a, Call) and a.op is STACK_MAKE_ARRAY:
+        return builder.ptrtoint(_array(e, a), I64), TypeCode.ARRAY
+    if a.dtype.startswith("handle"):
+        return builder.ptrtoint(e.visit(a), I64), TypeCode.HANDLE
+    if dt.lanes(a.dtype) > 1:
+        raise BuildError(f"LLVM code generation: call_packed takes numbers, pointers and texts, got {a.dtype} {a}")
+    if dt.is_float(a.dtype):
+        wide = e.convert(e.visit(a), a.dtype, "float64")
+        return builder.bitcast(wide, I64), TypeCode.FLOAT
+    return e.convert(e.visit(a), a.dtype, "int64"), TypeCode.INT
+
+
+def _array(e: Emitter, n: Call) -> ir.Value:
+    """Write a DLTensor onto the stack and return where it lies."""
+    data, shape, strides, rank, kind, offset = n.args
+    state, builder = e.state, e.state.builder
+    array = state.alloca(_ARRAY, 8, "array")
+    element = dt.parse(kind.dtype)
+    code = _DTYPE_CODES[element.code] | element.bits << 8 | element.lanes << 16
+    size = ir.Constant(I64, dt.storage_bytes(kind.dtype))
+    start = builder.mul(e.convert(e.visit(offset), offset.dtype, "int64"), size)
+    fields = [
+        e.visit(data),
+        ir.Constant(I32, _CPU),
+        ir.Constant(I32, 0),
+        e.visit(rank),
+        ir.Constant(I32, code),
+        _extents(e, shape),
+        _extents(e, strides),
+        start,
+    ]
+    for number, value in enumerate(fields):
+        indices = [ir.Constant(I32, 0), ir.Constant(I32, number)]
+        builder.store(value, builder.gep(array, indices, inbounds=True, source_etype=_ARRAY))
+    return array
+
+
+def _extents(e: Emitter, a: PrimExpr) -> ir.Value:
+    if not isinstance(a, Call) or a.op is not STACK_MAKE_SHAPE:
+        return null()
+    return _stored(e.state, I64, [e.convert(e.visit(x), x.dtype, "int64") for x in a.args], "extents")
+
+
+def _stored(state: FunctionState, typ: ir.Type, values: list[ir.Value], name: str) -> ir.Value:
+    """Store values one behind the other on the stack and return where they lie."""
+    row = ir.ArrayType(typ, max(1, len(values)))
+    memory = state.alloca(row, 8, name)
+    for number, value in enumerate(values):
+        indices = [ir.Constant(I32, 0), ir.Constant(I32, number)]
+        state.builder.store(value, state.builder.gep(memory, indices, inbounds=True, source_etype=row))
+    return memory

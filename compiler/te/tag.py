@@ -1,0 +1,102 @@
+"""Tags that all operations declared in a block of code get."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any, TypeVar
+
+from compiler.ir.error import ArgumentError
+
+__all__ = ["TagScope", "current_tag", "tag_scope"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CURRENT: ContextVar[str] = ContextVar("tag", default="")
+
+
+class TagScope:
+    """Gives a tag to the operations that are declared inside; a context manager and a decorator.
+
+    Parameters
+    ----------
+    tag : str
+        The tag.
+    """
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self._outer: Token[str] | None = None
+
+    def __enter__(self) -> TagScope:
+        if _CURRENT.get():
+            raise ArgumentError(f"tag_scope: {self.tag!r} stands inside of the scope of {_CURRENT.get()!r}")
+        self._outer = _CURRENT.set(self.tag)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._outer is not None
+        _CURRENT.reset(self._outer)
+
+    def __call__(self, fdecl: F) -> F:
+        @functools.wraps(fdecl)
+        def tagged(*args: Any, **kwargs: Any) -> Any:
+            with TagScope(self.tag):
+                return fdecl(*args, **kwargs)
+
+        return tagged  # type: ignore[return-value]
+
+
+def tag_scope(tag: str) -> TagScope:
+    """Give a tag to all operations that are declared in a block or a function.
+
+    Parameters
+    ----------
+    tag : str
+        What kind of computation they are, for schedules to know them by.
+
+    Returns
+    -------
+    TagScope
+        A context manager, which is a decorator as well.
+
+    Raises
+    ------
+    ArgumentError
+        Where such a scope is entered inside of another one.
+
+    Examples
+    --------
+    >>> with te.tag_scope(tag="matmul"):
+    ...     C = te.compute((n, l), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k))
+    """
+    if not isinstance(tag, str):
+        raise ArgumentError(f"tag_scope: tag must be a string, got {tag!r}")
+    return TagScope(tag)
+
+
+def current_tag(operation: str, tag: str) -> str:
+    """Return the tag of an operation that is declared now: its own, or that of the scope around.
+
+    Parameters
+    ----------
+    operation : str
+        What declares it, for errors.
+    tag : str
+        Its own tag, empty for none.
+
+    Returns
+    -------
+    str
+        One of the two.
+
+    Raises
+    ------
+    ArgumentError
+        If there are two.
+    """
+    scope = _CURRENT.get()
+    if scope and tag:
+        raise ArgumentError(f"{operation}: tag {tag!r} is given inside of tag_scope({scope!r})")
+    return tag or scope
