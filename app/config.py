@@ -28,6 +28,13 @@ def default_data_dir() -> Path:
     return Path(base) / "strata"
 
 
+def default_scripts_memory() -> int:
+    """Return three quarters of this machine's memory; one script may take more than a gigabyte."""
+    if not hasattr(os, "sysconf"):
+        return 4096 * MIB
+    return max(1024 * MIB, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of a server."""
 
@@ -73,6 +80,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Free disk space below which files are refused, so that links can still be saved, and the health is degraded."""
     memory: Annotated[int, msgspec.Meta(ge=512 * MIB)] = 1024 * MIB
     """Bytes of memory that the server and the processes that render for it may take; ``app.memory`` divides them."""
+    scripts_memory: Annotated[int, msgspec.Meta(ge=1024 * MIB)] = msgspec.field(default_factory=default_scripts_memory)
+    """Bytes of memory that all scripts may take together, where the host has control groups."""
     rate_limit: int = 1200
     """Compilations and other writes a minute that a client may request; 0 means any number."""
     stored_bytes: int = 1024 * MIB

@@ -14,7 +14,7 @@ from flask import Flask
 from app import services
 from app.config import Config, ConfigurationError
 from app.memory import Memory, give_freed_memory_back
-from app.sandbox import Runner, SandboxError, UnsafeLocal
+from app.sandbox import Runner, SandboxError, Shared, UnsafeLocal
 from app.views import BLUEPRINTS
 from app.web import error_responses, security
 from app.web.bodies import FORM_BYTES
@@ -103,7 +103,9 @@ def start_runner(config: Config) -> Runner:
         from app.sandbox import Sandbox
 
         try:
-            runner = Sandbox(HANDLER, preload=["app.recorder"], pool=config.pool)
+            runner = Sandbox(
+                HANDLER, preload=["app.recorder"], pool=config.pool, shared=Shared(memory_bytes=config.scripts_memory)
+            )
         except SandboxError as error:
             raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error
     else:

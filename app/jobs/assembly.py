@@ -27,6 +27,7 @@ from app.jobs.answers import Status
 from app.logs import quoted
 from app.sandbox import Outcome
 from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
+from app.sandbox.interface import TOGETHER
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
 def _memory(outcome: Outcome, line: int | None, who: str) -> Problem:
     where = f" at line {line}" if line else ""
     message = f"{who} needed more memory than a run may have, and was stopped{where}"
+    if outcome.detail == TOGETHER:
+        message = f"{who} was stopped{where}: {TOGETHER}"
     return Problem(kind="MemoryLimit", message=message, line=line)
 
 

@@ -9,7 +9,7 @@ import sys
 
 from app.sandbox.files import StoredFile, check_name
 from app.sandbox.interface import Job, Outcome, Runner, SandboxError
-from app.sandbox.limits import Limits
+from app.sandbox.limits import Limits, Shared
 from app.sandbox.local import UnsafeLocal
 from app.sandbox.tier import Mechanism, Tier
 
@@ -32,6 +32,7 @@ __all__ = [
     "Runner",
     "Sandbox",
     "SandboxError",
+    "Shared",
     "StoredFile",
     "Tier",
     "UnsafeLocal",

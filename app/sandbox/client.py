@@ -9,17 +9,20 @@ import os
 import socket
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import FileIO
+
+import msgspec
 
 from app.sandbox import child, probe, wire, zygote
 from app.sandbox.files import Files, check_files
+from app.sandbox.groups import ControlGroup, NoGroup, make_group
 from app.sandbox.interface import SandboxError
 from app.sandbox.job import CONSOLE_BYTES, Ends, SandboxedJob
-from app.sandbox.limits import Limits
+from app.sandbox.limits import Limits, Shared
 from app.sandbox.readable import PROJECT, python
 from app.sandbox.scratch import Scratch, sweep
-from app.sandbox.tier import Mechanism, Tier
+from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 
 _BOOT_SECONDS = 60.0
 _FIRST_UID = 64_000
@@ -28,7 +31,16 @@ _FIRST_UID = 64_000
 class ZygoteProcess:
     """One zygote, started and watched."""
 
-    def __init__(self, handler: str, preload: Sequence[str], readable: Sequence[str], tier: Tier, index: int) -> None:
+    def __init__(
+        self,
+        handler: str,
+        preload: Sequence[str],
+        readable: Sequence[str],
+        tier: Tier,
+        index: int,
+        group: ControlGroup | None = None,
+    ) -> None:
+        self._kills = group_kills(group)
         self._scratch = Scratch()
         self._scratch.path.chmod(0o711)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -39,6 +51,7 @@ class ZygoteProcess:
             mechanisms=tier.mechanisms,
             scratch=str(self._scratch.path),
             first_uid=_FIRST_UID + index * zygote.UIDS,
+            members=group.open_members() if group is not None else [],
         )
         with theirs:
             self._process = subprocess.Popen(
@@ -46,9 +59,11 @@ class ZygoteProcess:
                 env=_environment(),
                 cwd="/",
                 stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs.fileno(), *settings.members),
                 start_new_session=True,
             )
+        for member in settings.members:
+            os.close(member)
 
     def wait_until_booted(self) -> None:
         """Wait for the zygote's word.
@@ -107,7 +122,7 @@ class ZygoteProcess:
             start = wire.encode(wire.Start(limits.wall_seconds))
             socket.send_fds(self._control, [start], descriptors.every)
             ours.pop_all()
-        return SandboxedJob(self.kill, limits, Ends(output, ours_console, status))
+        return SandboxedJob(self.kill, limits, Ends(output, ours_console, status), self._kills)
 
     def kill(self) -> None:
         """End the zygote and, with it, all its children."""
@@ -119,6 +134,11 @@ class ZygoteProcess:
         self._process.kill()
         self._process.wait()
         self._scratch.remove()
+
+
+def group_kills(group: ControlGroup | None) -> Callable[[], int]:
+    """Return what tells how many members of a group were killed for all of them."""
+    return (lambda: group.kills) if group is not None else (lambda: 0)
 
 
 def _environment() -> dict[str, str]:
@@ -170,6 +190,8 @@ class Sandbox:
         The walls to build; found out by :func:`app.sandbox.probe.probe` where not given.
     readable
         Directories that a script may read beyond Python, its libraries and this project's code.
+    shared
+        What all jobs may use together; where this host has no control groups for us, the tier says why.
 
     Raises
     ------
@@ -184,8 +206,10 @@ class Sandbox:
         pool: int = 1,
         tier: Tier | None = None,
         readable: Sequence[str] = (),
+        shared: Shared | None = None,
     ) -> None:
         self.tier = _strongest() if tier is None else tier
+        self._group = self._bound_together(shared) if shared is not None else None
         sweep()
         self._handler = handler
         self._preload = tuple(preload)
@@ -200,6 +224,16 @@ class Sandbox:
         except SandboxError:
             self.close()
             raise
+
+    def _bound_together(self, shared: Shared) -> ControlGroup | None:
+        try:
+            group = make_group(shared.memory_bytes, shared.tasks)
+        except NoGroup as error:
+            reasons = {**self.tier.reasons, CONTROL_GROUP: str(error)}
+            self.tier = msgspec.structs.replace(self.tier, reasons=reasons)
+            return None
+        self.tier = msgspec.structs.replace(self.tier, bounded_together=True)
+        return group
 
     def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> SandboxedJob:
         """Start a job.
@@ -239,7 +273,7 @@ class Sandbox:
         return self._zygotes[index].start(request, files, limits)
 
     def _spawn(self, index: int) -> ZygoteProcess:
-        return ZygoteProcess(self._handler, self._preload, self._readable, self.tier, index)
+        return ZygoteProcess(self._handler, self._preload, self._readable, self.tier, index, self._group)
 
     def _restart(self, index: int) -> None:
         self._zygotes[index].close()
@@ -257,6 +291,8 @@ class Sandbox:
             self._closed = True
             for process in self._zygotes:
                 process.close()
+            if self._group is not None:
+                self._group.remove()
 
     def __enter__(self) -> Sandbox:
         return self

@@ -14,6 +14,10 @@ from app.sandbox.tier import Tier
 Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled"]
 
 
+TOGETHER = "all scripts together took more memory than there is for them"
+"""Why a script was stopped that kept to its own limits."""
+
+
 class SandboxError(Exception):
     """The sandbox itself cannot work."""
 

@@ -14,7 +14,7 @@ from io import FileIO
 
 from app.sandbox import rlimits, wire
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
-from app.sandbox.interface import Outcome, Status
+from app.sandbox.interface import TOGETHER, Outcome, Status
 from app.sandbox.limits import Limits
 
 CONSOLE_BYTES = 8192
@@ -47,10 +47,23 @@ class SandboxedJob:
     """A request that a child works on.
 
     Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
+
+    Parameters
+    ----------
+    kill_zygote : callable
+        Ends the zygote, where it does not keep time any more.
+    limits : Limits
+    ends : Ends
+    kills : callable
+        Returns how many children the kernel has killed because all of them together took too much memory.
     """
 
-    def __init__(self, kill_zygote: Callable[[], None], limits: Limits, ends: Ends) -> None:
+    def __init__(
+        self, kill_zygote: Callable[[], None], limits: Limits, ends: Ends, kills: Callable[[], int] = lambda: 0
+    ) -> None:
         self._kill_zygote = kill_zygote
+        self._kills = kills
+        self._kills_before = kills()
         self._limits = limits
         self._ends = ends
         self._frames = wire.FrameReader(limits)
@@ -196,6 +209,8 @@ class SandboxedJob:
             return "timeout", f"more than {allowed} s of processor time"
         if exited.exit_code == EXIT_OUT_OF_MEMORY:
             return "memory", "out of memory"
+        if exited.signal == signal.SIGKILL and self._kills() > self._kills_before:
+            return "memory", TOGETHER
         if exited.signal == signal.SIGKILL:
             return "crash", f"it was killed, though not by the sandbox, when it held {exited.peak_bytes >> 20:,} MiB"
         return "crash", describe(exited)

@@ -7,6 +7,15 @@ import msgspec
 MIB = 1 << 20
 
 
+class Shared(msgspec.Struct, frozen=True, kw_only=True):
+    """What all jobs may use together, where the host has control groups."""
+
+    memory_bytes: int
+    """Resident, what zygotes hold and the files of jobs included."""
+    tasks: int = 2048
+    """Processes and threads."""
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one job may use."""
 

@@ -32,12 +32,18 @@ class Mechanism(StrEnum):
     """A user id that nothing else runs under."""
 
 
+CONTROL_GROUP = "control group"
+"""Not a wall round one script, but a bound of all: no tier depends on it."""
+
+
 class Tier(msgspec.Struct, frozen=True, kw_only=True):
     """The mechanisms that are on, under one name."""
 
     mechanisms: frozenset[Mechanism] = frozenset()
     reasons: dict[str, str] = {}
     """Why each missing mechanism is missing."""
+    bounded_together: bool = False
+    """Whether a control group bounds what all scripts take together."""
     as_root: bool = False
     """Scripts run as the system's root, whose number of threads the kernel does not limit."""
 
@@ -50,6 +56,11 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
             return "seccomp"
         isolated = {Mechanism.PRIVATE_ROOT, Mechanism.PROCESSES, Mechanism.NETWORK} <= self.mechanisms
         return "full" if isolated else "seccomp+landlock"
+
+    @property
+    def walls(self) -> list[str]:
+        """Names of what is on."""
+        return sorted([*self.mechanisms, *([CONTROL_GROUP] if self.bounded_together else [])])
 
     @property
     def safe_for_public(self) -> bool:
@@ -67,6 +78,6 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
         return FileAccess.READ if Mechanism.LANDLOCK in self.mechanisms else FileAccess.NONE
 
     def __str__(self) -> str:
-        walls = ", ".join(sorted(self.mechanisms)) or "no walls"
+        walls = ", ".join(self.walls) or "no walls"
         missing = "; ".join(f"no {name}: {why}" for name, why in sorted(self.reasons.items()))
         return f"{self.name} ({walls})" + (f" [{missing}]" if missing else "")

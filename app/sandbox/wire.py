@@ -42,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mechanisms: frozenset[Mechanism]
     scratch: str
     """A directory of its own."""
+    members: list[int]
+    """Descriptors that make it a member of the control group of all scripts."""
     first_uid: int
 
 

@@ -292,6 +292,13 @@ def _continue_as_first_process() -> None:
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
+def _join(members: list[int]) -> None:
+    """Become a member of the control group of all scripts; children will be."""
+    for file in members:
+        os.write(file, b"0")
+        os.close(file)
+
+
 def _go_first_when_memory_runs_out() -> None:
     """Let the kernel kill children, and the zygote, rather than the server, where one may ask for that."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
@@ -307,6 +314,7 @@ def main() -> NoReturn:
     settings = wire.decode_settings(sys.argv[2].encode())
     signal.signal(handler.INTERRUPT, signal.SIG_IGN)  # a child that has not come to its script yet is killed later
     try:
+        _join(settings.members)
         _go_first_when_memory_runs_out()
         _enter_namespaces(settings.mechanisms)
         zygote = Zygote(settings)

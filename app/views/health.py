@@ -85,9 +85,7 @@ def healthz() -> Response:
         status="failing" if links == "failing" else status,
         problems=problems,
         version=compiler.__version__,
-        sandbox=Sandboxing(
-            tier=tier.name, mechanisms=sorted(tier.mechanisms), missing=dict(sorted(tier.reasons.items()))
-        ),
+        sandbox=Sandboxing(tier=tier.name, mechanisms=tier.walls, missing=dict(sorted(tier.reasons.items()))),
         links=links,
         storage=storage,
         compiling=Load(running=services.compiling.held, waiting=services.compiling.waiting),

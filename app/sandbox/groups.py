@@ -1,0 +1,180 @@
+"""One control group for all scripts: what they may take together of memory and processes, whoever sent them.
+
+See the kernel's documentation of cgroups (``admin-guide/cgroup-v2.rst``, ``cgroup-v1/memory.rst``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+PREFIX = "strata-"
+_NAME = re.compile(re.escape(PREFIX) + r"(?:scripts|server)-(\d+)(?:-\d+)?")
+_REMOVE_SECONDS = 2.0
+_numbers = itertools.count()
+CONTROLLERS = ("memory", "pids")
+
+
+class NoGroup(Exception):
+    """This host lets no control group be made; the message says why."""
+
+
+class ControlGroup:
+    """A control group of a server's own, as directories of each hierarchy that it takes part in.
+
+    Parameters
+    ----------
+    directories : sequence of Path
+        One where the kernel has one hierarchy (version 2), else one for each controller (version 1).
+    """
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self._directories = list(directories)
+
+    def limit(self, memory_bytes: int, tasks: int) -> None:
+        """Set what all members may take together, swap not included.
+
+        Raises
+        ------
+        OSError
+            The kernel refuses.
+        """
+        memory, pids = self._directories[0], self._directories[-1]
+        if (memory / "memory.max").exists():
+            (memory / "memory.max").write_text(str(memory_bytes))
+            _write_if_present(memory / "memory.swap.max", "0")
+        else:
+            (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
+            _write_if_present(memory / "memory.memsw.limit_in_bytes", str(memory_bytes))
+        (pids / "pids.max").write_text(str(tasks))
+
+    def open_members(self) -> list[int]:
+        """Return descriptors; a process that writes ``0`` to each becomes a member, with all that it forks."""
+        return [os.open(path / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for path in self._directories]
+
+    @property
+    def kills(self) -> int:
+        """How many members the kernel has killed because all of them together took too much memory."""
+        memory = self._directories[0]
+        for name in ("memory.events", "memory.oom_control"):
+            with contextlib.suppress(OSError):
+                counts = dict(line.split() for line in (memory / name).read_text().splitlines())
+                return int(counts.get("oom_kill", 0))
+        return 0
+
+    def remove(self) -> None:
+        """Remove the group, once its members have ended."""
+        deadline = time.monotonic() + _REMOVE_SECONDS
+        for path in self._directories:
+            while not _removed(path) and time.monotonic() < deadline:
+                time.sleep(0.02)
+
+
+def make_group(memory_bytes: int, tasks: int) -> ControlGroup:
+    """Make a control group beneath this process's own.
+
+    Raises
+    ------
+    NoGroup
+        This host does not allow it.
+    """
+    try:
+        parents = _parents()
+        for parent in parents:
+            _sweep(parent)
+        number = next(_numbers)
+        directories = [parent / f"{PREFIX}scripts-{os.getpid()}-{number}" for parent in parents]
+        for path in directories:
+            path.mkdir(exist_ok=True)
+        group = ControlGroup(directories)
+        group.limit(memory_bytes, tasks)
+    except OSError as error:
+        raise NoGroup(str(error)) from error
+    return group
+
+
+def _parents() -> list[Path]:
+    """Return where groups can be made: one directory of version 2 with both controllers, else one of each."""
+    mounts = dict(_mounts())
+    own = dict(_own())
+    unified = mounts.get("")
+    if unified is not None:
+        parent = unified / own.get("", "").lstrip("/")
+        if set(CONTROLLERS) <= set((parent / "cgroup.controllers").read_text().split()):
+            _delegate(parent)
+            return [parent]
+    missing = [name for name in CONTROLLERS if name not in mounts or name not in own]
+    if missing:
+        raise NoGroup(f"no hierarchy has the controller {missing[0]!r}")
+    return [mounts[name] / own[name].lstrip("/") for name in CONTROLLERS]
+
+
+def _mounts() -> Iterator[tuple[str, Path]]:
+    """Yield the mounted hierarchies by controller; that of version 2 by an empty name."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        place = Path(before.split(" ")[4])
+        if kind == "cgroup2":
+            yield "", place
+        elif kind == "cgroup":
+            yield from ((name, place) for name in options.split(",") if name in CONTROLLERS)
+
+
+def _own() -> Iterator[tuple[str, str]]:
+    """Yield this process's own group by controller; that of version 2 by an empty name."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        yield from ((name, path) for name in controllers.split(","))
+
+
+def _delegate(parent: Path) -> None:
+    """Let groups beneath have controllers; the server moves into one itself, as no group may have both.
+
+    Raises
+    ------
+    OSError
+        The subtree is not this user's, or other processes are in it too.
+    """
+    control = parent / "cgroup.subtree_control"
+    if set(CONTROLLERS) <= set(control.read_text().split()):
+        return
+    wanted = " ".join(f"+{name}" for name in CONTROLLERS)
+    try:
+        control.write_text(wanted)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        server = parent / f"{PREFIX}server-{os.getpid()}"
+        server.mkdir(exist_ok=True)
+        (server / "cgroup.procs").write_text("0")
+        control.write_text(wanted)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove groups of servers that have ended."""
+    for path in parent.glob(f"{PREFIX}*"):
+        match = _NAME.fullmatch(path.name)
+        if match and not Path(f"/proc/{match[1]}").exists():
+            _removed(path)
+
+
+def _removed(path: Path) -> bool:
+    try:
+        path.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _write_if_present(path: Path, value: str) -> None:
+    if path.exists():
+        path.write_text(value)
