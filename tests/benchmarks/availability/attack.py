@@ -40,6 +40,8 @@ class Attacker:
 
     Attributes
     ----------
+    begun : int
+        Requests and connections that were begun.
     outcomes : Counter
         How many requests ended with each status, or with each exception.
     broken : list of str
@@ -49,6 +51,7 @@ class Attacker:
     def __init__(self, port: int, data: Path, seconds: float, grace: float = GRACE_SECONDS) -> None:
         self.port = port
         self.data = data
+        self.begun = 0
         self.outcomes: Counter[str] = Counter()
         self.broken: list[str] = []
         self._grace = grace
@@ -71,6 +74,7 @@ class Attacker:
 
     def connect(self, address: str = ADDRESS) -> socket.socket | None:
         """Open a connection; None where the server refuses it."""
+        self.begun += 1
         try:
             return connect(self.port, address, timeout=5.0)
         except OSError as error:
@@ -98,7 +102,8 @@ class Attacker:
         patience : float, optional
             Seconds after which the attacker goes; by default as long as the attack, and a little longer.
         """
-        timeout = max(0.1, self.left + self._grace) if patience is None else patience
+        self.begun += 1
+        timeout = max(0.0, self.left) + self._grace if patience is None else patience
         try:
             reply = exchange(self.port, method, path, body, headers, address=address, timeout=timeout)
         except (OSError, http.client.HTTPException) as error:
@@ -122,10 +127,11 @@ class Attacker:
         return identifier
 
     def swarm(self, size: int, work: Callable[[int], object]) -> None:
-        """Let several threads repeat some work, each with its own number, until the attack is over."""
+        """Let threads repeat some work, each with its own number, until the attack is over, and once at least."""
 
         def repeat(number: int) -> None:
             try:
+                work(number)
                 while self.left > 0:
                     work(number)
             except Exception as error:

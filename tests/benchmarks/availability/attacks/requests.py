@@ -58,6 +58,7 @@ def slow_large_bodies(addresses: int) -> Callable[[Attacker], None]:
     def attack(attacker: Attacker) -> None:
         def trickle(number: int) -> None:
             try:
+                attacker.begun += 1
                 with connect(attacker.port, crowd(number % addresses), timeout=5.0) as connection:
                     attacker.count("opened")
                     connection.sendall(head + b" " * 6_000_000)
