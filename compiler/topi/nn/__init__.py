@@ -5,7 +5,10 @@ from typing import Any
 from compiler.ir.extension import public_module
 from compiler.topi.definitions import load_definitions
 
-__all__ = load_definitions(globals())
+_SPECIFIED = ("pool", "pool_grad")
+"""Definitions of poolings by their specifications: ``pooling`` has them under TVM's names."""
+
+__all__ = load_definitions(globals(), _SPECIFIED)
 
 _load, __dir__ = public_module("tvm.topi.nn", __all__)
 

@@ -1,0 +1,366 @@
+"""Poolings with their attributes as arguments: ``tvm.topi.nn.pooling``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.primexpr import IntImm, PrimExpr
+from compiler.te.tensor import Tensor
+from compiler.topi.layout import layout
+from compiler.topi.nn import pool
+from compiler.topi.nn import pool_grad as gradients
+from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.util import Extent, constant, dims
+
+__all__ = [
+    "adaptive_pool",
+    "adaptive_pool1d",
+    "adaptive_pool3d",
+    "global_pool",
+    "pool1d",
+    "pool2d",
+    "pool3d",
+    "pool_grad",
+]
+
+Numbers = int | IntImm | Sequence[int | IntImm]
+
+
+def _numbers(function: str, argument: str, given: Numbers, count: int) -> tuple[int, ...]:
+    """Return as many ints as there are to be; a single one stands for all."""
+    several = [given] * count if isinstance(given, (int, PrimExpr)) else list(given)
+    if len(several) != count:
+        expected(function, argument, f"{count} numbers", given)
+    return tuple(constant(number, function) for number in several)
+
+
+def _check_type(function: str, pool_type: str) -> None:
+    if pool_type not in ("avg", "max"):
+        expected(function, "pool_type", "'avg' or 'max'", pool_type)
+
+
+def _windows(function: str, extent: Extent, reach: int, stride: int, ceil_mode: bool) -> Extent:
+    """Return how many windows begin in a padded extent; the last one may reach over it in ``ceil_mode``."""
+    room = extent - reach
+    if isinstance(room, int) and room < 0:
+        raise ArgumentError(f"{function}: a window reaches over {reach} elements, more than the {extent} of the data")
+    return (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+
+
+def _spec(
+    function: str,
+    data: Tensor,
+    kernel: Numbers,
+    stride: Numbers,
+    dilation: Numbers,
+    padding: Numbers,
+    ceil_mode: bool,
+    name: str,
+) -> pool.PoolSpec:
+    letters = spatial_letters(name)
+    rank, extents = len(letters), layout(name).extents(dims(data))
+    kernels, strides = _numbers(function, "kernel", kernel, rank), _numbers(function, "stride", stride, rank)
+    dilations, around = _numbers(function, "dilation", dilation, rank), _numbers(function, "padding", padding, 2 * rank)
+    out = [
+        _windows(
+            function,
+            extents[letter] + around[d] + around[d + rank],
+            (kernels[d] - 1) * dilations[d] + 1,
+            strides[d],
+            ceil_mode,
+        )
+        for d, letter in enumerate(letters)
+    ]
+    return pool.PoolSpec(kernels, strides, dilations, around[:rank], around[rank:], tuple(out), name)
+
+
+def _pooled(function: str, data: Tensor, spec: pool.PoolSpec, pool_type: str, count_include_pad: bool) -> Tensor:
+    _check_type(function, pool_type)
+    return pool.max_pool(data, spec) if pool_type == "max" else pool.avg_pool(data, spec, count_include_pad)
+
+
+def pool1d(
+    data: Tensor,
+    kernel: Numbers,
+    stride: Numbers,
+    dilation: Numbers,
+    padding: Numbers,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Return the mean or the largest element of each window along one dimension.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a number type.
+    kernel, stride, dilation : int or sequence of int
+        The extent of a window, how far windows and the elements of one are apart.
+    padding : sequence of int
+        Before and after the data.
+    pool_type : {"avg", "max"}
+    ceil_mode : bool
+        Whether a last window that is not full gives an element as well.
+    layout : str
+        Such as ``NCW`` or ``NWC``.
+    count_include_pad : bool
+        Whether elements of the padding count in a mean, as zeros.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another, or a window larger than the padded data.
+    """
+    spec = _spec("pool1d", data, kernel, stride, dilation, padding, ceil_mode, layout)
+    return _pooled("pool1d", data, spec, pool_type, count_include_pad)
+
+
+def pool2d(
+    data: Tensor,
+    kernel: Numbers,
+    stride: Numbers,
+    dilation: Numbers,
+    padding: Numbers,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Return the mean or the largest element of each window along two dimensions.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a number type.
+    kernel, stride, dilation : int or sequence of int
+        The extents of a window, how far windows and the elements of one are apart.
+    padding : sequence of int
+        Top, left, bottom and right.
+    pool_type : {"avg", "max"}
+    ceil_mode : bool
+        Whether last windows that are not full give elements as well.
+    layout : str
+        Such as ``NCHW``, ``NHWC`` or ``NCHW16c``.
+    count_include_pad : bool
+        Whether elements of the padding count in a mean, as zeros.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another, or a window larger than the padded data.
+    """
+    spec = _spec("pool2d", data, kernel, stride, dilation, padding, ceil_mode, layout)
+    return _pooled("pool2d", data, spec, pool_type, count_include_pad)
+
+
+def pool3d(
+    data: Tensor,
+    kernel: Numbers,
+    stride: Numbers,
+    dilation: Numbers,
+    padding: Numbers,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCDHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Return the mean or the largest element of each window along three dimensions.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a number type.
+    kernel, stride, dilation : int or sequence of int
+        The extents of a window, how far windows and the elements of one are apart.
+    padding : sequence of int
+        Front, top, left, back, bottom and right.
+    pool_type : {"avg", "max"}
+    ceil_mode : bool
+        Whether last windows that are not full give elements as well.
+    layout : str
+        Such as ``NCDHW`` or ``NDHWC``.
+    count_include_pad : bool
+        Whether elements of the padding count in a mean, as zeros.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another, or a window larger than the padded data.
+    """
+    spec = _spec("pool3d", data, kernel, stride, dilation, padding, ceil_mode, layout)
+    return _pooled("pool3d", data, spec, pool_type, count_include_pad)
+
+
+def pool_grad(
+    grads: Tensor,
+    data: Tensor,
+    kernel: Numbers,
+    stride: Numbers,
+    padding: Numbers,
+    pool_type: str,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    layout: str = "NCHW",
+) -> Tensor:
+    """Return the gradient of the data of :func:`pool2d`.
+
+    Parameters
+    ----------
+    grads : Tensor
+        The gradient of the result, of a float type.
+    data : Tensor
+        What was pooled, of the same data type.
+    kernel, stride, padding : int or sequence of int
+        As of the pooling; windows are not dilated.
+    pool_type : {"avg", "max"}
+    ceil_mode, count_include_pad : bool
+        As of the pooling.
+    layout : str
+        Such as ``NCHW`` or ``NHWC``.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another.
+    """
+    _check_type("pool_grad", pool_type)
+    spec = _spec("pool_grad", data, kernel, stride, 1, padding, ceil_mode, layout)
+    if pool_type == "max":
+        return gradients.max_pool_grad(grads, data, spec)
+    return gradients.avg_pool_grad(grads, data, spec, count_include_pad)
+
+
+def _kind(function: str, pool_type: str) -> str:
+    """Return what definitions call a type of pooling."""
+    _check_type(function, pool_type)
+    return "mean" if pool_type == "avg" else "max"
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """Return the mean or the largest element of each channel of each image.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a float type.
+    pool_type : {"avg", "max"}
+    layout : str
+        Such as ``NCHW`` or ``NHWC``.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, with spatial extents of 1; of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another.
+    """
+    return pool.global_pool(data, layout, _kind("global_pool", pool_type))
+
+
+def _adaptive(function: str, data: Tensor, output_size: Numbers, pool_type: str, name: str) -> Tensor:
+    out = _numbers(function, "output_size", output_size, len(spatial_letters(name)))
+    return pool.adaptive_pool(data, out, name, _kind(function, pool_type))
+
+
+def adaptive_pool(data: Tensor, output_size: Numbers, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """Return the mean or the largest element of as many windows as a result of a given size has elements.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a float type; spatial extents are constants.
+    output_size : int or sequence of int
+        Height and width of the result.
+    pool_type : {"avg", "max"}
+    layout : str
+        Such as ``NCHW`` or ``NHWC``.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another, or the size has another number of dimensions.
+    """
+    return _adaptive("adaptive_pool", data, output_size, pool_type, layout)
+
+
+def adaptive_pool1d(data: Tensor, output_size: Numbers, pool_type: str, layout: str = "NCW") -> Tensor:
+    """Return what :func:`adaptive_pool` does along one dimension.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a float type; spatial extents are constants.
+    output_size : int or sequence of int
+        Width of the result.
+    pool_type : {"avg", "max"}
+    layout : str
+        Such as ``NCW`` or ``NWC``.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another, or the size has another number of dimensions.
+    """
+    return _adaptive("adaptive_pool1d", data, output_size, pool_type, layout)
+
+
+def adaptive_pool3d(data: Tensor, output_size: Numbers, pool_type: str, layout: str = "NCDHW") -> Tensor:
+    """Return what :func:`adaptive_pool` does along three dimensions.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the given layout, of a float type; spatial extents are constants.
+    output_size : int or sequence of int
+        Depth, height and width of the result.
+    pool_type : {"avg", "max"}
+    layout : str
+        Such as ``NCDHW`` or ``NDHWC``.
+
+    Returns
+    -------
+    Tensor
+        In the same layout, of the data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``pool_type`` is another, or the size has another number of dimensions.
+    """
+    return _adaptive("adaptive_pool3d", data, output_size, pool_type, layout)
