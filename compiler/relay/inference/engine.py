@@ -220,6 +220,9 @@ class Inference:
         if call.type_args and len(call.type_args) != len(callee.type_params):
             takes, got = len(callee.type_params), len(call.type_args)
             return self.error(f"{name} is generic in {takes} types, it is called with {got}", call)
+        # What the body told of the result may name the type parameters, which are others for each use.
+        if callee.type_params and isinstance(resolved := self.solver.resolve(callee), FuncType):
+            callee = resolved
         use = instantiate(callee, call.type_args)
         for i, (param, arg) in enumerate(zip(use.arg_types, args, strict=True)):
             self.unify(param, arg, call, lambda i=i: f"argument {i + 1} of {name}")  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""FoldExplicitPadding, DivToMul, ChangeBatch, SimplifyFCTranspose and recast: what changes, and what it means."""
+"""Passes over padding, dilation, divisors, batches and transposed weights, and recast: what changes, what it means."""
 
 from __future__ import annotations
 
@@ -158,3 +158,36 @@ def test_a_tuple_is_recast_field_by_field_and_a_module_stays_a_module() -> None:
     assert shown(made["main"].body) == "cast(concatenate((cast(x), cast(y))))"
     inputs = [np.ones((1, 4), "float32"), np.full((1, 4), 0.5, "float32")]
     np.testing.assert_array_equal(evaluate(transform.InferType()(made)["main"], inputs), np.concatenate(inputs, 1))
+
+
+def atrous(crops: Any, strides: int = 1, pad_value: float = 0.0, block: tuple[int, int] = (2, 3), **attrs: Any) -> Any:
+    x, w = relay.var("x", shape=(1, 7, 8, 4)), relay.var("w", shape=(3, 3, 4, 2))
+    batches = relay.nn.space_to_batch_nd(x, list(block), [[2, 3], [1, 3]], pad_value)
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+    y = relay.nn.conv2d(batches, w, strides=strides, **layouts, **attrs)
+    return relay.nn.batch_to_space_nd(y, list(block), crops)
+
+
+@pytest.mark.parametrize(
+    ("out", "padding", "dilation"),
+    [
+        (atrous([[0, 1], [0, 1]], padding=(1, 1)), (4, 4, 4, 5), (2, 3)),
+        (atrous([[2, 0], [1, 2]], padding=(1, 1)), (2, 3, 5, 4), (2, 3)),
+        (atrous([[0, 1], [0, 0]], padding=(2, 1), dilation=(2, 1)), (6, 4, 6, 6), (4, 3)),
+    ],
+)
+def test_a_convolution_of_blocks_is_a_dilated_one(
+    out: Any, padding: tuple[int, ...], dilation: tuple[int, ...]
+) -> None:
+    body = means_the_same(out, transform.FlattenAtrousConv())
+    assert shown(body) == "nn.conv2d(x, w)"
+    assert (tuple(body.attrs.padding), tuple(body.attrs.dilation)) == (padding, dilation)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [atrous([[0, 1], [0, 1]], pad_value=1.0, padding=(1, 1)), atrous([[0, 0], [0, 0]], strides=2, padding=(1, 1))],
+    ids=["value", "strides"],
+)
+def test_a_convolution_of_blocks_that_is_no_dilated_one_stays(out: Any) -> None:
+    assert "batch_to_space_nd" in shown(means_the_same(out, transform.FlattenAtrousConv()))
