@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, ClassVar
@@ -27,6 +28,11 @@ class Cast(PrimExpr):
         The data type of the result, with as many lanes as the value has.
     value : PrimExpr
         What is converted: rounded towards zero from floating point to integers, wrapped around where it does not fit.
+
+    Raises
+    ------
+    DTypeError
+        If the lanes differ.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value",)
@@ -37,6 +43,8 @@ class Cast(PrimExpr):
     def __post_init__(self) -> None:
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value))
+        if dt.lanes(self.dtype) != dt.lanes(self.value.dtype):
+            raise DTypeError(f"Cast: {self.value} of type {self.value.dtype} has other lanes than {self.dtype}")
 
 
 @node
@@ -60,6 +68,8 @@ class Broadcast(PrimExpr):
     def __post_init__(self) -> None:
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value))
+        if type(self.lanes) is not int:
+            object.__setattr__(self, "lanes", int(self.lanes))
         object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, self.lanes * dt.lanes(self.value.dtype)))
 
 
@@ -71,8 +81,8 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
     value : int, float, bool, NumPy scalar or PrimExpr
         An expression is converted to ``dtype``.
     dtype : str, optional
-        Without it integers are int32, int64 if they need it, floats float32, and NumPy's scalars keep their type; of a
-        vector type, every lane has the value.
+        Without it integers are int32, int64 if they need it, floats float32, float64 if they need it, and NumPy's
+        scalars keep their type; of a vector type, every lane has the value.
 
     Returns
     -------
@@ -97,7 +107,7 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
         elif isinstance(value, int):
             dtype = "int32" if -(1 << 31) <= value < (1 << 31) else "int64"
         else:
-            dtype = "float32"
+            dtype = "float64" if dt.float_overflow("float32") <= abs(value) < math.inf else "float32"
     count = dt.lanes(dtype)
     if count > 1:
         return Broadcast(const(value, dt.element(dtype)), count)
@@ -147,7 +157,7 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
     PrimExpr
         ``value`` itself if it has the type already.
     """
-    e = convert(value)
+    e, dtype = convert(value), dt.canonical(dtype)
     if e.dtype == dtype:
         return e
     if dt.lanes(dtype) > 1 and dt.lanes(e.dtype) == 1:
@@ -157,9 +167,21 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
             return FloatImm(dtype, float(e.value))
         if dt.is_integral(dtype):
             return IntImm(dtype, wrap_int(e.value, dtype))
-    if isinstance(e, FloatImm) and dt.is_float(dtype):
-        return FloatImm(dtype, e.value)
+    if isinstance(e, FloatImm):
+        return _converted(dtype, e)
     return Cast(dtype, e)
+
+
+def _converted(dtype: str, e: FloatImm) -> PrimExpr:
+    """Return a constant of another type, or the conversion of one that does not fit, which is left to the machine."""
+    if dt.is_float(dtype):
+        fits = not dt.float_overflow(dtype) <= abs(e.value) < math.inf
+        return FloatImm(dtype, e.value) if fits else Cast(dtype, e)
+    if dt.is_bool(dtype) or not dt.is_integral(dtype) or not math.isfinite(e.value):
+        return Cast(dtype, e)
+    low, high = dt.int_range(dtype)
+    whole = math.trunc(e.value)
+    return IntImm(dtype, whole) if low <= whole <= high else Cast(dtype, e)
 
 
 def wrap_int(value: int, dtype: str) -> int:

@@ -5,6 +5,7 @@ Nodes carry the string; these functions take it apart, each answer remembered.
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import NamedTuple
@@ -120,3 +121,26 @@ def int_range(dtype: str) -> tuple[int, int]:
     if d.code == "uint":
         return 0, (1 << d.bits) - 1
     return -(1 << (d.bits - 1)), (1 << (d.bits - 1)) - 1
+
+
+@cache
+def canonical(dtype: str) -> str:
+    """Return the one spelling of a data type: ``uint1`` is ``bool``, ``int`` is ``int32``."""
+    return with_lanes(dtype, lanes(dtype))
+
+
+_OVERFLOWS = {"float16": 2.0**16 - 2.0**4, "bfloat16": 2.0**128 - 2.0**119, "float32": 2.0**128 - 2.0**103}
+
+
+@cache
+def float_overflow(dtype: str) -> float:
+    """Return the smallest magnitude that a floating-point type rounds to infinity.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is not that of a floating-point scalar.
+    """
+    if not is_float(dtype) or lanes(dtype) > 1:
+        raise DTypeError(f"dtype: expected that of a floating-point scalar, got {show(dtype)}")
+    return _OVERFLOWS.get(dtype, math.inf)

@@ -465,6 +465,8 @@ class Ramp(PrimExpr):
             base, stride = match_types(self.base, self.stride, "Ramp")
             object.__setattr__(self, "base", base)
             object.__setattr__(self, "stride", stride)
+        if type(self.lanes) is not int:
+            object.__setattr__(self, "lanes", int(self.lanes))
         object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, self.lanes * dt.lanes(self.base.dtype)))
 
 

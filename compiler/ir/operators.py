@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from compiler.ir.error import TVMError
+from compiler.ir.error import ArgumentError
 
 if TYPE_CHECKING:
     from compiler.ir.scalars import PrimExpr
@@ -140,7 +140,7 @@ class ExprOperators:
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise TVMError(
+        raise ArgumentError(
             "the truth of a symbolic expression is not known while the program is being built: "
             "use tvm.tir.all, tvm.tir.any, tvm.tir.Not or tvm.tir.if_then_else instead of and, or, not, if"
         )

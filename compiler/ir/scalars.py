@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 from compiler.ir import dtype as dt
@@ -61,7 +62,7 @@ class Var(PrimExpr):
         if isinstance(self.dtype, Type):  # TVM's constructor takes a type in the place of a data type
             object.__setattr__(self, "type_annotation", self.dtype)
             object.__setattr__(self, "dtype", getattr(self.dtype, "dtype", "handle"))
-        dt.parse(self.dtype)
+        object.__setattr__(self, "dtype", dt.canonical(self.dtype))
 
     @property
     def name_hint(self) -> str:
@@ -107,6 +108,8 @@ class IntImm(PrimExpr):
 
     def __post_init__(self) -> None:
         low, high = dt.int_range(self.dtype)
+        if self.dtype == "uint1":
+            object.__setattr__(self, "dtype", "bool")
         if not low <= self.value <= high:
             raise ArgumentError(f"IntImm: {self.value} does not fit into {self.dtype} ({low} to {high})")
 
@@ -128,12 +131,25 @@ class FloatImm(PrimExpr):
     dtype : str
         A floating-point type.
     value : float
+        Infinities and what is no number included.
+
+    Raises
+    ------
+    DTypeError
+        If the type is not that of a floating-point scalar.
+    ArgumentError
+        If the value is finite and larger than those of the type.
     """
 
     __match_args__ = ("value",)
 
     dtype: str
     value: float
+
+    def __post_init__(self) -> None:
+        overflow = dt.float_overflow(self.dtype)
+        if overflow <= abs(self.value) < math.inf:
+            raise ArgumentError(f"FloatImm: {self.value} does not fit into {self.dtype} (less than {overflow:g})")
 
     def __bool__(self) -> bool:
         return self.value != 0

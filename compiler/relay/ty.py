@@ -81,7 +81,7 @@ class TensorType(Type):
         object.__setattr__(self, "shape", _shape(self.shape))
         if not isinstance(self.dtype, str):
             raise DTypeError(f"TensorType: dtype must be a string, got {show(self.dtype)}")
-        dt.parse(self.dtype)
+        object.__setattr__(self, "dtype", dt.canonical(self.dtype))
 
     @property
     def dims(self) -> tuple[Dim, ...]:

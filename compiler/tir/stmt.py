@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex, overload
 
 from compiler.ir.error import expected
 from compiler.ir.node import node
@@ -262,6 +262,21 @@ class SeqStmt(Stmt):
         if SeqStmt in map(type, self.seq):
             flat = [item for stmt in self.seq for item in (stmt.seq if isinstance(stmt, SeqStmt) else (stmt,))]
             object.__setattr__(self, "seq", tuple(flat))
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Stmt: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Stmt, ...]: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Stmt | tuple[Stmt, ...]:
+        return self.seq[index]
 
 
 @node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -62,7 +63,8 @@ def _contents(mod: IRModule) -> Any:
 
 def _inferred(mod: IRModule) -> IRModule:
     run = _run(mod)
-    annotated = {gvar: _annotated(func) for gvar, func in mod.items()}
+    bare = {expr for expr in run.types if _is_bare(expr)}
+    annotated = {gvar: _annotated(func, bare) for gvar, func in mod.items()}
     result = mod.with_functions(annotated)
     if any(new is not mod.functions[var] and new.body is not mod.functions[var].body for var, new in result.items()):
         _run(result)  # expressions were rebuilt around parameters that had no type
@@ -149,13 +151,22 @@ def _complain_about_unknowns(run: Inference) -> None:
             run.error("the result type of a recursive function cannot be found; annotate its ret_type", expr)
 
 
-def _annotated(func: RelayExpr) -> Any:
-    """Return a function with the types of its variables and result written down, and those of functions in it."""
+def _annotated(func: RelayExpr, bare: Set[RelayExpr]) -> Any:
+    """Return a function with the types of its variables and result written down, and those of functions in it.
+
+    Parameters
+    ----------
+    func : Expr
+        Whose type is inferred; only functions of graphs change.
+    bare : set of Expr
+        All expressions of the module that have a place for a type in which none is written.  Most modules have none
+        inside of their functions, which then need no visit.
+    """
     if not isinstance(func, Function):
         return func
     func_type = func.checked_type_
     assert isinstance(func_type, FuncType)
-    if any(_is_bare(expr) for expr in post_order(func) if expr is not func):
+    if bare - {func} and any(expr in bare for expr in post_order(func) if expr is not func):
         with derived_from(func.span):
             annotated: Function = bottom_up(_Annotate(), func)
     else:
@@ -166,7 +177,7 @@ def _annotated(func: RelayExpr) -> Any:
         return rebuild(annotated, ret_type=func_type.ret_type)
 
 
-def _is_bare(expr: GraphExpr) -> bool:
+def _is_bare(expr: RelayExpr) -> bool:
     """Return whether an expression has a place for a type in which none is written."""
     if isinstance(expr, Var):
         return expr.type_annotation is None

@@ -15,11 +15,13 @@ from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, ou
 from compiler.relay.transform.scale_axis import (
     CheapExprs,
     ScaleMessage,
+    Shift,
     as_vector,
     is_positive,
     passed_through,
     same_axis,
     scale_of,
+    shift_of,
     weights_of,
 )
 
@@ -32,7 +34,8 @@ class ForwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
     """Multiply the weights of convolutions and matrix products instead of their data.
 
     Level 3; requires InferType.  The scale goes on through pools and, if it is positive, through activations such as
-    ``nn.relu``; all users of the scaled data must take it.
+    ``nn.relu`` and additions of vectors along its axis, which are divided by it; all users of the scaled data must take
+    it.
 
     Examples
     --------
@@ -90,7 +93,17 @@ class _Plan:
         scaling = scale_of(user)
         if scaling is not None:
             return self._result(user) if at == scaling[0] else None
+        shift = shift_of(user)
+        if shift is not None:
+            return self._through_shift(user, shift) if at == shift.at else None
         return passed_through(user, self._result(user)) if isinstance(user, Call) and len(user.args) == 1 else None
+
+    def _through_shift(self, user: GraphExpr, shift: Shift) -> ScaleMessage | None:
+        """Return how a value takes a scale to which a vector along the same axis is added: it must not be zero."""
+        message = self._result(user)
+        if message is None or message.axis != shift.axis:
+            return None
+        return ScaleMessage(message.axis, require_positive=True)
 
     def _try(self, call: Any) -> None:
         scaling, message = scale_of(call), self._result(call)
@@ -123,6 +136,7 @@ class _Folder(GraphMutator):
         weights = weights_of(call, False)
         if weights is None:
             self._missing[call] = missing
-            return new
+            shift = shift_of(call)
+            return new if shift is None else shift.unscaled(new, missing)
         data, weight = new.args
         return rebuild(new, args=(data, weights.scaled(weight, missing)))

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.ir.dtype import is_float
 from compiler.ir.expr import RelayExpr
+from compiler.ir.node import rebuild
 from compiler.relay.expr import Call, Constant, GraphExpr, Var
 from compiler.relay.op.nn.conv_attrs import ConvAttrs, ConvTransposeAttrs
 from compiler.relay.op.nn.dense import MatmulAttrs
@@ -74,7 +76,7 @@ def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
     inner = None if expanded is None else tensor_type(expanded.args[0])
     if expanded is not None and inner is not None and inner == TensorType(wide, inner.dtype):
         return expanded.args[0]
-    return call_op("reshape", scale, newshape=wide)
+    return call_op("squeeze", scale, axis=[d for d, extent in enumerate(factors) if _is_int(extent, 1)])
 
 
 def broadcast_along(vector: RelayExpr, axis: int, rank: int) -> Any:
@@ -119,6 +121,35 @@ def scale_of(call: Any) -> tuple[int, Any, int] | None:
         axis = scale_axis(scale, value)
         if axis is not None and type_of(value) == type_of(call) and not isinstance(value, Constant):
             return at, scale, axis
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A vector along one axis that is added to a value, or subtracted: the number of the value's operand, the axis."""
+
+    at: int
+    axis: int
+
+    def unscaled(self, call: Call, scales: Sequence[Any]) -> Call:
+        """Return the sum for a value that lacks vectors (or scalars) of factors: the shift is divided by them."""
+        args = list(call.args)
+        rank = len(dims_of(args[self.at]) or ())
+        for scale in scales:
+            factors = broadcast_along(scale, self.axis, rank)
+            args[1 - self.at] = call_op("divide", args[1 - self.at], factors)
+        return rebuild(call, args=tuple(args))
+
+
+def shift_of(call: Any) -> Shift | None:
+    """Return how a sum or difference of floats shifts one of its operands along an axis; None if it does not."""
+    result = tensor_type(call) if op_name(call) in ("add", "subtract") else None
+    if result is None or not is_float(result.dtype):
+        return None
+    for at in (0, 1):
+        axis = scale_axis(call.args[1 - at], call.args[at])
+        if axis not in (None, EVERY_AXIS) and type_of(call.args[at]) == result:
+            return Shift(at, axis)
     return None
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.accumulation import ACCUMULATING, HALF_TYPES, widened_attrs
-from compiler.relay.expr import Call, Tuple, TupleGetItem
+from compiler.relay.analysis import post_order
+from compiler.relay.expr import Call, Function, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.operator import call_op
-from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type, type_of
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, outside_kernels, tensor_type, type_of
 from compiler.relay.ty import TensorType, TupleType
 
 __all__ = [
@@ -32,6 +35,11 @@ class WidenHalfPrecision(RewritePass, required=("InferType",)):
         }
     """
 
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        if not any(_accumulates_in_half(expr) for expr in post_order(func, outside_kernels)):
+            return func
+        return super().transform_function(func, mod, ctx)
+
     def mutator(self) -> GraphMutator:
         return _Widener()
 
@@ -48,6 +56,17 @@ class _Widener(GraphMutator):
         result = tensor_type(call)
         assert result is not None
         return call_op("cast", wide, dtype=result.dtype) if result.dtype in HALF_TYPES else wide
+
+
+def _accumulates_in_half(expr: GraphExpr) -> bool:
+    """Return whether an expression adds or multiplies many values of half precision."""
+    return isinstance(expr, Call) and op_name(expr) in ACCUMULATING and any(_is_half(type_of(a)) for a in expr.args)
+
+
+def _is_half(t: Type) -> bool:
+    if isinstance(t, TupleType):
+        return any(map(_is_half, t.fields))
+    return isinstance(t, TensorType) and t.dtype in HALF_TYPES
 
 
 def _widened(arg: Any, t: Type) -> Any:

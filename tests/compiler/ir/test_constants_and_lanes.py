@@ -1,0 +1,103 @@
+"""Constants that fit their type or are refused, their conversion, lanes, and the two names of ``bool``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from compiler import relay, tir
+from compiler.ir import IRModule, structural_equal
+from compiler.ir.coercion import cast, const
+from compiler.ir.error import ArgumentError, DTypeError
+from compiler.ir.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, Var
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_constant_is_refused_where_it_would_round_to_infinity(dtype: str, sign: float) -> None:
+    import ml_dtypes
+
+    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype).type
+    largest = float(ml_dtypes.finfo(kind).max)
+    with np.errstate(over="ignore"):
+        low, high = largest, largest * 2
+        for _ in range(60):  # between the largest value and the first that rounds to infinity
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.isfinite(np.float64(middle).astype(kind)) else (low, middle)
+    below, above = low * (1 - 1e-7), high * (1 + 1e-7)  # NumPy rounds to bfloat16 by way of float32
+    assert FloatImm(dtype, sign * below).value == sign * below
+    with pytest.raises(ArgumentError, match=f"does not fit into {dtype}"):
+        FloatImm(dtype, sign * above)
+    assert FloatImm(dtype, sign * math.inf).value == sign * math.inf
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float32x4", "handle"])
+def test_floats_have_types_of_floating_point_scalars(dtype: str) -> None:
+    with pytest.raises(DTypeError, match="floating-point scalar"):
+        FloatImm(dtype, 1.0)
+
+
+def test_a_number_too_large_for_float32_is_float64() -> None:
+    assert const(1e300).dtype == "float64"
+    assert const(1e38).dtype == "float32"
+    assert const(math.inf).dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("value", [0.0, 4.7, -4.7, 127.9, 128.0, 255.5, 3e9, -1.0, math.nan, math.inf])
+def test_floats_are_folded_to_the_integers_that_they_are_cut_to(value: float, dtype: str) -> None:
+    result = cast(dtype, const(value))
+    limits = np.iinfo(dtype)
+    if math.isfinite(value) and limits.min <= math.trunc(value) <= limits.max:
+        assert isinstance(result, IntImm)
+        assert result.value == np.float64(value).astype(dtype)
+    else:
+        assert isinstance(result, Cast)
+    assert result.dtype == dtype
+
+
+def test_a_float_that_does_not_fit_is_converted_by_the_machine() -> None:
+    assert isinstance(cast("float16", const(1e6)), Cast)
+    assert isinstance(cast("float16", const(1e4)), FloatImm)
+
+
+def test_casts_keep_the_number_of_lanes() -> None:
+    with pytest.raises(DTypeError, match="lanes"):
+        Cast("float32x4", Var("x", "float32"))
+    with pytest.raises(DTypeError, match="lanes"):
+        Var("x", "float32x4").astype("int32")
+    assert Var("x", "float32").astype("float32x4").dtype == "float32x4"
+
+
+def test_lanes_may_be_a_constant_expression() -> None:
+    x = Var("x", "int32")
+    assert Broadcast(x, const(4, "int64")).dtype == "int32x4"
+    assert Ramp(x, 1, const(4, "int64")).lanes == 4
+    assert (Var("v", "int32x4") + Broadcast(1, const(4, "int64"))).dtype == "int32x4"
+
+
+def test_uint1_is_bool() -> None:
+    assert Var("c", "uint1").dtype == const(1, "uint1").dtype == const(0).astype("uint1").dtype == "bool"
+    assert relay.TensorType((2,), "uint1") == relay.TensorType((2,), "bool")
+    condition = relay.var("c", shape=(), dtype="uint1")
+    choice = relay.Function([condition], relay.If(condition, relay.const(1.0), relay.const(2.0)))
+    mod = relay.transform.InferType()(IRModule.from_expr(choice))
+    assert mod["main"].ret_type == relay.TensorType((), "float32")
+    assert structural_equal(tir.all(const(1, "uint1"), const(0, "uint1")), const(False))
+
+
+def test_statements_in_order_are_a_sequence() -> None:
+    first, second = tir.Evaluate(0), tir.Evaluate(1)
+    sequence = tir.SeqStmt([first, second])
+    assert len(sequence) == 2
+    assert sequence[1] is sequence[-1] is second
+    assert list(sequence) == [first, second]
+    with pytest.raises(IndexError):
+        sequence[2]
+
+
+def test_the_truth_of_an_expression_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"tvm\.tir\.any"):
+        bool(Var("x", "int32") < 1)
