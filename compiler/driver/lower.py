@@ -13,6 +13,7 @@ from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.block import contains_block
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_loops import SIMPLE_MODE
 
@@ -64,7 +65,8 @@ def lower(
 def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
     if simple_mode:
         module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
-    for phase, passes in enumerate(phases(PassContext.current(), simple_mode)):
+    blocks = any(isinstance(func, PrimFunc) and contains_block(func.body) for func in module.functions.values())
+    for phase, passes in enumerate(phases(PassContext.current(), simple_mode, blocks)):
         for each in passes:
             module = each.run_if_enabled(module)
         for instrument in active_instruments():

@@ -19,14 +19,21 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.transform import Pass, PassContext, register_config_option
 from compiler.tir.transform.common_subexpr_elim import CommonSubexprElimTIR
+from compiler.tir.transform.compact_buffer_allocation import CompactBufferAllocation
+from compiler.tir.transform.convert_blocks_to_opaque import ConvertBlocksToOpaque
+from compiler.tir.transform.flatten_buffer import FlattenBuffer
 from compiler.tir.transform.hoist_if_then_else import HoistIfThenElse
 from compiler.tir.transform.inject_double_buffer import InjectDoubleBuffer
 from compiler.tir.transform.inject_prefetch import InjectPrefetch
 from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
 from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
 from compiler.tir.transform.loop_partition import LoopPartition
+from compiler.tir.transform.lower_init_block import LowerInitBlock
+from compiler.tir.transform.lower_match_buffer import LowerMatchBuffer
+from compiler.tir.transform.lower_opaque_block import LowerOpaqueBlock
 from compiler.tir.transform.narrow_data_type import NarrowDataType
 from compiler.tir.transform.pass_base import prim_func_pass
+from compiler.tir.transform.plan_update_buffer_allocation_location import PlanAndUpdateBufferAllocationLocation
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.rewrite_unsafe_select import RewriteUnsafeSelect
 from compiler.tir.transform.simplify import Simplify
@@ -42,7 +49,7 @@ register_config_option("tir.noalias", (bool, int))
 PHASES = 4
 
 
-def phases(ctx: PassContext, simple_mode: bool = False) -> list[list[Pass]]:
+def phases(ctx: PassContext, simple_mode: bool = False, blocks: bool = False) -> list[list[Pass]]:
     """Return the passes of each phase, the user's included.
 
     Parameters
@@ -53,6 +60,8 @@ def phases(ctx: PassContext, simple_mode: bool = False) -> list[list[Pass]]:
     simple_mode : bool
         Whether to leave out what makes the loops longer or harder to read: the partitioning of loops, and the
         hoisting of common subexpressions.
+    blocks : bool
+        Whether there are blocks to lower.
 
     Raises
     ------
@@ -65,14 +74,27 @@ def phases(ctx: PassContext, simple_mode: bool = False) -> list[list[Pass]]:
         users[min(phase, PHASES - 1)].append(added)
     return [
         users[0],
-        [*flatten(), *users[1]],
+        [*(lower_blocks() if blocks else []), *flatten(), *users[1]],
         [*transform_loops(ctx, simple_mode), *users[2]],
         [*clean_up(), *users[3], *instrument(ctx), *hoist_common_subexpressions(ctx, simple_mode)],
     ]
 
 
+def lower_blocks() -> list[Pass]:
+    """Return the passes of phase 1 that make loops and memory of blocks."""
+    return [
+        LowerInitBlock(),
+        PlanAndUpdateBufferAllocationLocation(),
+        ConvertBlocksToOpaque(),
+        CompactBufferAllocation(),
+        LowerMatchBuffer(),
+        LowerOpaqueBlock(),
+        FlattenBuffer(),
+    ]
+
+
 def flatten() -> list[Pass]:
-    """Return the passes of phase 1."""
+    """Return the passes of phase 1 that every program goes through."""
     return [
         InjectPrefetch(),
         StorageFlatten(64),

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, as_exprs, const, convert
-from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.ir.primexpr import EQ, And, ExprLike, IterVar, PrimExpr, Var, as_exprs, const, convert
+from compiler.tir.buffer import Buffer, BufferRegion, compact_strides
 from compiler.tir.statement import Stmt
 
-__all__ = ["Block", "BlockRealize", "MatchBufferRegion"]
+__all__ = [
+    "Block",
+    "BlockRealize",
+    "MatchBufferRegion",
+    "contains_block",
+    "element_of",
+    "matched_values",
+    "memory_extents",
+    "reduction_begins",
+]
 
 
 @node
@@ -155,3 +164,108 @@ class BlockRealize(Stmt):
 
 def _condition(value: ExprLike) -> PrimExpr:
     return const(bool(value), "bool") if isinstance(value, (bool, int)) else convert(value)
+
+
+def reduction_begins(block: Block) -> PrimExpr | None:
+    """Return whether the reduction axes of a block have their first values: where its initial values are set.
+
+    Parameters
+    ----------
+    block : Block
+        With an initial value or without.
+
+    Returns
+    -------
+    PrimExpr or None
+        None for a block without reduction axes, whose initial values are always set.
+    """
+    condition: PrimExpr | None = None
+    for axis in block.iter_vars:
+        if axis.iter_type != IterVar.CommReduce or axis.dom is None:
+            continue
+        begins = EQ(axis.var, axis.dom.min)
+        condition = begins if condition is None else And(condition, begins)
+    return condition
+
+
+def contains_block(stmt: Stmt) -> bool:
+    """Return whether there is a block in a statement.
+
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Returns
+    -------
+    bool
+    """
+    todo: list[Any] = [stmt]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (Block, BlockRealize)):
+            return True
+        if isinstance(item, tuple):
+            todo.extend(item)
+        elif isinstance(item, Stmt):
+            todo.extend([getattr(item, name) for name in item.children])
+    return False
+
+
+def memory_extents(buffer: Buffer) -> tuple[PrimExpr, ...]:
+    """Return how much memory a buffer takes that a block allocates: its shape, or one row with the gaps of its strides.
+
+    Parameters
+    ----------
+    buffer : Buffer
+
+    Returns
+    -------
+    tuple of PrimExpr
+        In elements.
+    """
+    return (buffer.strides[0] * buffer.shape[0],) if buffer.strides else buffer.shape
+
+
+def element_of(region: BufferRegion, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+    """Return where an element of a region lies in the buffer.
+
+    Parameters
+    ----------
+    region : BufferRegion
+    indices : sequence of PrimExpr
+        One for each of the last dimensions; the ones before have one element.
+
+    Returns
+    -------
+    tuple of PrimExpr
+        One for each dimension of the buffer.
+    """
+    leading = len(region.region) - len(indices)
+    rest = [bound.min + index for bound, index in zip(region.region[leading:], indices, strict=True)]
+    return (*[bound.min for bound in region.region[:leading]], *rest)
+
+
+def matched_values(match: MatchBufferRegion) -> dict[Var, PrimExpr]:
+    """Return what the variables of a matched buffer stand for: its pointer, offset, strides and shape.
+
+    Parameters
+    ----------
+    match : MatchBufferRegion
+
+    Returns
+    -------
+    dict of Var to PrimExpr
+    """
+    inner, outer, region = match.buffer, match.source.buffer, match.source.region
+    strides = outer.strides or compact_strides(outer.shape)
+    offset = outer.elem_offset
+    for bound, stride in zip(region, strides, strict=True):
+        offset = offset + bound.min * stride
+    leading = len(region) - len(inner.shape)
+    pairs = [
+        (inner.data, outer.data),
+        (inner.elem_offset, offset),
+        *zip(inner.strides, strides[leading:], strict=False),
+        *zip(inner.shape, [bound.extent for bound in region[leading:]], strict=True),
+    ]
+    return {var: value for var, value in pairs if isinstance(var, Var)}

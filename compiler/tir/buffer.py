@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -33,7 +34,7 @@ from compiler.tir.statement import Stmt
 DEFAULT, AUTO_BROADCAST = 1, 2
 _BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto_broadcast": AUTO_BROADCAST}
 
-__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "decl_buffer"]
+__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides", "decl_buffer"]
 
 
 @node
@@ -409,3 +410,24 @@ class BufferStore(Stmt):
             object.__setattr__(self, "indices", as_exprs(self.indices))
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))
+
+
+def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+    """Return the strides of rows without gaps.
+
+    Parameters
+    ----------
+    shape : sequence of PrimExpr
+        In elements.
+
+    Returns
+    -------
+    tuple of PrimExpr
+        In elements, one for each dimension.
+    """
+    strides: list[PrimExpr] = []
+    step: PrimExpr = const(1, shape[-1].dtype if shape else "int32")
+    for dim in reversed(shape):
+        strides.append(step)
+        step = dim if is_const_int(step, 1) else dim * step
+    return tuple(reversed(strides))

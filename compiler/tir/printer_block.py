@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from compiler.ir.functor import Visitor
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
 from compiler.ir.structural import structural_equal
 from compiler.ir.text import TextBuilder
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.printer_stmt import StmtPrinter
@@ -188,20 +187,4 @@ def _is_implied(body: BlockRealize) -> bool:
     if any(stated) or block.init is not None or block.name_hint != ROOT or not is_const_int(body.predicate, 1):
         return False
     inner_root = isinstance(block.body, BlockRealize) and not block.body.block.iter_vars
-    return bool(block.alloc_buffers) or (not inner_root and _contains_block(block.body))
-
-
-def _contains_block(stmt: Stmt) -> bool:
-    search = _BlockSearch()
-    search.visit(stmt)
-    return search.successful
-
-
-class _BlockSearch(Visitor):
-    successful = False
-
-    def visit_PrimExpr(self, n: PrimExpr) -> None:
-        """Stop: an expression holds no statements."""
-
-    def visit_Block(self, n: Block) -> None:
-        self.successful = True
+    return bool(block.alloc_buffers) or (not inner_root and contains_block(block.body))

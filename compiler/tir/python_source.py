@@ -15,9 +15,18 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, BuildError
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, is_const_int
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.tir import memory
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.block import (
+    Block,
+    BlockRealize,
+    MatchBufferRegion,
+    element_of,
+    matched_values,
+    memory_extents,
+    reduction_begins,
+)
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.python_expression import PythonExpression
 from compiler.tir.stmt import (
@@ -36,6 +45,7 @@ from compiler.tir.stmt import (
     SeqStmt,
     Stmt,
     While,
+    seq,
 )
 
 _DEEPEST_LOOPS = 15
@@ -51,6 +61,8 @@ class PythonSource(PythonExpression):
         """The memory behind each pointer: its name, element type, size if known, and whether it is local."""
         self._boxes: dict[Buffer, str] = {}
         """The buffers that hold a box of their elements, by the name of their memory."""
+        self._matched: dict[Buffer, BufferRegion] = {}
+        """The buffers that stand for regions of others."""
         self._loops = 0
 
     def memory_of(self, pointer: PrimExpr) -> str:
@@ -88,6 +100,9 @@ class PythonSource(PythonExpression):
     # Memory
 
     def visit_BufferLoad(self, n: BufferLoad) -> str:
+        source = self._matched.get(n.buffer)
+        if source is not None:
+            return self.visit(BufferLoad(source.buffer, element_of(source, n.indices)))  # type: ignore[no-any-return]
         data, written, view, access = self._place(n.buffer, n.indices, str(n))
         if dt.lanes(n.dtype) > 1:
             first = self._row(n.buffer, n.indices)
@@ -104,6 +119,10 @@ class PythonSource(PythonExpression):
         return f"({element} if {inside} else {access}.read({data}, {written}, {view}, ({indices},)))"
 
     def visit_BufferStore(self, n: BufferStore) -> None:
+        source = self._matched.get(n.buffer)
+        if source is not None:
+            self.visit(BufferStore(source.buffer, n.value, element_of(source, n.indices)))
+            return
         value = self._fresh("t")
         self._line(f"{value} = {self.visit(n.value)}")
         data, written, view, access = self._place(n.buffer, n.indices, "")
@@ -227,6 +246,32 @@ class PythonSource(PythonExpression):
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> None:
         self.visit(n.body)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> None:
+        with self._block(f"if {self.visit(n.predicate)}:"):
+            for axis, value in zip(n.block.iter_vars, n.iter_values, strict=True):
+                self._line(f"{self._name(axis.var)} = {self.visit(value)}")
+            self.visit(n.block)
+
+    def visit_Block(self, n: Block) -> None:
+        for match in n.match_buffers:
+            self._match(match)
+        body = n.body
+        if n.init is not None:
+            begins = reduction_begins(n)
+            body = seq([n.init if begins is None else IfThenElse(begins, n.init), body])
+        for buffer in n.alloc_buffers:
+            body = Allocate(buffer.data, buffer.dtype, memory_extents(buffer), const(True, "bool"), body)
+        self.visit(body)
+
+    def _match(self, match: MatchBufferRegion) -> None:
+        """Let a buffer stand for a region; the variables of its layout get their values."""
+        self._matched[match.buffer] = match.source
+        for var, value in matched_values(match).items():
+            if isinstance(value, Var) and value in self._memory:
+                self._memory[var] = self._memory[value]
+            else:
+                self._line(f"{self._name(var)} = {self.visit(value)}")
 
     def visit_LetStmt(self, n: LetStmt) -> None:
         value = self.visit(n.value)

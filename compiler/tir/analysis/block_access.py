@@ -14,7 +14,7 @@ from compiler.ir.primexpr import Call, IntImm, Let, PrimExpr, Range, Var, const
 from compiler.ir.substitute import post_order_visit, substitute
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.stmt import For, LetStmt
+from compiler.tir.stmt import For, LetStmt, Stmt
 
 __all__ = ["get_block_access_region", "get_block_read_write_region"]
 
@@ -76,6 +76,30 @@ def get_block_read_write_region(block: Block, buffer_var_map: Mapping[Var, Buffe
             if all(region.buffer is not other.buffer for other in regions):
                 regions.append(region)
     return [reads, writes]
+
+
+def accessed_boxes(stmt: Stmt, buffer_var_map: Mapping[Var, Buffer]) -> dict[Buffer, tuple[Range, ...]]:
+    """Return the box of elements of each buffer that a statement accesses, whatever its blocks say.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        What is looked at; its blocks have no axes.
+    buffer_var_map : mapping of Var to Buffer
+        The buffers around the statement, by their pointers.
+
+    Returns
+    -------
+    dict of Buffer to tuple of Range
+        The smallest box that holds what the iterations of all loops access.
+    """
+    accesses = _AllAccesses(buffer_var_map, ())
+    accesses.visit(stmt)
+    boxes: dict[Buffer, list[Box]] = {}
+    for table in (accesses.reads, accesses.writes, accesses.opaque):
+        for buffer, parts in table.items():
+            boxes.setdefault(buffer, []).extend(parts)
+    return {region.buffer: region.region for region in accesses.regions(boxes, ())}
 
 
 class _Accesses(Visitor):
@@ -196,6 +220,19 @@ class _Accesses(Visitor):
     def _visit_all(self, items: Iterable[PrimExpr]) -> None:
         for item in items:
             self.visit(item)
+
+
+class _AllAccesses(_Accesses):
+    """Looks into blocks instead of at their signatures."""
+
+    def visit_BlockRealize(self, n: BlockRealize) -> None:
+        self.visit(n.predicate)
+        for match in n.block.match_buffers:
+            self._matched[match.buffer] = match.source
+            self._add(self.reads, match.source.buffer, tuple(self._set(r) for r in match.source.region))
+        for stmt in (n.block.init, n.block.body):
+            if stmt is not None:
+                self.visit(stmt)
 
 
 def _depends_on_memory(index: PrimExpr) -> bool:

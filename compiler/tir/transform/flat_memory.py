@@ -12,15 +12,10 @@ from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var, cast, const, is_const_int
 from compiler.ir.substitute import substitute
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
 from compiler.tir.stmt import BufferStore
 
 Exprs = tuple[PrimExpr, ...]
-
-
-def compact_strides(shape: Exprs) -> Exprs:
-    """Return the strides of rows without gaps, in elements."""
-    return align_strides(shape, {})
 
 
 def align_strides(shape: Exprs, align: Mapping[int, tuple[int, int]]) -> Exprs:

@@ -13,7 +13,7 @@ from compiler.ir.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ra
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I1, I32, I64, lane_mask, lanes_of, memory_type, poison
-from compiler.tir.buffer import Buffer
+from compiler.tir.buffer import Buffer, compact_strides
 
 Emit = Callable[[PrimExpr], ir.Value]
 _MAX_ALIGNMENT = 1 << 16
@@ -163,16 +163,6 @@ def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
     for index, stride in zip(indices, strides, strict=True):
         offset = offset + index * stride
     return offset
-
-
-def compact_strides(shape: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
-    """Return the strides of rows without gaps, in elements."""
-    strides: list[PrimExpr] = []
-    step: PrimExpr = IntImm(shape[0].dtype if shape else "int32", 1)
-    for extent in reversed(shape):
-        strides.append(step)
-        step = step * extent
-    return tuple(reversed(strides))
 
 
 def divisor(e: PrimExpr, divisors: Mapping[Var, int]) -> int:

@@ -1,0 +1,100 @@
+"""Allocating no more of a buffer than is accessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, is_const_int
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.block_access import accessed_boxes
+from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+Region = tuple[Range, ...]
+
+
+class CompactBufferAllocation(PrimFuncPass):
+    """Shrink the buffers of blocks to the box of elements that is accessed, and count from where that begins::
+
+        B = T.alloc_buffer((16, 16))             B = T.alloc_buffer((1, 16))
+        for j in range(16):                 →    for j in range(16):
+            B[i, j] = A[i, j] + 1.0                  B[0, j] = A[i, j] + 1.0
+
+    Buffers with strides, and those that are used by their pointers, stay as they are.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Compact(func.buffer_map.values()).visit(func.body))
+
+
+class _Compact(Mutator):
+    def __init__(self, parameters: Iterable[Buffer]) -> None:
+        self._analyzer = Analyzer()
+        self._pointers: dict[Var, Buffer] = {buffer.data: buffer for buffer in parameters}
+        self._compacted: dict[Buffer, tuple[Buffer, Region]] = {}
+
+    def visit_Block(self, n: Block) -> Stmt:
+        self._pointers.update({buffer.data: buffer for buffer in n.alloc_buffers})
+        boxes = accessed_boxes(n.body, self._pointers) if n.alloc_buffers else {}
+        allocated = tuple([self._shrunk(buffer, boxes) for buffer in n.alloc_buffers])
+        return rebuild(
+            n,
+            reads=self._visit_tuple(n.reads),
+            writes=self._visit_tuple(n.writes),
+            match_buffers=self._visit_tuple(n.match_buffers),
+            alloc_buffers=allocated,
+            init=None if n.init is None else self.visit(n.init),
+            body=self.visit(n.body),
+        )
+
+    def _shrunk(self, buffer: Buffer, boxes: Mapping[Buffer, Region]) -> Buffer:
+        box = boxes.get(buffer)
+        if box is None or buffer.strides or not is_const_int(buffer.elem_offset, 0):
+            return buffer
+        region = tuple([self._part(bound, dim) for bound, dim in zip(box, buffer.shape, strict=True)])
+        shape = tuple([bound.extent for bound in region])
+        if all(new is old for new, old in zip(shape, buffer.shape, strict=True)):
+            return buffer
+        small = rebuild(buffer, shape=shape)
+        self._compacted[buffer] = (small, region)
+        return small
+
+    def _part(self, bound: Range, dim: PrimExpr) -> Range:
+        """Return the part of a dimension that is allocated: all of it, unless a constant number will do."""
+        if isinstance(bound.extent, IntImm) and self._analyzer.can_prove(bound.extent < dim):
+            return bound
+        return Range.from_fields(IntImm(dim.dtype, 0), dim)
+
+    def _counted(self, indices: Iterable[PrimExpr], region: Region) -> tuple[PrimExpr, ...]:
+        simplify = self._analyzer.simplify
+        pairs = zip(indices, region, strict=True)
+        return tuple([i if is_const_int(r.min, 0) else simplify(i - r.min) for i, r in pairs])
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        if n.buffer not in self._compacted:
+            return rebuild(n, indices=indices)
+        small, region = self._compacted[n.buffer]
+        return BufferLoad(small, self._counted(indices, region))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        if n.buffer not in self._compacted:
+            return rebuild(n, value=value, indices=indices)
+        small, region = self._compacted[n.buffer]
+        return BufferStore(small, value, self._counted(indices, region))
+
+    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
+        bounds = self._visit_tuple(n.region)
+        if n.buffer not in self._compacted:
+            return rebuild(n, region=bounds)
+        small, region = self._compacted[n.buffer]
+        first = self._counted([bound.min for bound in bounds], region)
+        return BufferRegion(small, tuple(map(Range.from_fields, first, [bound.extent for bound in bounds])))

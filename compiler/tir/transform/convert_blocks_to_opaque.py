@@ -1,0 +1,34 @@
+"""Replacing the axes of blocks by what they stand for."""
+
+from __future__ import annotations
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.substitute import substitute
+from compiler.ir.transform import PassContext
+from compiler.tir.block import BlockRealize
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Stmt
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class ConvertBlocksToOpaque(PrimFuncPass):
+    """Replace the axes of every block by their values, so that the block has none::
+
+    with T.block("B"):                          with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])  →      B[i, j] = A[i, j] + 1.0
+        B[vi, vj] = A[vi, vj] + 1.0
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Convert().visit(func.body))
+
+
+class _Convert(StmtMutator):
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        block = n.block
+        if block.iter_vars:
+            values = {axis.var: value for axis, value in zip(block.iter_vars, n.iter_values, strict=True)}
+            block = substitute(rebuild(block, iter_vars=()), values)
+        return rebuild(n, iter_values=(), block=self.visit(block))

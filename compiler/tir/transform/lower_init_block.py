@@ -1,0 +1,34 @@
+"""Lowering the initial values of reductions."""
+
+from __future__ import annotations
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext
+from compiler.tir.block import Block, reduction_begins
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import IfThenElse, Stmt, seq
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class LowerInitBlock(PrimFuncPass):
+    """Let what a block does first be a branch of its body, taken where all reduction axes begin::
+
+    with T.init():                      if vk == 0:
+        C[vi, vj] = 0.0            →        C[vi, vj] = 0.0
+    C[vi, vj] += A[vi, vk] * …          C[vi, vj] += A[vi, vk] * …
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_LowerInit().visit(func.body))
+
+
+class _LowerInit(StmtMutator):
+    def visit_Block(self, n: Block) -> Stmt:
+        body = self.visit(n.body)
+        if n.init is None:
+            return rebuild(n, body=body)
+        begins = reduction_begins(n)
+        init = n.init if begins is None else IfThenElse(begins, n.init)
+        return rebuild(n, init=None, body=seq([init, body]))

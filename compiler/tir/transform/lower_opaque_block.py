@@ -1,0 +1,73 @@
+"""Replacing blocks by what they are made of."""
+
+from __future__ import annotations
+
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.transform import PassContext
+from compiler.tir.block import Block, BlockRealize, memory_extents
+from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class LowerOpaqueBlock(PrimFuncPass):
+    """Replace blocks without axes by branches, allocations and their bodies, and loops of one iteration by theirs::
+
+    for i in T.thread_binding(4, "threadIdx.x"):        threadIdx_x = T.launch_thread("threadIdx.x", 4)
+        with T.block("B"):                              if threadIdx_x < n:
+            T.where(i < n)                          →       B = T.allocate([16], "float32", "global")
+            B = T.alloc_buffer((16,))                       B_1 = T.decl_buffer((16,), data=B)
+            …                                               …
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_LowerBlocks().visit(func.body))
+
+
+class _LowerBlocks(Mutator):
+    def __init__(self) -> None:
+        self._values: dict[Var, PrimExpr] = {}
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._values.get(n, n)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        body = self.visit(n.block)
+        if is_const_int(n.predicate, 1):
+            return body  # type: ignore[no-any-return]
+        return IfThenElse(self.visit(n.predicate), body)
+
+    def visit_Block(self, n: Block) -> Stmt:
+        body = self.visit(n.body)
+        for buffer in reversed(n.alloc_buffers):
+            body = _allocation(buffer, body)
+        for key, value in n.annotations.items():
+            if key.startswith("pragma_"):
+                body = AttrStmt(Var("block"), key, convert(value), body)
+        return body  # type: ignore[no-any-return]
+
+    def visit_For(self, n: For) -> Stmt:
+        low, extent = self.visit(n.min), self.visit(n.extent)
+        if n.kind is ForKind.THREAD_BINDING and n.thread_binding is not None:
+            return self._thread(n, low, extent, n.thread_binding)
+        if is_const_int(extent, 1) and not n.annotations:
+            self._values[n.loop_var] = low
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        return rebuild(n, min=low, extent=extent, body=self.visit(n.body))
+
+    def _thread(self, n: For, low: PrimExpr, extent: PrimExpr, binding: IterVar) -> Stmt:
+        tag = binding.thread_tag
+        named = binding.var if binding.var.name else Var(tag.replace(".", "_"), n.loop_var.dtype)
+        axis = IterVar(Range.from_fields(const(0, extent.dtype), extent), named, IterVar.ThreadIndex, tag)
+        self._values[n.loop_var] = axis.var + low
+        key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
+        return AttrStmt(axis, key, extent, self.visit(n.body))
+
+
+def _allocation(buffer: Buffer, body: Stmt) -> Stmt:
+    """Return the statement with memory for a buffer, with gaps where its rows have some."""
+    return Allocate(buffer.data, buffer.dtype, memory_extents(buffer), const(True, "bool"), DeclBuffer(buffer, body))
