@@ -21,7 +21,9 @@ Region = tuple[Range, ...]
 
 
 class CompactBufferAllocation(PrimFuncPass):
-    """Shrink the buffers of blocks to the box of elements that is accessed, and count from where that begins::
+    """Shrink the buffers of blocks to the box of elements that is accessed, and count from where that begins.
+
+    For example::
 
         B = T.alloc_buffer((16, 16))             B = T.alloc_buffer((1, 16))
         for j in range(16):                 →    for j in range(16):

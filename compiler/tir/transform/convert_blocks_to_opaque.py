@@ -14,7 +14,9 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class ConvertBlocksToOpaque(PrimFuncPass):
-    """Replace the axes of every block by their values, so that the block has none::
+    """Replace the axes of every block by their values, so that the block has none.
+
+    For example::
 
     with T.block("B"):                          with T.block("B"):
         vi, vj = T.axis.remap("SS", [i, j])  →      B[i, j] = A[i, j] + 1.0

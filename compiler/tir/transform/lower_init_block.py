@@ -13,7 +13,9 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class LowerInitBlock(PrimFuncPass):
-    """Let what a block does first be a branch of its body, taken where all reduction axes begin::
+    """Let what a block does first be a branch of its body, taken where all reduction axes begin.
+
+    For example::
 
     with T.init():                      if vk == 0:
         C[vi, vj] = 0.0            →        C[vi, vj] = 0.0

@@ -15,7 +15,9 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class LowerMatchBuffer(PrimFuncPass):
-    """Access the buffers that stand for a region through the buffer that the region is of::
+    """Access the buffers that stand for a region through the buffer that the region is of.
+
+    For example::
 
         sub = T.match_buffer(A[i, 0:4], (4,))       A[i, j] = 0.0
         sub[j] = 0.0                            →

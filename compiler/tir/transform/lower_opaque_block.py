@@ -15,7 +15,9 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class LowerOpaqueBlock(PrimFuncPass):
-    """Replace blocks without axes by branches, allocations and their bodies, and loops of one iteration by theirs::
+    """Replace blocks without axes by branches, allocations and bodies.
+
+    Loops of one iteration are replaced by their bodies, and loops over threads by launches::
 
     for i in T.thread_binding(4, "threadIdx.x"):        threadIdx_x = T.launch_thread("threadIdx.x", 4)
         with T.block("B"):                              if threadIdx_x < n:

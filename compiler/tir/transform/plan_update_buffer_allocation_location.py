@@ -20,7 +20,9 @@ Path = tuple[Node, ...]
 
 
 class PlanAndUpdateBufferAllocationLocation(PrimFuncPass):
-    """Allocate each buffer in the innermost loop or block that holds all of its accesses::
+    """Allocate each buffer in the innermost loop or block that holds all of its accesses.
+
+    For example::
 
         B = T.alloc_buffer((16, 16))             for i in range(16):
         for i in range(16):                          with T.block():
