@@ -14,6 +14,7 @@ from compiler.te.operation import (
     thread_axis,
     var,
 )
+from compiler.te.scan import ScanOp, scan
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage
 from compiler.te.tag import tag_scope
@@ -26,6 +27,7 @@ __all__ = [
     "ExternOp",
     "Operation",
     "PlaceholderOp",
+    "ScanOp",
     "Schedule",
     "Stage",
     "Tensor",
@@ -36,6 +38,7 @@ __all__ = [
     "extern_primfunc",
     "placeholder",
     "reduce_axis",
+    "scan",
     "size_var",
     "tag_scope",
     "thread_axis",

@@ -1,18 +1,20 @@
-"""Keeping every read of a computation inside of its tensor: proved, refused, or guarded.
+"""Keeping every read of a computation inside of its tensor: proved, or guarded.
 
-A read that is certain to leave its tensor is the user's mistake and refused.  One that cannot be proved to stay
-inside, such as a gather by indices that are data, gets a guard and gives zero outside.
+A read that cannot be proved to stay inside, such as a gather by indices that are data, gets a guard and gives zero
+outside.  For one that is certain to leave its tensor there is a warning as well.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from compiler.arith import Analyzer, detect_linear_equation, eval_set
 from compiler.ir import dtype as dt
-from compiler.ir.error import BoundError, DTypeError, show
+from compiler.ir.error import DTypeError, show
 from compiler.ir.functor import Mutator
+from compiler.ir.origin import user_frame
 from compiler.ir.primexpr import (
     And,
     Call,
@@ -34,7 +36,11 @@ from compiler.te.compute_body import map_body
 from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.op import all as all_of
 
-__all__ = ["keep_inside"]
+__all__ = ["BoundsWarning", "keep_inside"]
+
+
+class BoundsWarning(UserWarning):
+    """A computation reads elements outside of a tensor; it reads zero for them."""
 
 
 def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
@@ -56,11 +62,14 @@ def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) 
 
     Raises
     ------
-    BoundError
-        If a read that no condition guards is certain to leave its tensor: its index is linear in the axes, so that
-        the smallest and the largest value do occur.
     DTypeError
         If an index is not a scalar integer.
+
+    Warns
+    -----
+    BoundsWarning
+        If a read that no condition guards is certain to leave its tensor: its index is linear in the axes, so that
+        the smallest and the largest value do occur.
     """
     first = body[0]
     reads = _Reads(name, [*axes, *first.axis] if isinstance(first, Reduce) else list(axes))
@@ -71,7 +80,7 @@ def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) 
 
 
 class _Reads(Mutator):
-    """Proves, refuses or guards the reads of one expression."""
+    """Proves or guards the reads of one expression."""
 
     def __init__(self, name: str, axes: Sequence[IterVar]) -> None:
         self._name = name
@@ -162,11 +171,7 @@ class _Reads(Mutator):
             if low >= 0 and high < extent.value:
                 return []
             if not self._conditional:
-                shape = ", ".join(str(s) for s in n.producer.shape)
-                raise BoundError(
-                    f"compute {self._name!r}: index {d} of {n.producer.name!r} runs from {low} to {high}, outside of "
-                    f"its shape ({shape}); guard the read with te.if_then_else or change the index {show(index)}"
-                )
+                self._warn(n, d, index, low, high)
         if isinstance(index, FloorMod) and self.analyzer.can_prove_equal(index.b, extent):
             return []
         prove = self.analyzer.can_prove
@@ -178,6 +183,20 @@ class _Reads(Mutator):
             above = above and not (reached.has_upper_bound() and prove(reached.max_value < extent))
         needed = [index >= 0] * below + [index < extent] * above
         return [c for c in needed if not any(structural_equal(c, given) for given in self._in_force)]
+
+    def _warn(self, n: ProducerLoad, d: int, index: PrimExpr, low: int, high: int) -> None:
+        """Say on the user's line that an index leaves its tensor."""
+        shape = ", ".join(str(s) for s in n.producer.shape)
+        message = (
+            f"compute {self._name!r}: index {d} of {n.producer.name!r} runs from {low} to {high}, outside of "
+            f"its shape ({shape}), where zero is read; guard the read with te.if_then_else or change the index "
+            f"{show(index)}"
+        )
+        frame = user_frame()
+        if frame is None:
+            warnings.warn(message, BoundsWarning, stacklevel=2)
+        else:
+            warnings.warn_explicit(message, BoundsWarning, frame.f_code.co_filename, frame.f_lineno)
 
     def _runs_along(self, index: PrimExpr, extent: PrimExpr) -> bool:
         """Return whether an index is an axis from zero to no more than ``extent``: the usual case, at no cost."""

@@ -118,7 +118,7 @@ def _infer_root(stage: Stage, consumers: list[Stage], bounds: Bounds) -> None:
 
 
 def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:
-    if stage.attach_type is not AttachType.SCOPE:
+    if stage.attach_ivar is None:
         return
     outer_loops = bounds.attach_path[consumer.op]
     if consumer is stage.attach_stage or position(outer_loops, stage.attach_ivar) >= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
+from compiler.ir.error import ScheduleError
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import Let, PrimExpr, ProducerLoad, Var
 from compiler.te.compute_body import map_body
@@ -33,9 +34,19 @@ def with_inlined(reader: Operation, inlined: Set[Operation]) -> Operation:
     -------
     Operation
         ``reader`` itself if it reads none of them.
+
+    Raises
+    ------
+    ScheduleError
+        If it reads one as a whole, as an extern operation does.
     """
-    if not isinstance(reader, ComputeOp) or not any(t.op in inlined for t in reader.input_tensors):
+    read = [t.op for t in reader.input_tensors if t.op in inlined]
+    if not read:
         return reader
+    if not isinstance(reader, ComputeOp):
+        raise ScheduleError(
+            f"compute_inline: stage {read[0].name!r} must be stored, since {reader.name!r} reads it as a whole"
+        )
     body = map_body(reader.body, _Inliner(inlined, {}, {}).visit)
     return reader.with_body(map_body(body, shared_values_named))
 

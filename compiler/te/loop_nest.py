@@ -22,7 +22,7 @@ from compiler.te.stage import IterVarAttr, Stage
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
-__all__ = ["ComputeNest", "LoopNest", "WithAttached", "guarded"]
+__all__ = ["ComputeNest", "LoopNest", "StageLoops", "WithAttached", "guarded"]
 
 WithAttached = Callable[[IterVar, Stmt], Stmt]
 """``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body."""
@@ -48,7 +48,112 @@ class LoopNest:
         return body
 
 
-class ComputeNest:
+class StageLoops:
+    """Makes the loops of a stage.
+
+    Parameters
+    ----------
+    stage : Stage
+        A stage of a normalized schedule.
+    domains : dict of IterVar to Range
+        The result of bound inference, for the axes of all stages.
+    analyzer : Analyzer
+        Knows the ranges of all loops.
+    with_attached : callable
+        ``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body.
+    keep_trivial_loops : bool
+        Whether loops of one iteration stay loops.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        domains: Domains,
+        analyzer: Analyzer,
+        with_attached: WithAttached,
+        keep_trivial_loops: bool = False,
+    ) -> None:
+        self.stage = stage
+        self.domains = domains
+        self.analyzer = analyzer
+        self.with_attached = with_attached
+        self.keep_trivial_loops = keep_trivial_loops
+
+    def loops(self, axes: Sequence[IterVar], suffix: str = "") -> LoopNest:
+        """Return the loops over some axes, outermost first.
+
+        Parameters
+        ----------
+        axes : sequence of IterVar
+            Loops of the stage.
+        suffix : str
+            What the names of the loops have added; nothing is computed inside of such loops.
+
+        Returns
+        -------
+        LoopNest
+            The loops, and the value of each axis in them.
+        """
+        nest = LoopNest()
+        for axis in axes:
+            attr = self.stage.iter_var_attrs.get(axis)
+            wrap, value = self._loop(axis, attr, suffix)
+            nest.wrappers.append(wrap)
+            nest.values[axis] = value
+        return nest
+
+    def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
+        """Return a function that wraps a body in the loop, and the value of the axis in that body."""
+        dom = self.domains[axis]
+        span = axis.span | self.stage.op.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
+        with_attached: WithAttached = (lambda _, body: body) if suffix else self.with_attached
+        thread = attr.bind_thread if attr is not None else None
+        if thread is not None:
+            return self._thread_loop(axis, thread, span, with_attached)
+        if isinstance(dom.extent, IntImm) and dom.extent.value == 1 and not self.keep_trivial_loops:
+            return (lambda body: _pragmas(axis, attr, with_attached(axis, body))), dom.min
+        kind = self._kind(axis, attr)
+        var = Var(axis.var.name + suffix, axis.var.dtype) if suffix else axis.var
+        if suffix:
+            self.analyzer.bind(var, dom)
+
+        def wrap(body: Stmt) -> Stmt:
+            with derived_from(span):
+                return _pragmas(axis, attr, For(var, dom.min, dom.extent, kind, with_attached(axis, body)))
+
+        return wrap, var
+
+    def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
+        kind = ForKind.SERIAL if attr is None or attr.iter_type is None else _KIND[attr.iter_type]
+        if kind is ForKind.VECTORIZED and not isinstance(self.domains[axis].extent, IntImm):
+            line = line_of(self.stage.schedule.primitives, "vectorize", self.stage.op.name)
+            raise ScheduleError(
+                f"vectorize: axis {axis.var.name!r} of stage {self.stage.op.name!r} must have a constant extent, "
+                f"got {self.domains[axis].extent}{line}; split it by a constant factor and vectorize the inner loop"
+            )
+        return kind
+
+    def _thread_loop(
+        self, axis: IterVar, thread: IterVar, span: Span, with_attached: WithAttached
+    ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
+        dom = self.domains[axis]
+        self.analyzer.bind(thread.var, dom)
+        if thread.dom is not None and not self.analyzer.can_prove_equal(thread.dom.extent, dom.extent):
+            raise ScheduleError(
+                f"bind: axis {axis.var.name!r} of stage {self.stage.op.name!r} must have the extent "
+                f"{thread.dom.extent} of thread axis {thread.var.name!r}, got {dom.extent}"
+            )
+        key = THREAD_KEYS[thread.thread_tag.startswith("vthread")]
+
+        def wrap(body: Stmt) -> Stmt:
+            with derived_from(span | thread.span):
+                owner = thread if thread.dom is not None else rebuild(thread, dom=dom)
+                return AttrStmt(owner, key, dom.extent, with_attached(axis, body))
+
+        return wrap, thread.var.astype(axis.var.dtype) + dom.min
+
+
+class ComputeNest(StageLoops):
     """Builds the statement that computes a stage.
 
     Parameters
@@ -83,20 +188,16 @@ class ComputeNest:
         keep_trivial_loops: bool = False,
     ) -> None:
         assert isinstance(stage.op, ComputeOp)
-        self.stage = stage
+        super().__init__(stage, domains, analyzer, with_attached, keep_trivial_loops)
         self.op: ComputeOp = stage.op
-        self.domains = domains
-        self.analyzer = analyzer
-        self.with_attached = with_attached
         self.store = store
         self.load = load
         self.has_room_for_domain = has_room_for_domain
-        self.keep_trivial_loops = keep_trivial_loops
 
     def build(self) -> Stmt:
         """Return the loops that compute the stage."""
         with derived_from(self.op.span):
-            nest = self._loops(self.stage.leaf_iter_vars)
+            nest = self.loops(self.stage.leaf_iter_vars)
             pass_up_index(self.stage, self.domains, nest.values)
             predicates = bound_predicates(self.stage, self.domains, nest.values, self.analyzer)
             if isinstance(self.op.body[0], Reduce):
@@ -159,7 +260,7 @@ class ComputeNest:
 
     def _init(self, reduction: Reduce, nest: LoopNest, begin: int, reducing: Set[IterVar]) -> Stmt:
         outer, rest = self.stage.leaf_iter_vars[:begin], self.stage.leaf_iter_vars[begin:]
-        inner = self._loops([a for a in rest if a not in reducing], suffix=".init")
+        inner = self.loops([a for a in rest if a not in reducing], suffix=".init")
         values = {a: nest.values[a] for a in outer} | inner.values
         pass_up_index(self.stage, self.domains, values)
         starts = reduction.init or tuple(reduction.combiner.identity_element)
@@ -206,67 +307,6 @@ class ComputeNest:
         for v, e in zip(reversed(variables), reversed(results), strict=True):
             body = LetStmt(v, e, body)
         return body
-
-    # loops
-
-    def _loops(self, axes: Sequence[IterVar], suffix: str = "") -> LoopNest:
-        nest = LoopNest()
-        for axis in axes:
-            attr = self.stage.iter_var_attrs.get(axis)
-            wrap, value = self._loop(axis, attr, suffix)
-            nest.wrappers.append(wrap)
-            nest.values[axis] = value
-        return nest
-
-    def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
-        """Return a function that wraps a body in the loop, and the value of the axis in that body."""
-        dom = self.domains[axis]
-        span = axis.span | self.op.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
-        with_attached: WithAttached = (lambda _, body: body) if suffix else self.with_attached
-        thread = attr.bind_thread if attr is not None else None
-        if thread is not None:
-            return self._thread_loop(axis, thread, span, with_attached)
-        if isinstance(dom.extent, IntImm) and dom.extent.value == 1 and not self.keep_trivial_loops:
-            return (lambda body: _pragmas(axis, attr, with_attached(axis, body))), dom.min
-        kind = self._kind(axis, attr)
-        var = Var(axis.var.name + suffix, axis.var.dtype) if suffix else axis.var
-        if suffix:
-            self.analyzer.bind(var, dom)
-
-        def wrap(body: Stmt) -> Stmt:
-            with derived_from(span):
-                return _pragmas(axis, attr, For(var, dom.min, dom.extent, kind, with_attached(axis, body)))
-
-        return wrap, var
-
-    def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
-        kind = ForKind.SERIAL if attr is None or attr.iter_type is None else _KIND[attr.iter_type]
-        if kind is ForKind.VECTORIZED and not isinstance(self.domains[axis].extent, IntImm):
-            line = line_of(self.stage.schedule.primitives, "vectorize", self.op.name)
-            raise ScheduleError(
-                f"vectorize: axis {axis.var.name!r} of stage {self.op.name!r} must have a constant extent, "
-                f"got {self.domains[axis].extent}{line}; split it by a constant factor and vectorize the inner loop"
-            )
-        return kind
-
-    def _thread_loop(
-        self, axis: IterVar, thread: IterVar, span: Span, with_attached: WithAttached
-    ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
-        dom = self.domains[axis]
-        self.analyzer.bind(thread.var, dom)
-        if thread.dom is not None and not self.analyzer.can_prove_equal(thread.dom.extent, dom.extent):
-            raise ScheduleError(
-                f"bind: axis {axis.var.name!r} of stage {self.op.name!r} must have the extent {thread.dom.extent} of "
-                f"thread axis {thread.var.name!r}, got {dom.extent}"
-            )
-        key = THREAD_KEYS[thread.thread_tag.startswith("vthread")]
-
-        def wrap(body: Stmt) -> Stmt:
-            with derived_from(span | thread.span):
-                owner = thread if thread.dom is not None else rebuild(thread, dom=dom)
-                return AttrStmt(owner, key, dom.extent, with_attached(axis, body))
-
-        return wrap, thread.var.astype(axis.var.dtype) + dom.min
 
 
 def guarded(body: Stmt, predicates: Sequence[PrimExpr]) -> Stmt:

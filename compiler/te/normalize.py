@@ -22,6 +22,7 @@ S = TypeVar("S", bound=ScheduleState)
 def normalize(schedule: S) -> S:
     """Return a copy of the schedule that is inlined, whose loops start at zero and whose places are loops."""
     new = schedule.copy()
+    new.place_scan_bodies()
     _inline(new)
     for stage in new.stages:
         _settle_attachment(stage)
@@ -46,8 +47,7 @@ def _inline(schedule: ScheduleState) -> None:
 
 def _settle_attachment(stage: Stage) -> None:
     """Follow an axis that was split or fused after a stage was put there."""
-    while stage.attach_type is AttachType.SCOPE:
-        assert stage.attach_stage is not None
+    while stage.attach_stage is not None:
         if position(stage.attach_stage.leaf_iter_vars, stage.attach_ivar) >= 0:
             return
         for relation in stage.attach_stage.relations:

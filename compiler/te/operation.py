@@ -268,10 +268,13 @@ def compute(
     ------
     ArgumentError
         If an argument is not as described.
-    BoundError
-        If an element outside of a tensor would certainly be read.
     DTypeError
         If an extent or an index is no integer.
+
+    Warns
+    -----
+    BoundsWarning
+        If an element outside of a tensor would certainly be read: it is zero.
 
     Examples
     --------

@@ -12,8 +12,9 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.bounds import Bounds, attach_path
 from compiler.te.extern import ExternOp
-from compiler.te.loop_nest import ComputeNest
+from compiler.te.loop_nest import ComputeNest, StageLoops
 from compiler.te.operation import ComputeOp, PlaceholderOp
+from compiler.te.scan import ScanOp
 from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
@@ -51,6 +52,7 @@ class StatementBuilder:
         self._bounds = bounds
         self._arguments = arguments
         self._keep_trivial_loops = keep_trivial_loops
+        self.aliases = _aliases(schedule)
         self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
         for stage in schedule.stages:
             if stage.attach_ivar is not None:
@@ -58,7 +60,8 @@ class StatementBuilder:
 
     def body(self) -> Stmt:
         """Return the statement of all stages; thread axes are named wherever they are bound."""
-        roots = [s for s in self._schedule.stages if s.attach_type is AttachType.ROOT]
+        initial = {t.op for s in self._schedule.stages if isinstance(s.op, ScanOp) for t in s.op.init}
+        roots = [s for s in self._schedule.stages if s.attach_type is AttachType.ROOT and s.op not in initial]
         return self._pipelines(reversed(roots), None)
 
     def _pipelines(self, stages: Iterable[Stage], body: Stmt | None) -> Stmt:
@@ -77,7 +80,8 @@ class StatementBuilder:
             pipeline = producer if consumer is None else seq([producer, consumer])
             scope = storage_scope(stage, self._threads_around(stage))
             for t in reversed(stage.op.outputs):
-                pipeline = self._realize(stage, t, scope, pipeline)
+                if t not in self.aliases:
+                    pipeline = self._realize(stage, t, scope, pipeline)
         return pipeline
 
     def _producer(self, stage: Stage) -> Stmt:
@@ -85,6 +89,8 @@ class StatementBuilder:
         if isinstance(stage.op, ExternOp):
             with derived_from(stage.op.span):
                 return stage.op.statement()
+        if isinstance(stage.op, ScanOp):
+            return self._scan(stage, stage.op)
         nest = ComputeNest(
             stage,
             self._bounds.domains,
@@ -92,10 +98,25 @@ class StatementBuilder:
             self._with_attached,
             _store,
             _load,
-            has_room_for_domain=self._arguments is not None and self._arguments.isdisjoint(stage.op.outputs),
+            has_room_for_domain=self._has_room(stage),
             keep_trivial_loops=self._keep_trivial_loops,
         )
         return nest.build()
+
+    def _has_room(self, stage: Stage) -> bool:
+        """Return whether the outputs of a stage are buffers of its own, which are as large as its domain."""
+        outputs = stage.op.outputs
+        if self._arguments is None or not self.aliases.keys().isdisjoint(outputs):
+            return False
+        return self._arguments.isdisjoint(outputs)
+
+    def _scan(self, stage: Stage, op: ScanOp) -> Stmt:
+        """Return the initial elements, then the loop of the steps; what is computed in a step is attached to that."""
+        initial = {t.op for t in op.init}
+        inits = [s for s in self._schedule.stages if s.op in initial]
+        with derived_from(op.span):
+            steps = StageLoops(stage, self._bounds.domains, self._bounds.analyzer, self._with_attached)
+            return seq([self._pipelines(reversed(inits), None), steps.loops(stage.leaf_iter_vars).wrap(seq([]))])
 
     def _realize(self, stage: Stage, tensor: Tensor, scope: str, body: Stmt) -> Stmt:
         region = stage.op.realized(tensor.value_index, self._bounds.domains)
@@ -114,6 +135,16 @@ class StatementBuilder:
     def _with_attached(self, axis: IterVar, body: Stmt) -> Stmt:
         attached = self._attached.get(axis)
         return self._pipelines(reversed(attached), body) if attached else body
+
+
+def _aliases(schedule: Schedule) -> dict[Tensor, Tensor]:
+    """Return the tensors that lie in the memory of others: the elements and the state of scans in their results."""
+    aliases: dict[Tensor, Tensor] = {}
+    for op in (stage.op for stage in schedule.stages):
+        if isinstance(op, ScanOp):
+            for same in (op.init, op.update, op.state_placeholder):
+                aliases.update(zip(same, op.outputs, strict=True))
+    return aliases
 
 
 def _store(op: ComputeOp, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.te.dataflow import post_dfs_order
 from compiler.te.primitives import Primitive
-from compiler.te.stage import Stage
+from compiler.te.scan import ScanOp, scan_body
+from compiler.te.stage import AttachType, Stage
 from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["ScheduleState"]
@@ -37,6 +38,7 @@ class ScheduleState:
         self._stage_of: dict[Operation, Stage] = {stage.origin_op: stage for stage in self.stages}
         for op in self.outputs:
             self._stage_of[op].is_output = True
+        self.place_scan_bodies()
 
     @property
     def schedule(self) -> Self:
@@ -90,7 +92,17 @@ class ScheduleState:
         stage = Stage(self, op)
         self.stages.insert(at, stage)
         self._stage_of[op] = stage
+        self.place_scan_bodies()
         return stage
+
+    def place_scan_bodies(self) -> None:
+        """Compute what a step of a scan carries out, and has no other place, in the loop of the steps."""
+        for scan in self.stages:
+            if isinstance(scan.op, ScanOp):
+                for op in scan_body(scan.op):
+                    stage = self[op]
+                    if stage.attach_type is AttachType.ROOT:
+                        stage.place_in_step(scan, scan.op.scan_axis)
 
     def copy(self) -> Self:
         """Return a schedule with stages of its own for the same operations."""

@@ -9,7 +9,7 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError, UnavailableError, expected
 from compiler.ir.extension import extension_point
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Var, is_const_int
+from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Var, const, is_const_int
 from compiler.runtime.container import Array, Map
 from compiler.te.bounds import Bounds, infer_bound
 from compiler.te.bounds import attach_path as path_of
@@ -20,6 +20,7 @@ from compiler.te.relations.rebase import Rebase
 from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton
 from compiler.te.relations.split import Split
+from compiler.te.scan import ScanOp, fixed_axes, scan_body
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
 from compiler.te.stage import AttachType, Stage
@@ -42,6 +43,8 @@ __all__ = [
     "IterVarRelation",
     "PostDFSOrder",
     "Rebase",
+    "ScanFixPointAnalysis",
+    "ScanGetBody",
     "Schedule",
     "ScheduleOps",
     "SchedulePostProcRewriteForTensorCore",
@@ -116,9 +119,10 @@ def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep
         for axis in stage.leaf_iter_vars:
             if axis in bounds.domains:
                 bounds.analyzer.bind(axis.var, bounds.domains[axis])
-    body = StatementBuilder(schedule, bounds, keep_trivial_loops=debug_keep_trivial_loop).body()
+    builder = StatementBuilder(schedule, bounds, keep_trivial_loops=debug_keep_trivial_loop)
     defined = {t: s.origin_op.output(i) for s in schedule.stages for i, t in enumerate(s.op.outputs)}
-    result: Stmt = ThreadMerger(defined).visit(body)
+    defined |= {t: defined[result] for t, result in builder.aliases.items()}
+    result: Stmt = ThreadMerger(defined).visit(builder.body())
     return result
 
 
@@ -248,6 +252,45 @@ def CreateAttachPath(schedule: Schedule) -> Map[Operation, Array[IterVar]]:
     return Map({stage.op: Array(path_of(stage)) for stage in schedule.stages})
 
 
+def ScanGetBody(scan_op: Operation) -> Array[Operation]:
+    """Return the operations that a step of a scan carries out.
+
+    Parameters
+    ----------
+    scan_op : ScanOp
+        The operation of what ``te.scan`` returned.
+
+    Returns
+    -------
+    Array of Operation
+        The scan itself first.
+    """
+    return Array((scan_op, *reversed(scan_body(_scan("ScanGetBody", scan_op)))))
+
+
+def ScanFixPointAnalysis(scan_op: Operation) -> Map[IterVar, PrimExpr]:
+    """Return which dimensions of a scan's state each step needs at the indices alone that it computes.
+
+    Parameters
+    ----------
+    scan_op : ScanOp
+        The operation of what ``te.scan`` returned.
+
+    Returns
+    -------
+    Map of IterVar to IntImm
+        1 or 0 for each of ``spatial_axis_``; where it is 1, a part of the result needs that part of the state only.
+    """
+    fixed = fixed_axes(_scan("ScanFixPointAnalysis", scan_op))
+    return Map({axis: const(int(is_fixed)) for axis, is_fixed in fixed.items()})
+
+
+def _scan(name: str, op: object) -> ScanOp:
+    if not isinstance(op, ScanOp):
+        expected(name, "scan_op", "the operation of a scan", op)
+    return op
+
+
 def AutoInlineElemWise(schedule: Schedule) -> None:
     """Inline the stages that read only the elements at their own indices, the outputs left out.
 
@@ -283,10 +326,13 @@ def AutoInlineInjective(schedule: Schedule) -> None:
 
 def _auto_inline(name: str, schedule: Schedule, fits: Callable[[ComputeOp], bool]) -> None:
     _check_schedule(name, schedule)
+    stored = {t.op for s in schedule.stages if not isinstance(s.op, ComputeOp) for t in s.op.input_tensors}
     for stage in schedule.stages:
-        scheduled = stage.relations or stage.attach_type is not AttachType.ROOT
+        scheduled = stage.relations or stage.attach_type in (AttachType.INLINE, AttachType.SCOPE)
         op = stage.op
-        if isinstance(op, ComputeOp) and not (scheduled or stage.is_output or op.reduce_axis) and fits(op):
+        if scheduled or stage.is_output or op.reduce_axis or op in stored:
+            continue
+        if isinstance(op, ComputeOp) and fits(op):
             stage.compute_inline()
 
 

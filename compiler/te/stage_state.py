@@ -28,6 +28,7 @@ class AttachType(IntEnum):
     ROOT = 1
     INLINE = 2
     SCOPE = 4
+    SCAN_UPDATE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,12 @@ class StageState(RecordedStage):
         """Make the stage compute ``op`` by its plain loops."""
         self.op = op
         self.all_iter_vars = list(op.root_iter_vars)
-        self.leaf_iter_vars = list(op.root_iter_vars)
+        self.leaf_iter_vars = [a for a in op.root_iter_vars if a.iter_type != IterVar.DimInfo]
         self.relations = []
+
+    def place_in_step(self, scan: Self, axis: IterVar) -> None:
+        """Compute the stage in each step of a scan, where it has no other place."""
+        self.attach_type, self.attach_stage, self.attach_ivar = AttachType.SCAN_UPDATE, scan, axis
 
     def copy(self, schedule: Recorder) -> Self:
         """Return a copy for another schedule; the stage that it is attached to is still the old one."""

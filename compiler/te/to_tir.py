@@ -55,8 +55,8 @@ def schedule_to_prim_func(
     parameters = Parameters(args, binds or {}, current)
     _check_variables(normalized, parameters)
     names = {new: old.name for old, new in current.items()}
-    body = StatementBuilder(normalized, bounds, set(parameters.buffers)).body()
-    return parameters.function(_ToBuffers(parameters.buffers, names).visit(body), name)
+    builder = StatementBuilder(normalized, bounds, set(parameters.buffers))
+    return parameters.function(_ToBuffers(parameters.buffers, names, builder.aliases).visit(builder.body()), name)
 
 
 def statement_to_prim_func(args: Sequence[Argument], body: Stmt, binds: Binds | None = None) -> PrimFunc:
@@ -77,7 +77,7 @@ def statement_to_prim_func(args: Sequence[Argument], body: Stmt, binds: Binds | 
         The statement over buffers.
     """
     parameters = Parameters(args, binds or {}, {})
-    return parameters.function(_ToBuffers(parameters.buffers, {}).visit(body), "main")
+    return parameters.function(_ToBuffers(parameters.buffers, {}, {}).visit(body), "main")
 
 
 class Parameters:
@@ -152,13 +152,13 @@ def _variables_used(stage: Stage) -> list[Var]:
 class _ToBuffers(ThreadMerger):
     """Puts buffers in the place of tensors: those of the parameters, and one for each tensor that is realized."""
 
-    def __init__(self, buffers: Binds, names: Mapping[Tensor, str]) -> None:
-        super().__init__()
+    def __init__(self, buffers: Binds, names: Mapping[Tensor, str], aliases: Mapping[Tensor, Tensor]) -> None:
+        super().__init__(aliases)
         self._buffers = dict(buffers)
         self._names = names
 
     def _buffer(self, tensor: Tensor) -> Buffer:
-        buffer = self._buffers.get(tensor)
+        buffer = self._buffers.get(self._tensor(tensor))
         if buffer is None:
             raise LoweringError(f"lower: placeholder {tensor.name!r} is read, and must be among args")
         return buffer

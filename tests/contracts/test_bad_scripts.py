@@ -91,13 +91,6 @@ BAD = [
         None,
     ),
     BadScript(
-        "out of bounds",
-        MATMUL + "te.compute((n,), lambda i: A[i + 1, 0], name='E')\n",
-        "BoundError",
-        "from 1 to 64",
-        10,
-    ),
-    BadScript(
         "too many indices",
         MATMUL + "te.compute((n,), lambda i: A[i, 0, 0])\n",
         "BoundError",

@@ -203,11 +203,6 @@ def rewrite(kind: str, *new: object) -> Callable[[Any], None]:
     return change
 
 
-def exchange_indices(made: Any) -> None:
-    load = next(row for row in rows(made) if row[0] == "ProducerLoad")
-    load[2] = load[2][::-1]
-
-
 def setting(*path: Any, to: object) -> Callable[[Any], None]:
     def change(made: Any) -> None:
         for key in path[:-1]:
@@ -235,7 +230,6 @@ REFUSED: list[tuple[Callable[[Any], None], type[TVMError], str]] = [
     (rewrite("FloatImm", "IntImm", "int32", 1), DTypeError, "Add takes values of one data type, got float32 and int32"),
     (rewrite("FloatImm", "FloatImm", "float32", "one"), ProgramError, "must be a number"),
     (rewrite("ProducerLoad", "ProducerLoad", 1, [0]), BoundError, "expected 2 indices, got 1"),
-    (exchange_indices, BoundError, "outside of its shape"),
     (rewrite("Add", "Adds", 0, 0), ProgramError, "a kind of expression and its fields"),
     (rewrite("Add", "Add", 0, 77), ProgramError, "less than"),
     (rewrite("Add", "StringImm", "x"), TVMError, "Reduce takes"),
