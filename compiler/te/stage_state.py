@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
 from compiler.ir.origin import NO_SPAN, Span, current_span
-from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.primexpr import IterVar, PrimExpr, StringImm, Var
 from compiler.te.operation import PlaceholderOp
 from compiler.te.primitives import PrimitiveRegistry, RecordedStage, Recorder
 from compiler.te.relations.relation import Relation
@@ -54,6 +54,16 @@ class IterVarAttr:
     pragmas: tuple[tuple[str, PrimExpr], ...] = ()
     dim_align: tuple[int, int] | None = None
     span: Span = NO_SPAN
+
+    @property
+    def pragma_keys(self) -> tuple[StringImm, ...]:
+        """What the annotations for the passes ask for, in the order in which they were given."""
+        return tuple(StringImm(key) for key, _ in self.pragmas)
+
+    @property
+    def pragma_values(self) -> tuple[PrimExpr, ...]:
+        """The values of the annotations for the passes, in the same order."""
+        return tuple(value for _, value in self.pragmas)
 
 
 def position(axes: Sequence[IterVar], axis: object) -> int:

@@ -132,3 +132,14 @@ def test_relations_have_names():
     assert isinstance(fuse, te.schedule.Fuse)
     assert isinstance(fuse, te.schedule.IterVarRelation)
     assert te.schedule.Buffer is tvm.tir.Buffer
+
+
+def test_annotations_of_a_loop():
+    _, _A, _B, C = _chain()
+    s = te.create_schedule(C.op)
+    (axis,) = C.op.axis
+    s[C].pragma(axis, "first", 3)
+    s[C].pragma(axis, "second")
+    attr = s[C].iter_var_attrs[axis]
+    assert [key.value for key in attr.pragma_keys] == ["first", "second"]
+    assert attr.pragma_values[0] == 3
