@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from app.sandbox import syscalls
 from tests.benchmarks.serving.client import HOST, exchange
 
 PROJECT = Path(__file__).parents[3]
@@ -35,6 +36,12 @@ def free_port() -> int:
 def first_cores() -> set[int]:
     """Return the CPUs that the server runs on: the first two that this process may use."""
     return set(sorted(os.sched_getaffinity(0))[:CORES])
+
+
+def _prepare() -> None:
+    """Give the server its CPUs, and let it end when the benchmark does, even if that is killed."""
+    os.sched_setaffinity(0, first_cores())
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Server:
@@ -71,7 +78,7 @@ class Server:
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, first_cores()),
+            preexec_fn=_prepare,
         )
         self.pid = self._process.pid
 
