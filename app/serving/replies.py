@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h11
 import msgspec
@@ -91,7 +91,7 @@ def reply_of(application: WSGIApplication, environ: WSGIEnvironment, spool: Spoo
     """
     begun: list[tuple[str, Headers]] = []
 
-    def start_response(status: str, headers: Headers, exc_info: Any = None) -> Callable[[bytes], object]:
+    def start_response(status: str, headers: Headers, exc_info: object = None) -> Callable[[bytes], object]:
         begun.append((status, headers))
         return spool.write
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app import create_app
 from app.sandbox import Runner
+from app.workers.tasks import Renderer
 from tests.app.fixtures import FixedRunner
 from tests.app.serving.served import served
 from tests.browser import ensure
@@ -49,12 +50,12 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[[Runner], str]]:
-    """Start an explorer over a runner of the test's choice; returns its address."""
+def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Start an explorer over a runner, and render workers, of the test's choice; returns its address."""
     opened = []
 
-    def start(runner: Runner) -> str:
-        context = serving(create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner))
+    def start(runner: Runner, workers: Renderer | None = None) -> str:
+        context = serving(create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner, workers))
         opened.append(context)
         return context.__enter__()
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from app.artifacts import Answer, Drawing, GraphNode, Kernel, Step, Unit, drawing_key
 from app.panes import table
 from app.sandbox import Runner
+from app.workers.in_process import InProcess
 from tests.app.fixtures import AnswerRunner, full_answer, listing
 from tests.app.test_recipes import cuda_answer, cuda_row
 from tests.e2e.conftest import Console
@@ -85,10 +86,10 @@ def test_a_pane_s_head_shows_all_that_it_says(explorer: str, open_page: Callable
 
 
 def test_a_new_row_of_the_table_is_a_pane_like_the_others(
-    serve: Callable[[Runner], str], open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch, console: Console
+    serve: Callable[..., str], open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch, console: Console
 ) -> None:
     monkeypatch.setattr(table, "PANES", (*table.PANES, cuda_row()))
-    page = open_page(serve(AnswerRunner(cuda_answer())), width=1680)
+    page = open_page(serve(AnswerRunner(cuda_answer()), InProcess()), width=1680)
     line = page.locator("#body-cuda .l", has_text="x = 1 < 2;")
     line.hover()
     expect(page.locator("#body-asm .l.related").first).to_be_visible()

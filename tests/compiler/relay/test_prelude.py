@@ -128,7 +128,8 @@ def test_functions(name: str) -> None:
 def test_all_of_it_is_well_typed_and_annotated() -> None:
     mod = Prelude().mod
     assert well_formed(mod)
-    assert infer_module(mod) is mod
+    inferred = infer_module(mod)
+    assert infer_module(inferred) is inferred
 
 
 def test_types_are_generic() -> None:
