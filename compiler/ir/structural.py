@@ -16,6 +16,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
+from compiler.ir.scalars import IntImm
 
 
 def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
@@ -165,7 +166,7 @@ class _Equality:
         others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
         if len(a) != len(b) or not all(other in b for other in others.values()):
             return False
-        return self._later((value, b[others[key]], mode) for key, value in a.items())
+        return self._later((_entry(value), _entry(b[others[key]]), mode) for key, value in a.items())
 
 
 def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
@@ -175,6 +176,11 @@ def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
         for table in (mod.type_definitions, mod.functions)
     )
     return (types, functions, mod.attrs)
+
+
+def _entry(value: object) -> object:
+    """Return an entry of a mapping, such as an attribute; an integer constant says what the number itself says."""
+    return value.value if isinstance(value, IntImm) and value.dtype == "int32" else value
 
 
 def _same_leaf(a: object, b: object) -> bool:
@@ -251,10 +257,10 @@ class _Hash:
         self._found.append(("map", len(n)))
         if all(isinstance(key, str) for key in n):
             for key in sorted(n, reverse=True):
-                self._todo.extend([(n[key], mode), (key, _USE)])
+                self._todo.extend([(_entry(n[key]), mode), (key, _USE)])
         else:
             for key, value in reversed(list(n.items())):
-                self._todo.extend([(value, mode), (key, _USE)])
+                self._todo.extend([(_entry(value), mode), (key, _USE)])
 
 
 def _hashable(value: object) -> bool:

@@ -107,3 +107,11 @@ def test_deep_and_heavily_shared_graphs_take_linear_time() -> None:
     assert structural_equal(ladder(), ladder())
     assert structural_hash(ladder()) == structural_hash(ladder())
     assert time.process_time() - start < 5
+
+
+def test_an_attribute_may_be_a_number_or_the_constant_of_the_number() -> None:
+    x = relay.var("x", shape=(3,))
+    made = [relay.Function([x], x).with_attr("Primitive", value) for value in (1, tir.IntImm("int32", 1), 2)]
+    assert structural_equal(made[0], made[1])
+    assert structural_hash(made[0]) == structural_hash(made[1])
+    assert not structural_equal(made[1], made[2])
