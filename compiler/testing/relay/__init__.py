@@ -23,10 +23,12 @@ _MODULES = (
     "compiler.testing.relay.layers",
     "compiler.testing.relay.lstm",
     "compiler.testing.relay.mlp",
+    "compiler.testing.relay.mobilenet",
     "compiler.testing.relay.nat",
     "compiler.testing.relay.resnet",
     "compiler.testing.relay.resnet_3d",
     "compiler.testing.relay.squeezenet",
+    "compiler.testing.relay.synthetic",
     "compiler.testing.relay.temp_op_attr",
     "compiler.testing.relay.vgg",
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
+from scipy.signal import correlate2d
 
 import compiler as tvm
 from compiler import relay
@@ -52,6 +54,9 @@ def test_natural_numbers_count() -> None:
         ("resnet", {"num_layers": 18}, 11_699_112),
         ("resnet", {"num_layers": 50, "layout": "NHWC", "image_shape": (224, 224, 3)}, 25_575_912),
         ("resnet_3d", {}, 33_371_472),
+        # Howard et al.: "MobileNets", table 8, has 4.2 million
+        ("mobilenet", {}, 4_231_976),
+        ("mobilenet", {"layout": "NHWC", "image_shape": (64, 64, 3)}, 4_231_976),
     ],
 )
 def test_models_have_their_parameters(module: str, options: dict[str, object], parameters: int) -> None:
@@ -60,6 +65,24 @@ def test_models_have_their_parameters(module: str, options: dict[str, object], p
     assert abs(sum(np.prod(p.shape) for p in learned.values()) - parameters) <= 0.02 * parameters
     assert {p.name_hint for p in mod["main"].params} == {"data", *params}
     assert mod["main"].ret_type.concrete_shape == (1, 10 if module == "mlp" else 1000)
+
+
+def test_branches_meet() -> None:
+    mod, params = testing.synthetic.get_workload((1, 2, 5, 4))
+    values = {name: array.numpy() for name, array in params.items()}
+    data = np.random.default_rng(1).uniform(-1, 1, (1, 2, 5, 4)).astype("float32")
+
+    def branches(block: np.ndarray, number: str) -> np.ndarray:
+        dense = np.maximum(block @ values[f"dense{number}_weight"].T, 0)
+        filters = values[f"conv{number}_weight"]
+        conv = [sum(correlate2d(x, w, mode="same") for x, w in zip(block[0], each, strict=True)) for each in filters]
+        return dense + special.softmax(np.array([conv]), axis=-1)
+
+    norm = {key: values[f"batch_norm_{key}"].reshape(2, 1, 1) for key in ("gamma", "beta", "moving_mean", "moving_var")}
+    first = branches(data, "") + values["bias"].reshape(2, 1, 1)
+    scaled = (first - norm["moving_mean"]) / np.sqrt(norm["moving_var"] + 1e-5) * norm["gamma"] + norm["beta"]
+    result = relay.create_executor("graph", mod, params=params).evaluate()(data)
+    np.testing.assert_allclose(result.numpy(), branches(scaled, "2"), rtol=1e-4, atol=1e-5)
 
 
 def test_small_resnet_computes_probabilities() -> None:
