@@ -54,7 +54,7 @@ Wrap = Callable[[Stmt], Stmt]
 class Declaration:
     """A variable or buffer that no statement defines; it is called what it is assigned to."""
 
-    make: Callable[[str], Var | Buffer]
+    make: Callable[[str], Var | IterVar | Buffer]
 
 
 @dataclass(frozen=True)

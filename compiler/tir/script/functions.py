@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
+from compiler.ir.diagnostics import rendered
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
@@ -54,8 +55,10 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) 
         raise ArgumentError(f"T.prim_func: expected a function, got {show(func)}")
     if _is_method(func):
         return func
-    source = Source.of_object(func)
-    return _Function(source, _environment(func, _caller_names())).read(_definition(source), private)
+    environment = _environment(func, _caller_names())
+    with rendered():
+        source = Source.of_object(func)
+        return _Function(source, environment).read(_definition(source), private)
 
 
 def ir_module(mod: type) -> IRModule:
@@ -89,7 +92,8 @@ def ir_module(mod: type) -> IRModule:
     for member in vars(mod).values():
         if isinstance(member, FunctionType):
             environment = _environment(member, environment)
-    return _read(Source.of_object(mod), environment)  # type: ignore[return-value]
+    with rendered():
+        return _read(Source.of_object(mod), environment)  # type: ignore[return-value]
 
 
 def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[str, Any] | None = None) -> Any:
@@ -115,12 +119,13 @@ def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[st
     --------
     >>> tvm.script.from_source(str(func))
     """
-    source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
     given = dict(extra_vars or {})
     if isinstance(program, FunctionType):
         given = {**_environment(program, {}), **given}
     namespaces = {name: importlib.import_module(f"{__package__}.{room}") for name, room in (("T", "tir"), ("I", "ir"))}
-    return _read(source, {**namespaces, **given})
+    with rendered():
+        source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
+        return _read(source, {**namespaces, **given})
 
 
 def _is_method(func: FunctionType) -> bool:

@@ -131,7 +131,7 @@ def _of_type(value: ExprLike, other: ExprLike) -> ExprLike:
     return const(value, dtype) if fits else value
 
 
-def call_op(op: Op, *args: object) -> PrimExpr:
+def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
     """Return the call of an operator.
 
     Parameters
@@ -140,19 +140,24 @@ def call_op(op: Op, *args: object) -> PrimExpr:
         One that does not show its type in its operands takes its data type first.
     *args : ExprLike
         The operands; strings are string constants.
+    dtype : str, optional
+        The data type, as older releases write it behind the operands.
 
     Raises
     ------
     ArgumentError
         If the data type is missing.
     """
+    if dtype is not None:
+        dt.parse(dtype)
+        return Call(dtype, op, tuple([_operand(a) for a in args]))
     operands = list(args)
     if op.prints_dtype:
         if not operands or not isinstance(operands[0], str):
             raise ArgumentError(f'T.{op.name.removeprefix("tir.")}: the data type comes first, e.g. "int32"')
-        dtype = operands.pop(0)
-        dt.parse(str(dtype))
-        return Call(str(dtype), op, tuple([_operand(a) for a in operands]))
+        result = str(operands.pop(0))
+        dt.parse(result)
+        return Call(result, op, tuple([_operand(a) for a in operands]))
     exprs = tuple([_operand(a) for a in operands])
     return Call(_result(op, exprs), op, exprs)
 

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.diagnostics import Diagnostic, DiagnosticLevel, Place, PlacedError
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import Location
 
 __all__ = ["ScriptError", "Source"]
 
 
-class ScriptError(TVMError):
+class ScriptError(PlacedError):
     """A program that is not TVMScript, or not of the part of it that this IR has.
 
     Attributes
@@ -28,6 +29,7 @@ class ScriptError(TVMError):
 
     def __init__(self, message: str, file: str, line: int, column: int, text: str) -> None:
         self.file, self.line, self.column = file, line, column
+        self.diagnostics = (Diagnostic(DiagnosticLevel.ERROR, Place(file, line, column), message),)
         super().__init__(f"{file}:{line}: {message}\n  {text}\n  {' ' * (column - 1)}^")
 
 

@@ -134,6 +134,8 @@ class Statements(BlockStatements):
         if isinstance(declared, Var):
             self._free.add(declared)
             return
+        if not isinstance(declared, Buffer):
+            return
         self.declare_buffer(declared)
         if isinstance(value, AllocatedBuffer):
             self.allocate_buffer(declared)
@@ -183,6 +185,8 @@ class Statements(BlockStatements):
         if isinstance(value, (bool, int, float)):
             value = cast(element.dtype, value)
         stored = self._converted(target, value)
+        if stored.dtype != element.dtype and dt.lanes(stored.dtype) == dt.lanes(element.dtype):
+            stored = cast(element.dtype, stored)
         if stored.dtype != element.dtype:
             raise self.source.error(target, f"{buffer.name!r} has elements of {element.dtype}, got {stored.dtype}")
         return BufferStore(buffer, stored, element.indices)

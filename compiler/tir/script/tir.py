@@ -15,6 +15,7 @@ from compiler.ir.error import TVMError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import registered_ops
 from compiler.ir.primexpr import PrimExpr
+from compiler.tir import op as _ops
 from compiler.tir.script.blocks import *  # noqa: F403
 from compiler.tir.script.blocks import __all__ as _blocks
 from compiler.tir.script.definitions import DataType, HandleType
@@ -28,6 +29,8 @@ from compiler.tir.script.words import __all__ as _words
 __all__ = [*_blocks, *_loops, *_words, "handle", "prim_func"]
 
 _PREFIX = "tir."
+_FOLDING = ("abs", "infinity", "max_value", "min_value")
+"""Functions that make constants and calls of several operators."""
 handle = HandleType()
 
 
@@ -36,6 +39,8 @@ def _word(name: str) -> Any:
     """Return a data type, an operator or a binary operator; None where there is none of that name."""
     if name in FUNCTIONS:
         return partial(binary_node, FUNCTIONS[name])
+    if name in _FOLDING:
+        return getattr(_ops, name)
     op = registered_ops().get(_PREFIX + name)
     if op is not None:
         return _documented(partial(call_op, op), op.doc)

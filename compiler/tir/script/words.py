@@ -32,6 +32,7 @@ from compiler.tir.buffer import decl_buffer as make_buffer
 from compiler.tir.builtin import PREFETCH
 from compiler.tir.script.definitions import (
     BufferDeclaration,
+    Declaration,
     FunctionAttributes,
     MatchedBuffer,
     Scope,
@@ -67,15 +68,21 @@ __all__ = [
     "Shuffle",
     "allocate",
     "attr",
+    "broadcast",
+    "buffer_decl",
+    "buffer_var",
     "cast",
     "decl_buffer",
+    "env_thread",
     "evaluate",
     "func_attr",
     "iter_var",
     "launch_thread",
     "match_buffer",
     "prefetch",
+    "ramp",
     "realize",
+    "var",
 ]
 
 _ITER_TYPES = {
@@ -331,6 +338,41 @@ def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
     return call_op(PREFETCH, target, *args)
 
 
+def buffer_var(dtype: str, storage_scope: str = "global") -> Declaration:
+    """Declare a pointer, as older releases write ``T.handle(dtype, storage_scope)``.
+
+    Parameters
+    ----------
+    dtype : str
+        Type of the elements that it points to.
+    storage_scope : str
+        Where they are.
+
+    Returns
+    -------
+    Declaration
+    """
+    return Declaration(lambda name: Var(name, "handle", PointerType(PrimType(dtype), storage_scope)))
+
+
+def var(dtype: str) -> Declaration:
+    """Declare a free variable, as older releases write ``T.int32()``.
+
+    Parameters
+    ----------
+    dtype : str
+        Its data type.
+
+    Returns
+    -------
+    Declaration
+    """
+    return Declaration(lambda name: Var(name, dtype))
+
+
+buffer_decl = Buffer
+
+
 # scopes
 
 
@@ -356,13 +398,31 @@ def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
     return _unnamed(lambda body: AttrStmt(subject, attr_key, convert(value), body))
 
 
-def launch_thread(thread: str, extent: ExprLike) -> Scope:
+def env_thread(thread_tag: str, dtype: str = "int32") -> Declaration:
+    """Declare the axis of threads that :func:`launch_thread` begins: ``tx = T.env_thread("threadIdx.x")``.
+
+    Parameters
+    ----------
+    thread_tag : str
+        A virtual thread's begins with ``vthread``.
+    dtype : str
+        Type of the variable.
+
+    Returns
+    -------
+    Declaration
+        Named by the variable that it is assigned to.
+    """
+    return Declaration(lambda name: IterVar(None, Var(name, dtype), IterVar.ThreadIndex, thread_tag))
+
+
+def launch_thread(thread: str | IterVar, extent: ExprLike) -> Scope:
     """Begin a thread axis: ``tx = T.launch_thread("threadIdx.x", 32)``.
 
     Parameters
     ----------
-    thread : str
-        Its tag; a virtual thread's begins with ``vthread``.
+    thread : str or IterVar
+        Its tag; a virtual thread's begins with ``vthread``.  Or what :func:`env_thread` declared.
     extent : int or PrimExpr
         Number of threads.
 
@@ -371,12 +431,14 @@ def launch_thread(thread: str, extent: ExprLike) -> Scope:
     Scope
         Gives the axis's variable.
     """
-    key = "virtual_thread" if thread.startswith("vthread") else "thread_extent"
+    tag = thread.thread_tag if isinstance(thread, IterVar) else thread
+    key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
 
     def enter(name: str) -> tuple[object, Wrap]:
         count = convert(extent)
         dom = RangeNode.from_fields(const(0, count.dtype), count)
-        axis = IterVar(dom, Var(name or thread, count.dtype), IterVar.ThreadIndex, thread)
+        var = thread.var if isinstance(thread, IterVar) else Var(name or tag, count.dtype)
+        axis = IterVar(dom, var, IterVar.ThreadIndex, tag)
         return axis.var, lambda body: AttrStmt(axis, key, count, body)
 
     return Scope(enter)
@@ -448,6 +510,8 @@ def evaluate(value: ExprLike) -> Stmt:
 
 
 # expressions
+
+broadcast, ramp = Broadcast, Ramp
 
 
 def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:

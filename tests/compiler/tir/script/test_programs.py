@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from compiler import tir
+from compiler.ir import diagnostics
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
@@ -191,7 +192,7 @@ def test_a_node_comes_from_its_line() -> None:
         ("A[0, 1] = 1.0", 3, "'A' has 1 dimensions, got 2 indices"),
         ("num = n\nA[nun] = 1.0", 4, "the name 'nun' is not defined; did you mean 'num'?"),
         ("A[0] = T.int8(1) * B[0]", 3, "the name 'B' is not defined"),
-        ("A[0] = T.Cast('int8', A[1])", 3, "'A' has elements of float32, got int8"),
+        ("A[0] = A[1:3]", 3, "'A' has elements of float32, got float32x2"),
         ("for i in T.grid(2, 2):\n    A[i] = 1.0", 3, "expected 2 loop variables, got 1"),
         ("for i in [1, 2]:\n    A[i] = 1.0", 3, "expected range, T.serial"),
         ("for i in range(0, 4, 2):\n    A[i] = 1.0", 3, "a loop's step is 1"),
@@ -249,6 +250,41 @@ def test_an_error_names_the_line(text: str, line: int, message: str) -> None:
 def test_a_program_that_is_no_function(text: str, message: str) -> None:
     with pytest.raises(ScriptError, match=re.escape(message)):
         from_source(text)
+
+
+def test_older_spellings() -> None:
+    text = """
+a = T.var("int32")
+p = T.buffer_var("float32", "global")
+B = T.buffer_decl((4,), data=p)
+tx = T.env_thread("threadIdx.x")
+T.launch_thread(tx, 4)
+B[tx] = T.sqrt(A[a], dtype="float32") + T.abs(A[0])
+A[0:4] = T.broadcast(1.0, 4)
+A[1] = n
+"""
+    attr = body_of(text)
+    assert isinstance(attr, AttrStmt)
+    assert (attr.node.thread_tag, attr.attr_key) == ("threadIdx.x", "thread_extent")
+    store, vector, converted = attr.body.seq  # type: ignore[attr-defined]
+    assert store.indices == (attr.node.var,)
+    assert store.value.a.dtype == "float32"
+    assert vector.value.lanes == 4
+    assert str(converted.value).strip() == 'T.Cast("float32", n)'
+
+
+def test_a_renderer_hears_of_errors() -> None:
+    messages: list[Any] = []
+    diagnostics.override_renderer(messages.append)
+    try:
+        with pytest.raises(diagnostics.DiagnosticError):
+            body_of("A[0] = 1.0\nA[0] = B[0]")
+    finally:
+        diagnostics.override_renderer(None)
+    [context] = messages
+    [message] = context.diagnostics
+    assert (message.level, message.span.line, message.span.column) == (20, 4, 12)
+    assert "'B' is not defined" in message.message
 
 
 def test_an_error_in_a_file_shows_its_line() -> None:
