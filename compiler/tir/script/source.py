@@ -7,6 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from compiler.ir.diagnostics import Diagnostic, DiagnosticLevel, Place, PlacedError
@@ -94,9 +95,12 @@ class Source:
 
     def line(self, n: ast.AST) -> str:
         """Return the line that a part of the program begins on."""
-        lines = self.text.splitlines()
         number = getattr(n, "lineno", 1)
-        return lines[number - 1] if number <= len(lines) else ""
+        return self._lines[number - 1] if number <= len(self._lines) else ""
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
 
     def error(self, n: ast.AST, message: str) -> ScriptError:
         """Return the error about a part of the program."""
