@@ -171,7 +171,9 @@ class Statements(BlockStatements):
         if isinstance(described_by, DataType):
             return described_by.variable(name)
         if isinstance(described_by, Declaration):
-            return described_by.make(name)
+            declared = described_by.make(name)
+            if isinstance(declared, (Var, Buffer)):
+                return declared
         where = annotation or ast.Name(name)
         raise self.source.error(where, f"{name!r} needs a type such as T.int32, T.handle or T.Buffer((16,))")
 
