@@ -17,7 +17,7 @@ from compiler.relay.expr import Constant, Function, Tuple, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.frontend.onnx import converters as _converters
 from compiler.relay.frontend.onnx.config import checked_config, converting
-from compiler.relay.frontend.onnx.errors import ModelError
+from compiler.relay.frontend.onnx.errors import ModelError, UnknownInputError
 from compiler.relay.frontend.onnx.folding import constant, keeping
 from compiler.relay.frontend.onnx.importer import Importer
 from compiler.relay.frontend.onnx.node_names import save_named
@@ -156,7 +156,7 @@ def _inputs(
     for what, given, allowed in (("shape", shapes, {*declared, *symbols}), ("dtype", types, {*declared})):
         if strange := sorted(set(given) - allowed):
             names = ", ".join(repr(name) for name in declared) or "none"
-            raise ArgumentError(
+            raise UnknownInputError(
                 f"from_onnx: {what} names {strange[0]!r}, which is no input of the model; inputs: {names}"
             )
     default = dtype if isinstance(dtype, str) else "float32"
@@ -194,6 +194,8 @@ def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: dict[str, Any], what: str
 def _given_shape(given: Any, declared: list[Any] | None, what: str) -> list[Any]:
     if not isinstance(given, (list, tuple)):
         raise ArgumentError(f"from_onnx: shape of {what} must be a tuple of ints, got {show(given)}")
+    if declared == [] and tuple(given) == (1,):
+        return [1]  # one element, as programs feed scalars
     if declared is not None and len(given) != len(declared):
         raise ArgumentError(
             f"from_onnx: {what} has {len(declared)} dimensions, shape gives {len(given)}: {show(given)}"

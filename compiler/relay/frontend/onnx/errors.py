@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.ir.error import TVMError
+from compiler.ir.error import ArgumentError, TVMError
 
 
 class ModelError(TVMError):
     """A model that cannot be read, or that contradicts itself."""
+
+
+class UnknownInputError(ArgumentError, AssertionError):
+    """A shape or data type for an input that the model does not have; TVM's importer raises an AssertionError."""
 
 
 class ConversionError(TVMError):

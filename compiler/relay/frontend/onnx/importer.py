@@ -15,6 +15,7 @@ from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_b
 from compiler.relay.frontend.onnx.errors import ConversionError, ModelError, UnsupportedOperatorError
 from compiler.relay.frontend.onnx.folding import constant, settle
 from compiler.relay.frontend.onnx.node import Node, attribute_value
+from compiler.relay.frontend.onnx.older_opsets import NUMPY_BROADCAST_OPSET, aligned_inputs
 from compiler.relay.frontend.onnx.order import in_order
 from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
 from compiler.relay.frontend.onnx.registry import find
@@ -92,7 +93,10 @@ class Importer:
         def run(graph: onnx.GraphProto, values: Sequence[Any]) -> list[Any]:
             return self._subgraph(graph, values, scope)
 
-        result = convert(Node(proto.op_type, inputs, self._attributes(proto), list(proto.output), opset, run))
+        attributes = self._attributes(proto)
+        if not domain and opset < NUMPY_BROADCAST_OPSET:
+            inputs = aligned_inputs(proto.op_type, inputs, attributes)
+        result = convert(Node(proto.op_type, inputs, attributes, list(proto.output), opset, run))
         return [settle(item) for item in (result if isinstance(result, (list, tuple)) else [result])]
 
     def _attributes(self, proto: onnx.NodeProto) -> dict[str, Any]:

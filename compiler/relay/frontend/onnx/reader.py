@@ -21,7 +21,7 @@ MAX_NODES = 200_000
 """Nodes of a model, those of its subgraphs and functions counted."""
 MAX_ELEMENTS = 1 << 31
 """Elements of one tensor."""
-OLDEST_OPSET = 7
+OLDEST_OPSET = 1
 
 ModelSource: TypeAlias = onnx.ModelProto | bytes | bytearray | memoryview | str | os.PathLike[str]
 """A model, the contents of its file, or a path."""

@@ -29,7 +29,7 @@ class Dilation2DAttrs(SpatialAttrs):
 
     RANK = 2
     strides: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Steps of the window.", 1)
-    padding: tuple[int, ...] = attr_field(PADDING, "Elements around the image, which never are the largest.", 0)
+    padding: tuple[int, ...] = attr_field(PADDING, "Zeros around the image.", 0)
     dilations: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Steps within the window.", 1)
     data_layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the image.", "NCHW")
     kernel_layout: str = attr_field(one_of("IHW", "HWI"), "Layout of the weight.", "IHW")
@@ -85,11 +85,11 @@ def dilation2d(data: Tensor, weight: Tensor, attrs: Dilation2DAttrs, out: Tensor
         }
         tap = (here["C"], window[0].var, window[1].var)
         order = sorted(range(3), key=lambda i: _KERNEL[attrs.kernel_layout][i])
-        value = data(*axes.indices(here | places)) + weight(*[tap[i] for i in order])
+        value = data(*axes.indices(here | places))
         if any(attrs.padding):
             inside = te.all(*[c for n, p in places.items() for c in (p >= 0, p < extent[n])])
-            value = te.if_then_else(inside, value, tir.min_value(data.dtype))
-        return te.max(value.astype(out.dtype), axis=window)
+            value = te.if_then_else(inside, value, tir.const(0, data.dtype))
+        return te.max((value + weight(*[tap[i] for i in order])).astype(out.dtype), axis=window)
 
     return compute(tuple(out.dims), element, name="dilation2d", tag=Tag.COMM_REDUCE)
 
@@ -99,7 +99,7 @@ def _reference(attrs: Dilation2DAttrs, x: Array, w: Array) -> Any:
     plain, weight = axes.to_plain(x, "NCHW"), w.transpose(_KERNEL[attrs.kernel_layout])
     top, left, bottom, right = attrs.padding
     lowest = np.finfo(x.dtype).min if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    padded = np.pad(plain, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=lowest)
+    padded = np.pad(plain, ((0, 0), (0, 0), (top, bottom), (left, right)))
     spans = [(w_ - 1) * d + 1 for w_, d in zip(weight.shape[1:], attrs.dilations, strict=True)]
     rows, columns = ((e - s) // t + 1 for e, s, t in zip(padded.shape[2:], spans, attrs.strides, strict=True))
     result = np.full((*plain.shape[:2], rows, columns), lowest, x.dtype)

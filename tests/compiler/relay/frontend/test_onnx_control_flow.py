@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from compiler import relay
 from compiler.relay.expr import If, TupleGetItem
 from compiler.relay.frontend import from_onnx
 from compiler.relay.frontend.onnx import ConversionError
@@ -92,10 +93,61 @@ def test_a_loop_with_a_known_number_of_turns_is_unrolled(stop_after, turns):
     np.testing.assert_allclose(kept, np.stack([X * 2**i for i in range(1, turns + 1)]))
 
 
-def test_a_loop_with_an_unknown_number_of_turns_is_refused():
-    node = helper.make_node("Loop", ["n", "", "x"], ["y", "all"], name="loop", body=_loop())
-    with pytest.raises(ConversionError, match=r"'loop' .Loop.: the number of turns"):
-        from_onnx(_model([node], [_value("x", shape=[3]), _value("n", INT64, [])], ("y", "all")))
+@pytest.mark.parametrize("stop_after", [None, 2])
+@pytest.mark.parametrize("turns", [0, 1, 5])
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+def test_a_loop_with_an_unknown_number_of_turns_runs(stop_after, turns, executor):
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "all"], name="loop", body=_loop(stop_after))
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3]), _value("n", INT64, [])], ("y", "all")))
+    final, each = relay.create_executor(executor, mod=mod).evaluate()(X, np.int64(turns))
+    done = turns if stop_after is None else min(turns, stop_after + 1)
+    np.testing.assert_allclose(final.numpy(), X * 2**done)
+    np.testing.assert_allclose(each.numpy(), np.array([X * 2**i for i in range(1, done + 1)]).reshape(-1, 3))
+
+
+def test_a_loop_until_a_computed_condition_fails():
+    """Doubles until the sum exceeds a hundred; the number of turns follows from the data."""
+    nodes = [
+        helper.make_node("Add", ["v", "v"], ["next"]),
+        helper.make_node("ReduceSum", ["next"], ["sum"], keepdims=0),
+        helper.make_node("Less", ["sum", "limit"], ["on"]),
+    ]
+    inputs = [_value("turn", INT64, []), _value("going", BOOL, []), _value("v")]
+    limit = [_constant("limit", np.float32(100))]
+    body = helper.make_graph(nodes, "body", inputs, [_value("on", BOOL, []), _value("next")], limit)
+    node = helper.make_node("Loop", ["", "", "x"], ["y"], name="loop", body=body)
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[2])]))
+    for start in ([1, 2], [60, 1], [0.5, 0.1]):
+        x = np.array(start, "float32")
+        want = x * 2
+        while want.sum() < 100:
+            want = want * 2
+        np.testing.assert_allclose(_run(mod, x=x), want, rtol=1e-6)
+
+
+def test_a_carried_value_may_grow():
+    nodes = [
+        helper.make_node("Concat", ["v", "one"], ["next"], axis=0),
+        helper.make_node("Identity", ["going"], ["on"]),
+    ]
+    inputs = [_value("turn", INT64, []), _value("going", BOOL, []), _value("v")]
+    one = [_constant("one", np.ones(1, "float32"))]
+    body = helper.make_graph(nodes, "body", inputs, [_value("on", BOOL, []), _value("next")], one)
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], name="loop", body=body)
+    mod, _ = from_onnx(_model([node], [_value("x", shape=[3]), _value("n", INT64, [])]))
+    np.testing.assert_allclose(_run(mod, x=X, n=np.int64(4)), [*X, 1, 1, 1, 1])
+
+
+def test_a_carried_value_keeps_its_data_type():
+    nodes = [
+        helper.make_node("Cast", ["v"], ["next"], to=INT64),
+        helper.make_node("Identity", ["going"], ["on"]),
+    ]
+    inputs = [_value("turn", INT64, []), _value("going", BOOL, []), _value("v")]
+    body = helper.make_graph(nodes, "body", inputs, [_value("on", BOOL, []), _value("next", INT64)])
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], name="loop", body=body)
+    with pytest.raises(ConversionError, match=r"'loop' .Loop.: carried value 0 is .*float32.* and .*int64"):
+        from_onnx(_model([node], [_value("x", shape=[3]), _value("n", INT64, [])]))
 
 
 def test_a_loop_without_end_is_refused():

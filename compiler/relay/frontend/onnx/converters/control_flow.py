@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import If, Tuple, TupleGetItem
+from compiler.relay.frontend.onnx.converters.run_time_loop import loop_at_run_time
 from compiler.relay.frontend.onnx.converters.shape import reshape, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
 from compiler.relay.frontend.onnx.folding import constant, known, ops, rank_of, settle, type_of
@@ -44,20 +45,27 @@ def _chosen(condition: RelayExpr, yes: list[Any], no: list[Any]) -> list[Any]:
 
 @converter("Loop")
 def _loop(node: Node) -> Any:
+    trips = node.inputs[0]
+    if trips is not None and known(trips) is None:
+        return loop_at_run_time(node)
+    unrolled = _unrolled(node)
+    return loop_at_run_time(node) if unrolled is None else unrolled
+
+
+def _unrolled(node: Node) -> list[Any] | None:
+    """Return the outputs of a loop turn by turn; None if only the running program knows how many there are."""
     trips, condition, *carried = node.inputs
     body = node.required("body")
     most = None if trips is None else known(trips)
-    if trips is not None and most is None:
-        raise ConversionError(
-            "the number of turns (input 0) must be known while importing, but it is computed from inputs"
-        )
     limit = MAX_TURNS + 1 if most is None else int(most.reshape(-1)[0])
     results = len(body.output) - 1 - len(carried)
     if results < 0:
         raise ConversionError(f"its body has {len(body.output)} outputs for {len(carried)} carried values")
     collected: list[list[Any]] = [[] for _ in range(results)]
     turn = 0
-    while turn < limit and _goes_on(condition):
+    while turn < limit and (goes_on := _goes_on(condition)) is not False:
+        if goes_on is None:
+            return None
         if turn >= MAX_TURNS:
             raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled")
         going = constant(True) if condition is None else condition
@@ -71,13 +79,12 @@ def _loop(node: Node) -> Any:
     return [*carried, *(_stacked(items) for items in collected)]
 
 
-def _goes_on(condition: RelayExpr) -> bool:
+def _goes_on(condition: RelayExpr) -> bool | None:
+    """Return whether a loop goes on; None if only the running program knows."""
     if condition is None:
         return True
     value = known(condition)
-    if value is None:
-        raise ConversionError("whether the loop goes on must be known while importing, but it is computed from inputs")
-    return bool(value.reshape(-1)[0])
+    return None if value is None else bool(value.reshape(-1)[0])
 
 
 def _stacked(items: list[Any], axis: int = 0) -> Any:

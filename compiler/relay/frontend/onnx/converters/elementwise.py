@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnx
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.errors import ConversionError, ModelError
 from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
 from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
 from compiler.relay.frontend.onnx.reader import dtype_name
@@ -106,9 +107,17 @@ def _bound(node: Node, index: int, name: str, x: RelayExpr) -> Any:
     return node.input(index)
 
 
+_ELEMENT_TYPES: dict[str, int] = dict(onnx.TensorProto.DataType.items())
+
+
 @converter("Cast")
 def _cast(node: Node) -> Any:
-    return cast(node.inputs[0], dtype_name(node.required("to"), "attribute 'to'"))
+    to = node.required("to")
+    if isinstance(to, str):  # before operator set 6
+        if to not in _ELEMENT_TYPES:
+            raise ModelError(f"attribute 'to' names the unknown element type {to!r}")
+        to = _ELEMENT_TYPES[to]
+    return cast(node.inputs[0], dtype_name(to, "attribute 'to'"))
 
 
 @converter("CastLike")

@@ -141,6 +141,13 @@ def _sampled(x: RelayExpr, places: list[Any], mode: str, outside: str) -> Any:
     raise ConversionError(f"mode {mode!r} is unknown; there are nearest, linear and cubic")
 
 
+@converter("MaxRoiPool")
+def _max_roi_pool(node: Node) -> Any:
+    x, rois = node.inputs
+    size, scale = node.required("pooled_shape"), node.attr("spatial_scale", 1.0)
+    return ops.vision.roi_pool(x, rois, pooled_size=size, spatial_scale=scale)
+
+
 @converter("RoiAlign")
 def _roi_align(node: Node) -> Any:
     x, rois, batch = node.inputs

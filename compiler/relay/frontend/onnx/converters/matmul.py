@@ -6,15 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.converters.shape import expand, reshape, transpose, unsqueeze
 from compiler.relay.frontend.onnx.errors import ConversionError
-from compiler.relay.frontend.onnx.folding import dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.onnx.node import Node, static_dims
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.op.type_relations import broadcast_dims
-from compiler.relay.ty import Dim
+from compiler.relay.ty import AnyDim, Dim
 
 
 @converter("MatMul")
@@ -39,6 +41,8 @@ def _without(x: RelayExpr, axis: int) -> Any:
 
 def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     dims = dims_of(a)
+    if (len(dims) > 2 and any(isinstance(d, AnyDim) for d in dims[-1:])) or _unknown(dims) > 1 < len(dims) - 1:
+        return _batched_at_run_time(a, b, out_dtype)
     rows = a if len(dims) == 2 else reshape(a, [_known_product(dims[:-1]), dims[-1]])
     product = ops.nn.dense(rows, transpose(b, [1, 0]), out_dtype=out_dtype or dtype_of(a))
     return product if len(dims) == 2 else reshape(product, [*dims[:-1], dims_of(b)[1]])
@@ -53,10 +57,47 @@ def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
     (m, k), n = dims_of(a)[-2:], dims_of(b)[-1]
     if len(batch) == 1 and rank_of(a) == rank_of(b) == 3:
         return _matrices(a, b, out_dtype)
+    if _unknown((*dims_of(a), *dims_of(b))) > 1:
+        return _batched_at_run_time(a, b, out_dtype)
     count = _known_product(batch)
     left = reshape(expand(a, [*batch, m, k]), [count, m, k])
     right = reshape(expand(b, [*batch, k, n]), [count, k, n])
     return reshape(_matrices(left, right, out_dtype), [*batch, m, n])
+
+
+def _unknown(dims: Sequence[Dim]) -> int:
+    return sum(not isinstance(d, int) for d in dims)
+
+
+def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+    """Multiply matrices of which only the running program knows how many there are and how large."""
+    left_batch, left = _split_shape(a)
+    right_batch, right = _split_shape(b)
+    count = max(rank_of(a), rank_of(b)) - 2
+    batch = ops.maximum(_with_ones(left_batch, count), _with_ones(right_batch, count))
+    columns = ops.take(right, constant([1], "int64"), axis=0)
+    rows = ops.take(left, constant([0], "int64"), axis=0)
+    any_number = constant([-1], "int64")
+    x = ops.reshape(ops.broadcast_to(a, ops.concatenate([batch, left], 0)), ops.concatenate([any_number, left], 0))
+    y = ops.reshape(ops.broadcast_to(b, ops.concatenate([batch, right], 0)), ops.concatenate([any_number, right], 0))
+    return ops.reshape(_matrices(x, y, out_dtype), ops.concatenate([batch, rows, columns], 0))
+
+
+def _split_shape(x: RelayExpr) -> tuple[Any, Any]:
+    """Return the shape of a batch, and that of one matrix, as vectors."""
+    shape, rank = ops.shape_of(x, dtype="int64"), rank_of(x)
+    parts = (list(range(rank - 2)), [rank - 2, rank - 1])
+    batch, matrix = (ops.take(shape, constant(np.array(part, "int64")), axis=0) for part in parts)
+    return batch, matrix
+
+
+def _with_ones(shape: RelayExpr, count: int) -> Any:
+    """Return the shape of a batch with as many dimensions as another one has."""
+    missing = count - static_dims(shape, "the shape of a batch")[0]
+    ones = constant(np.ones(missing, "int64"))
+    if missing == count:
+        return ones
+    return ops.concatenate([ones, shape], 0) if missing else shape
 
 
 def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:

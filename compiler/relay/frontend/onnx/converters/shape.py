@@ -140,7 +140,7 @@ def unsqueeze(x: RelayExpr, axes: Any) -> Any:
 
 @converter("Concat")
 def _concat(node: Node) -> Any:
-    axis = node.required("axis")
+    axis = node.attr("axis", 1) if node.opset < 4 else node.required("axis")
     parts = [x for x in node.inputs if dims_of(x)[axis] != 0] or node.inputs[:1]
     pieces = [partial_of(x) if rank_of(x) == 1 else None for x in parts]
     joined = ops.concatenate(list(parts), axis) if len(parts) > 1 else parts[0]
@@ -265,6 +265,15 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
 
 
 @converter("Tile")
+def _tile_one_axis(node: Node) -> Any:
+    """Before operator set 6, one axis and how often it is repeated are inputs."""
+    if len(node.inputs) == 2:  # what later sets have; files that state the wrong set are common
+        return _tile(node)
+    (tiles,), (axis,) = node.ints(1, "tiles") or [1], node.ints(2, "axis") or [0]
+    return ops.tile(node.inputs[0], [tiles if d == axis else 1 for d in range(rank_of(node.inputs[0]))])
+
+
+@converter("Tile", since=6)
 def _tile(node: Node) -> Any:
     return ops.tile(*node.inputs)
 
@@ -272,7 +281,7 @@ def _tile(node: Node) -> Any:
 @converter("Pad")
 def _pad(node: Node) -> Any:
     x, mode = node.inputs[0], node.attr("mode", "constant")
-    pads = node.ints_or_attr(1, "pads") or []
+    pads = node.attr("paddings") or node.ints_or_attr(1, "pads") or []
     fill = node.attributes.get("value") if "value" in node.attributes else node.input(2)
     axes = node.ints(3, "axes")
     rank = rank_of(x)

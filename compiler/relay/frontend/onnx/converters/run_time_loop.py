@@ -1,0 +1,112 @@
+"""Loops whose number of turns only the running program knows: a function that calls itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, Function, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.frontend.onnx.converters.shape import reshape, unsqueeze
+from compiler.relay.frontend.onnx.errors import ConversionError
+from compiler.relay.frontend.onnx.folding import constant, ops, rank_of, settle, type_of
+from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
+
+MAX_ROUNDS = 8
+"""How often the types of carried values are widened before they must be the same at the end of a turn."""
+
+
+def loop_at_run_time(node: Node) -> list[Any]:
+    """Return the outputs of a loop as those of a function that calls itself once for each turn.
+
+    Parameters
+    ----------
+    node : Node
+        A ``Loop``: the most turns and the condition, which may both be left out, and the carried values.
+
+    Returns
+    -------
+    list of Expr
+        The carried values after the last turn, and what each turn adds, along a new first axis.
+
+    Raises
+    ------
+    ConversionError
+        If a carried value changes its data type or its number of dimensions, or the extents of what a turn adds are not
+        known.
+    """
+    trips, condition, *initial = node.inputs
+    body = node.required("body")
+    types = _stable_types(node, [type_of(x) for x in initial])
+    turn = Var("turn", TensorType((), "int64"))
+    going = Var("going", TensorType((), "bool"))
+    state = [Var(f"state{i}", t) for i, t in enumerate(types)]
+    _typed([turn, going, *state])
+    next_going, *outputs = node.run(body, [turn, going, *state])
+    added = outputs[len(state) :]
+    row_types = [TensorType((AnyDim(), *_known_dims(item)), type_of(item).dtype) for item in added]
+    rows = [Var(f"rows{i}", t) for i, t in enumerate(row_types)]
+    _typed(rows)
+    arguments = (TensorType((), "int64"), TensorType((), "bool"), *types, *row_types)
+    again = Var("loop", FuncType(arguments, TupleType((*types, *row_types))))
+    more = [ops.concatenate([row, unsqueeze(item, [0])], axis=0) for row, item in zip(rows, added, strict=True)]
+    one_more = ops.add(turn, constant(1, "int64"))
+    turned = Call(again, (one_more, _scalar(next_going), *outputs[: len(state)], *more))
+    goes_on = going if trips is None else ops.logical_and(going, ops.less(turn, _scalar(trips)))
+    body_of_loop = If(goes_on, turned, Tuple((*state, *rows)))
+    function = Function((turn, going, *state, *rows), body_of_loop, TupleType((*types, *row_types)))
+    start = [constant(0, "int64"), constant(True) if condition is None else _scalar(condition)]
+    none = [constant(np.zeros((0, *_known_dims(item)), type_of(item).dtype)) for item in added]
+    whole = settle(Let(again, function, Call(again, (*start, *initial, *none))))
+    return [settle(TupleGetItem(whole, i)) for i in range(len(types) + len(rows))]
+
+
+def _typed(variables: Sequence[Var]) -> None:
+    for v in variables:
+        settle(v)
+
+
+def _scalar(x: RelayExpr) -> Any:
+    return reshape(x, []) if rank_of(x) else x
+
+
+def _known_dims(item: RelayExpr) -> tuple[int, ...]:
+    dims = type_of(item).dims
+    if not all(isinstance(d, int) for d in dims):
+        raise ConversionError(
+            "the extents of what a turn adds to the outputs must be known while importing; give `shape`"
+        )
+    return tuple(int(d) for d in dims if isinstance(d, int))
+
+
+def _stable_types(node: Node, types: list[TensorType]) -> list[TensorType]:
+    """Return types of the carried values that hold before and after a turn: extents that change are unknown."""
+    body = node.required("body")
+    for _ in range(MAX_ROUNDS):
+        state = [Var(f"state{i}", t) for i, t in enumerate(types)]
+        turn, going = Var("turn", TensorType((), "int64")), Var("going", TensorType((), "bool"))
+        _typed([turn, going, *state])
+        outputs = node.run(body, [turn, going, *state])
+        if len(outputs) < 1 + len(types):
+            raise ConversionError(f"its body has {len(outputs)} outputs for {len(types)} carried values")
+        joined = [_joined(t, type_of(o), i) for i, (t, o) in enumerate(zip(types, outputs[1:], strict=False))]
+        if all(_same(a, b) for a, b in zip(types, joined, strict=True)):
+            return types
+        types = joined
+    raise ConversionError("the extents of its carried values do not settle")
+
+
+def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
+    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
+        raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
+    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(before.dims, after.dims, strict=True)]
+    return TensorType(tuple(dims), before.dtype)
+
+
+def _same(a: TensorType, b: TensorType) -> bool:
+    return all(
+        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
+    )

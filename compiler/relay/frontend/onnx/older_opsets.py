@@ -1,0 +1,54 @@
+"""What nodes of the first operator sets say differently: they are written as later sets have them.
+
+References
+----------
+"ONNX Operator Changelog", https://github.com/onnx/onnx/blob/main/docs/Changelog.md, versions 1 to 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.relay.frontend.onnx.folding import ops, rank_of
+
+__all__ = ["NUMPY_BROADCAST_OPSET", "aligned_inputs"]
+
+NUMPY_BROADCAST_OPSET = 7
+"""The first operator set whose operators broadcast as NumPy does."""
+
+
+def aligned_inputs(operator: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
+    """Return the inputs of a node of an older set so that they broadcast as NumPy does.
+
+    ``broadcast=1, axis=k`` let the second operand begin at axis ``k`` of the first one; slopes of ``PRelu`` belonged to
+    channels.
+
+    Parameters
+    ----------
+    operator : str
+    inputs : sequence of Expr or None
+    attributes : dict of str to object
+        ``broadcast`` and, of the operators that have it, ``axis`` are taken out.
+
+    Returns
+    -------
+    list of Expr or None
+    """
+    if operator == "PRelu":
+        return [inputs[0], _from_axis(inputs[1], 1, rank_of(inputs[0]))]
+    if "broadcast" not in attributes:
+        return list(inputs)
+    broadcast, axis = attributes.pop("broadcast"), attributes.pop("axis", None)
+    if not broadcast or axis is None or len(inputs) != 2:
+        return list(inputs)
+    rank = rank_of(inputs[0])
+    return [inputs[0], _from_axis(inputs[1], axis % rank, rank)]
+
+
+def _from_axis(operand: Any, axis: int, rank: int) -> Any:
+    """Return an operand whose first dimension stands beside the axis of a tensor of ``rank`` dimensions."""
+    missing = rank - axis - rank_of(operand)
+    if rank_of(operand) == 0 or missing <= 0:
+        return operand
+    return ops.expand_dims(operand, axis=rank_of(operand), num_newaxis=missing)
