@@ -6,7 +6,7 @@ import ctypes
 import struct
 import threading
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -82,6 +82,14 @@ def call(name: str, args: list[Any]) -> Any:
     raise TVMError(f"{name}: a function that machine code calls must return an integer or None, got {result!r}")
 
 
+class _Ints(Protocol):
+    """Integers in memory that a pointer of ctypes leads to."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+    def __setitem__(self, index: int, value: int, /) -> None: ...
+
+
 _Callback = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.c_char_p,
@@ -92,7 +100,7 @@ _Callback = ctypes.CFUNCTYPE(
 )
 
 
-def _carry_out(name: bytes, values: Any, codes: Any, count: int, result: Any) -> int:
+def _carry_out(name: bytes, values: _Ints, codes: _Ints, count: int, result: _Ints) -> int:
     """Call a registered function with arguments in memory; return 0, or 1 where it raised an exception."""
     try:
         returned = call(name.decode(), [_argument(values[i], codes[i]) for i in range(count)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer, IntSet
 from compiler.ir.error import ArgumentError, show
@@ -80,7 +80,12 @@ class ExternOp(Operation):
         ]
 
     def statement(self) -> Stmt:
-        """Return the statement, with its buffers bound to the tensors that they stand for."""
+        """Return the statement, with its buffers bound to the tensors that they stand for.
+
+        Returns
+        -------
+        Stmt
+        """
         body = self.body
         tensors = (*self.inputs, *self.outputs)
         buffers = (*self.input_placeholders, *self.output_placeholders)
@@ -118,7 +123,7 @@ def bind_buffer(buffer: Buffer, tensor: Tensor, region: Sequence[Range], body: S
 
 
 def extern(
-    shape: Any,
+    shape: ExprLike | Sequence[ExprLike] | Sequence[Sequence[ExprLike]],
     inputs: Sequence[Tensor],
     fcompute: Callable[[list[Buffer], list[Buffer]], PrimExpr | Stmt],
     name: str = "extern",
@@ -126,8 +131,8 @@ def extern(
     in_buffers: Buffer | Sequence[Buffer] | None = None,
     out_buffers: Buffer | Sequence[Buffer] | None = None,
     tag: str = "",
-    attrs: Mapping[str, Any] | None = None,
-) -> Any:
+    attrs: Mapping[str, object] | None = None,
+) -> Tensor | list[Tensor]:
     """Declare tensors that a statement of the user's computes, such as the call of a registered function.
 
     Parameters
@@ -182,7 +187,9 @@ def extern(
     return list(op.outputs) if len(op.outputs) > 1 else op.output(0)
 
 
-def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: PrimFunc, **kwargs: Any) -> Any:
+def extern_primfunc(
+    input_tensors: Sequence[Tensor], primfunc: PrimFunc, name: str = "extern", tag: str = ""
+) -> Tensor | list[Tensor]:
     """Declare tensors that a function over loops computes.
 
     Parameters
@@ -191,8 +198,10 @@ def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: PrimFunc, **kwarg
         Stands for the buffers that the function reads, in the order of its parameters.
     primfunc : PrimFunc
         It writes its other buffers, and reads none of these.
-    **kwargs : object
-        Further arguments of :func:`extern`, such as ``name``.
+    name : str
+        The name of the outputs in the code that is generated.
+    tag : str
+        What kind of computation it is.
 
     Returns
     -------
@@ -227,9 +236,8 @@ def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: PrimFunc, **kwarg
                     f"extern_primfunc: dimension {d} of tensor {tensor.name!r} has {a} elements, "
                     f"that of buffer {buffer.name!r} {b}"
                 )
-    return extern(
-        [b.shape for b in outs], input_tensors, lambda *_: primfunc.body, in_buffers=ins, out_buffers=outs, **kwargs
-    )
+    shapes = [b.shape for b in outs]
+    return extern(shapes, input_tensors, lambda *_: primfunc.body, name, in_buffers=ins, out_buffers=outs, tag=tag)
 
 
 class _Accesses(Visitor):
@@ -248,7 +256,9 @@ class _Accesses(Visitor):
         self.visit_Node(n)
 
 
-def _shapes(shape: Any) -> list[tuple[ExprLike, ...]]:
+def _shapes(
+    shape: ExprLike | Sequence[ExprLike] | Sequence[Sequence[ExprLike]],
+) -> list[tuple[ExprLike, ...]]:
     dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not dims or isinstance(dims[0], (PrimExpr, Integral)):
         return [dims]

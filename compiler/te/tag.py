@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
 from compiler.ir.error import ArgumentError
 
 __all__ = ["TagScope", "current_tag", "tag_scope"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _CURRENT: ContextVar[str] = ContextVar("tag", default="")
 
@@ -39,13 +40,13 @@ class TagScope:
         assert self._outer is not None
         _CURRENT.reset(self._outer)
 
-    def __call__(self, fdecl: F) -> F:
+    def __call__(self, fdecl: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(fdecl)
-        def tagged(*args: Any, **kwargs: Any) -> Any:
+        def tagged(*args: P.args, **kwargs: P.kwargs) -> R:
             with TagScope(self.tag):
                 return fdecl(*args, **kwargs)
 
-        return tagged  # type: ignore[return-value]
+        return tagged
 
 
 def tag_scope(tag: str) -> TagScope:

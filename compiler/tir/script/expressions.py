@@ -15,7 +15,7 @@ from compiler.ir.origin import derived_from, mint_location
 from compiler.ir.primexpr import And, Call, Div, ExprLike, Let, Not, Or, PrimExpr, StringImm, Var, convert
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
-from compiler.tir.script import words
+from compiler.tir.script import expression_words
 from compiler.tir.script.definitions import BufferSlice, Declaration, Scope
 from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS, binary_node, call_op, is_symbolic, matched
 from compiler.tir.script.source import ScriptError, Source
@@ -204,7 +204,7 @@ class Expressions:
 
     def _Call(self, n: ast.Call) -> Any:
         function = self.value(n.func)
-        if function is words.Let:
+        if function is expression_words.Let:
             return self._let_expression(n)
         if any(isinstance(a, ast.Starred) for a in n.args) or any(k.arg is None for k in n.keywords):
             raise self.source.error(n, "`*` and `**` in a call are not part of TVMScript")

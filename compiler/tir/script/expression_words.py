@@ -1,0 +1,147 @@
+"""The words of TVMScript that make expressions: what ``T`` offers besides operators and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import (
+    Broadcast,
+    Cast,
+    ExprLike,
+    IterVar,
+    Not,
+    PrimExpr,
+    Ramp,
+    Select,
+    Var,
+    as_exprs,
+    match_types,
+)
+from compiler.ir.primexpr import Range as RangeNode
+from compiler.ir.primexpr import Shuffle as ShuffleNode
+from compiler.ir.primexpr import cast as cast_expr
+from compiler.tir.script.definitions import extent_between
+
+__all__ = [
+    "Broadcast",
+    "Cast",
+    "Let",
+    "Not",
+    "Ramp",
+    "Range",
+    "Select",
+    "Shuffle",
+    "broadcast",
+    "cast",
+    "iter_var",
+    "ramp",
+]
+
+_ITER_TYPES = {
+    "DataPar": IterVar.DataPar,
+    "ThreadIndex": IterVar.ThreadIndex,
+    "CommReduce": IterVar.CommReduce,
+    "Ordered": IterVar.Ordered,
+    "DimInfo": IterVar.DimInfo,
+    "Unrolled": IterVar.Unrolled,
+    "Vectorized": IterVar.Vectorized,
+    "Parallelized": IterVar.Parallelized,
+    "Tensorized": IterVar.Tensorized,
+}
+
+broadcast, ramp = Broadcast, Ramp
+
+
+def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
+    """Bind a variable within an expression: ``T.Let(x * x, where={x: i + 1})``.
+
+    Parameters
+    ----------
+    body : PrimExpr
+    where : mapping of name to PrimExpr
+        The variable, which is defined here, and its value.
+
+    Returns
+    -------
+    PrimExpr
+
+    Raises
+    ------
+    ArgumentError
+        Outside of a TVMScript program, where the variable's name means nothing.
+    """
+    raise ArgumentError("T.Let: expected T.Let(body, where={name: value})")
+
+
+def Range(begin: ExprLike, end: ExprLike) -> RangeNode:
+    """Return the integers from ``begin`` on that are below ``end``.
+
+    Parameters
+    ----------
+    begin, end : int or PrimExpr
+
+    Returns
+    -------
+    Range
+    """
+    low, high = match_types(begin, end, "T.Range")
+    return RangeNode.from_fields(low, extent_between(low, high))
+
+
+def Shuffle(vectors: Sequence[PrimExpr], indices: Sequence[ExprLike]) -> PrimExpr:
+    """Return lanes of several vectors, one after the other.
+
+    Parameters
+    ----------
+    vectors : sequence of PrimExpr
+    indices : sequence of int or PrimExpr
+        Numbers of lanes, counted through all vectors.
+
+    Returns
+    -------
+    PrimExpr
+        A vector with as many lanes as there are indices.
+    """
+    return ShuffleNode(as_exprs(vectors), as_exprs(indices))
+
+
+def cast(value: ExprLike, dtype: str) -> PrimExpr:
+    """Return ``value`` converted to a data type; ``T.Cast(dtype, value)`` is the node.
+
+    Parameters
+    ----------
+    value : PrimExpr
+    dtype : str
+
+    Returns
+    -------
+    PrimExpr
+        A constant is converted at once.
+    """
+    return cast_expr(dtype, value)
+
+
+def iter_var(var: Var, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:
+    """Return an axis, as attributes name them.
+
+    Parameters
+    ----------
+    var : Var
+    dom : Range or None
+    iter_type : str
+        ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
+    thread_tag : str
+
+    Returns
+    -------
+    IterVar
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such kind of axis.
+    """
+    if iter_type not in _ITER_TYPES:
+        raise ArgumentError(f"T.iter_var: iter_type must be one of {', '.join(_ITER_TYPES)}, got {show(iter_type)}")
+    return IterVar(dom, var, _ITER_TYPES[iter_type], thread_tag)
