@@ -100,7 +100,7 @@ BAD = [
     BadScript(
         "truth of an expression",
         MATMUL + "te.compute((n,), lambda i: A[i, 0] if i < 3 else 0)\n",
-        "TVMError",
+        "ArgumentError",
         "if_then_else",
         10,
     ),

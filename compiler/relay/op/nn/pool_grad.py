@@ -27,8 +27,8 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.te.tensor import Tensor
 from compiler.topi.layout import layout
-from compiler.topi.nn import pool_grad as topi
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.pool_grad import avg_pool_grad, max_pool_grad
 
 
 def _relation(types: Types, attrs: PoolAttrs) -> Type:
@@ -37,11 +37,11 @@ def _relation(types: Types, attrs: PoolAttrs) -> Type:
 
 
 def _max_compute(attrs: PoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.max_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]))]
+    return [max_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]))]
 
 
 def _avg_compute(attrs: AvgPoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.avg_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]), attrs.count_include_pad)]
+    return [avg_pool_grad(inputs[0], inputs[1], spec_of(attrs, inputs[1]), attrs.count_include_pad)]
 
 
 def _scattered(attrs: PoolAttrs, grad: Array, x: Array, shares: Callable[[Array, Array, Array], Array]) -> Any:
