@@ -76,6 +76,7 @@ PUBLIC = {
     "tvm.relay.testing": "compiler.testing.relay",
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
+    "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.runtime": "compiler.runtime",
     "tvm.runtime.PackedFunc": "compiler.runtime.packed_func:PackedFunc",
     "tvm.runtime.ShapeTuple": "compiler.runtime.container:ShapeTuple",

@@ -14,6 +14,7 @@ __all__ = [
     "register",
     "register_alter_op_layout",
     "register_convert_op_layout",
+    "register_infer_correct_layout",
     "register_legalize",
 ]
 
@@ -58,8 +59,8 @@ def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, lev
     ----------
     op_name : str
     alter_layout : callable, optional
-        From attributes, arguments, their types and that of the result to a call of the same arguments, or None; without
-        it, the decorator is returned.
+        From attributes, arguments, placeholders of their types, and the type of the result to another call of as many
+        arguments, or None; without it, the decorator is returned.
     level : int
         The priority.
 
@@ -98,8 +99,8 @@ def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None,
     ----------
     op_name : str
     convert_layout : callable, optional
-        From attributes, arguments, their types and the desired layouts to a call of the same arguments, or None;
-        without it, the decorator is returned.
+        From attributes, arguments, placeholders of their types and the desired layouts to another call of as many
+        arguments, or None; without it, the decorator is returned.
     level : int
         The priority.
 
@@ -109,3 +110,24 @@ def register_convert_op_layout(op_name: str, convert_layout: Rule | None = None,
         The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FTVMConvertOpLayout", convert_layout, level)
+
+
+def register_infer_correct_layout(op_name: str, infer_layout: Rule | None = None, level: int = 10) -> Any:
+    """Set which layouts the calls of an operator take, for ConvertLayout and AlterOpLayout.
+
+    Parameters
+    ----------
+    op_name : str
+    infer_layout : callable, optional
+        From attributes, the layouts that the inputs have come into (None when it is asked for the call as it is), their
+        old layouts, and the types of the arguments to an InferCorrectLayoutOutput; layouts that nobody knows are None.
+        Without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)

@@ -73,7 +73,7 @@ def register(
     gradient: Gradient | None = None,
     stateful: bool = False,
     alter_layout: AlterLayout | None = None,
-    layout: LayoutRule | None = None,
+    layout: LayoutRule[A] | None = None,
     static_form: StaticForm | None = None,
     onnx: str = "",
     topi: Callable[..., Any] | None = None,

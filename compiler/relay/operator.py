@@ -20,7 +20,7 @@ from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const, mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
-from compiler.relay.ty import TensorType
+from compiler.tir.data_layout import Layout
 from compiler.topi.tag import OpPattern as OpPattern
 
 if TYPE_CHECKING:
@@ -55,10 +55,32 @@ Gradient = Callable[[Call, Expr], Sequence[RelayExpr]]
 """``gradient(call, output_gradient)`` returns one expression for each argument; ``call`` is type-checked."""
 AlterLayout = Callable[[Call, Sequence[Any], "Target"], Call | None]
 """``alter_layout(call, arg_types, target)`` returns the call in the layout that the target likes, or None."""
-Layouts = tuple[list[str], list[str], Attrs]
-"""The layouts that inputs must have, those of the outputs, and the attributes that go with them."""
-LayoutRule = Callable[[Call, Sequence[str], Sequence[TensorType]], Layouts | None]
-"""``layout(call, input_layouts, arg_types)`` returns layouts, None if the operator takes no other than its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class InferCorrectLayoutOutput:
+    """The layouts that a call has, or must have, and the attributes that go with them.
+
+    Attributes
+    ----------
+    input_layouts, output_layouts : sequence of (Layout or None)
+        Of the inputs, where each element of a tuple counts as one, and of the outputs; None where nobody knows.
+    new_attrs : Attrs
+    """
+
+    input_layouts: Sequence[Layout | None]
+    output_layouts: Sequence[Layout | None]
+    new_attrs: Attrs
+
+
+InLayouts = Sequence[Layout | None]
+"""The layouts of inputs, each element of a tuple for itself; None of one whose layout is not known."""
+LayoutRule = Callable[[A, InLayouts | None, InLayouts, Types], InferCorrectLayoutOutput | None]
+"""``layout(attrs, new_in_layouts, old_in_layouts, old_in_types)`` returns the layouts of a call, or None.
+
+It is asked twice: for the call as it is, without new layouts, and for the call whose inputs have come into new layouts,
+which it may take or refuse.  ``None`` leaves the call in the layout that it is written for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +196,7 @@ class RelayOp(Op):
     gradient: Gradient | None = None
     stateful: bool = False
     alter_layout: AlterLayout | None = None
-    layout: LayoutRule | None = None
+    layout: LayoutRule[Any] | None = None
     static_form: StaticForm | None = None
     onnx: str = ""
     spelt_out: tuple[str, ...] = ()
@@ -191,7 +213,7 @@ class RelayOp(Op):
         Parameters
         ----------
         name : str
-            ``TOpPattern``, ``TOpIsStateful`` or ``FPrimalGradient``.
+            ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient`` or ``FInferCorrectLayout``.
 
         Returns
         -------
@@ -201,6 +223,7 @@ class RelayOp(Op):
             "TOpPattern": int(self.pattern),
             "TOpIsStateful": self.stateful,
             "FPrimalGradient": self.gradient,
+            "FInferCorrectLayout": self.layout,
         }.get(name)
 
     @property

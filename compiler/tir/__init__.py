@@ -52,6 +52,7 @@ from compiler.tir import analysis, printer, stmt_functor
 from compiler.tir import op as _op
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
+from compiler.tir.data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.stmt import (
@@ -87,6 +88,7 @@ __all__ = [
     "And",
     "AssertStmt",
     "AttrStmt",
+    "BijectiveLayout",
     "Block",
     "BlockRealize",
     "Broadcast",
@@ -110,6 +112,7 @@ __all__ = [
     "IfThenElse",
     "IntImm",
     "IterVar",
+    "Layout",
     "Let",
     "LetStmt",
     "MatchBufferRegion",
@@ -138,8 +141,10 @@ __all__ = [
     "Var",
     "While",
     "analysis",
+    "bijective_layout",
     "convert",
     "decl_buffer",
+    "layout",
     "printer",
     "stmt_functor",
     "stmt_list",

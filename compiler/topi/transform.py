@@ -10,8 +10,8 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.reduction import sum as sum_over
 from compiler.topi.tag import Tag
 from compiler.topi.util import (

@@ -33,7 +33,7 @@ _FILE = '''
 from compiler import te, tir
 from compiler.ir.attr_kinds import FLOAT
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.relay.op.common import same_layout
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.type_relations import identity
 from compiler.relay.op_registry import register
 from compiler.relay.operator import OpPattern, call_op

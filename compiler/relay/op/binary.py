@@ -5,7 +5,7 @@ A gradient in the table is ``(a, b, y, g) -> (gradient of a, gradient of b)`` as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import NOT_SMOOTH
+from compiler.relay.op.layout_rules import broadcast_layout
 from compiler.relay.op.type_relations import broadcast, broadcast_compare, tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Layouts, OpPattern, Relation, RelationError, Types, call_op
+from compiler.relay.operator import Array, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, same_dim
 from compiler.te.tensor import Tensor
 from compiler.topi import broadcast as topi
@@ -40,15 +41,6 @@ def integral(types: Types, attrs: Attrs) -> Type:
     if not dt.is_integral(tensor(result, "the inputs").dtype):
         raise RelationError(f"both inputs must be integers, got {types[0]} and {types[1]}; cast them first")
     return result
-
-
-def _layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts | None:
-    """Inputs of one rank take the same layout, that of the first one that has one; a scalar fits to any."""
-    ranks = [len(t.shape) for t in types]
-    wanted = next((name for name, rank in zip(inputs, ranks, strict=True) if name and rank == max(ranks)), None)
-    if wanted is None or any(rank not in (0, max(ranks)) for rank in ranks):
-        return None
-    return [wanted if rank else "" for rank in ranks], [wanted], call.attrs
 
 
 def sum_to(grad: RelayExpr, arg: RelayExpr, shape_of: RelayExpr) -> RelayExpr:
@@ -86,7 +78,7 @@ def _binary(
         compute=lambda attrs, inputs, out_type: [compute(*inputs)],
         reference=lambda attrs, a, b: reference(a, b),
         gradient=rule if gradient else None,
-        layout=_layout,
+        layout=broadcast_layout,
         onnx=onnx,
         waived={} if gradient else NOT_SMOOTH,
     )
@@ -301,5 +293,5 @@ where = register(
     compute=lambda attrs, inputs, out_type: [topi.where(*inputs)],
     reference=lambda attrs, condition, x, y: np.where(condition != 0, x, y),
     gradient=_where_gradient,
-    layout=_layout,
+    layout=broadcast_layout,
 )

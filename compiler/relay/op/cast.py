@@ -8,7 +8,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.attr_kinds import DTYPE
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import NOT_SMOOTH, same_layout
+from compiler.relay.op.common import NOT_SMOOTH
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op

@@ -7,10 +7,11 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import IntImm, PrimExpr
-from compiler.relay.expr import Call
-from compiler.relay.operator import Layouts, RelationError
-from compiler.relay.ty import AnyDim, Dim, TensorType
+from compiler.relay.operator import RelationError
+from compiler.relay.ty import AnyDim, Dim
 
+FAR = 1 << 30
+"""The end of a slice that is beyond every extent."""
 NOT_SMOOTH = {"gradient": "it is constant between its jumps, so its derivative says nothing"}
 """Waives the gradient of what counts, compares or rounds."""
 FIRST_ORDER = {"gradient": "it is itself made by differentiating, or by a pass after it"}
@@ -108,8 +109,3 @@ def shape_of_attr(shape: Any, what: str) -> tuple[Any, ...]:
     """
     values = shape if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
     return tuple(v if is_symbolic(v) else int_of(v, what) for v in values)
-
-
-def same_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
-    """An operator on single elements of one input takes every layout, and keeps it."""
-    return [inputs[0]], [inputs[0]], call.attrs

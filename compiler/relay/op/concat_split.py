@@ -13,6 +13,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleWrapper
+from compiler.relay.op.axis_layouts import concatenate_layout, split_layout
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
@@ -120,6 +121,7 @@ concatenate = register(
     attrs=ConcatenateAttrs,
     relation=_concatenate_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=concatenate_layout,
     compute=lambda attrs, inputs, out_type: [topi.concatenate(inputs, attrs.axis)],
     reference=lambda attrs, parts: np.concatenate(parts, attrs.axis),
     gradient=_concatenate_gradient,
@@ -201,6 +203,7 @@ _SPLIT = register(
     attrs=SplitAttrs,
     relation=_split_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=split_layout,
     compute=lambda attrs, inputs, out_type: topi.split(inputs[0], attrs.indices_or_sections, attrs.axis),
     reference=lambda attrs, x: tuple(
         np.ascontiguousarray(part) for part in np.split(x, attrs.indices_or_sections, attrs.axis)

@@ -13,6 +13,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, const
+from compiler.relay.op.axis_layouts import reduction_layout
 from compiler.relay.op.common import NOT_SMOOTH, normalize_axes, num_elements
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, composite, public_function, register
@@ -140,6 +141,7 @@ def _reduction(
         attrs=ReduceAttrs,
         relation=relation,
         pattern=OpPattern.COMM_REDUCE,
+        layout=reduction_layout(),
         compute=lambda attrs, inputs, out_type: [
             compute(inputs[0], reduced_axes(attrs, inputs[0].ndim), attrs.keepdims)
         ],
@@ -198,6 +200,7 @@ def _arg(name: str, compute: Callable[..., Tensor], find: Callable[..., Array], 
         attrs=ArgReduceAttrs,
         relation=_arg_relation,
         pattern=OpPattern.COMM_REDUCE,
+        layout=reduction_layout(ordered=True),
         compute=lambda attrs, inputs, out_type: [
             compute(inputs[0], reduced_axes(attrs, inputs[0].ndim), attrs.keepdims, attrs.select_last_index)
         ],
@@ -252,6 +255,7 @@ _VARIANCE = register(
     attrs=VarianceAttrs,
     relation=_variance_relation,
     pattern=OpPattern.COMM_REDUCE,
+    layout=reduction_layout(),
     compute=_variance_compute,
     reference=_variance_reference,
     gradient=_variance_gradient,

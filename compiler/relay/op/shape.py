@@ -12,14 +12,15 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
+from compiler.relay.op.axis_layouts import squeeze_layout, transpose_layout
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axes, normalize_axis, num_elements
 from compiler.relay.op.reshape_inference import resolve_shape
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
+from compiler.tir.data_layout import layout
 from compiler.topi import transform as topi
-from compiler.topi.layout import layout
 from compiler.topi.util import dims
 
 
@@ -236,6 +237,7 @@ transpose = register(
     spelt_out=("axes",),
     relation=_transpose_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=transpose_layout,
     compute=lambda attrs, inputs, out_type: [topi.transpose(inputs[0], _order(attrs, inputs[0].ndim))],
     reference=lambda attrs, x: np.array(np.transpose(x, _order(attrs, x.ndim)), order="C"),
     gradient=_transpose_gradient,
@@ -290,6 +292,7 @@ squeeze = register(
     attrs=SqueezeAttrs,
     relation=_squeeze_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=squeeze_layout,
     compute=lambda attrs, inputs, out_type: [topi.squeeze(inputs[0], _squeezed(attrs, dims(inputs[0])))],
     reference=lambda attrs, x: np.squeeze(x, _squeezed(attrs, x.shape)),
     gradient=_like_input,

@@ -13,7 +13,8 @@ from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axes
+from compiler.relay.op.axis_layouts import slice_like_layout, strided_slice_layout
+from compiler.relay.op.common import FAR, check_same_extent, has_any_dim, normalize_axes
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
@@ -21,9 +22,6 @@ from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi import indexing as topi
 from compiler.topi.util import dims
-
-_FAR = 1 << 30
-"""An end that goes beyond every extent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +70,23 @@ def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
     RelationError
         If the attributes do not fit to the shape.
     """
-    count = len(attrs.begin)
-    if len(attrs.end) != count or len(attrs.strides) not in (1, count):
+    begins, ends, strides = attrs.begin, attrs.end, attrs.strides
+    if attrs.axes is None:
+        count = max(len(begins), len(ends), len(strides))
+        axes = tuple(range(count))
+        ends = ends + tuple(_whole(attrs, e) for e in shape[len(ends) : count])
+        begins = begins + tuple(0 for _ in axes[len(begins) :])
+    else:
+        axes = normalize_axes(attrs.axes, len(shape), "axes")
+        count = len(axes)
+    strides = strides + (1,) * (count - len(strides))
+    if count > len(shape) or not len(begins) == len(ends) == len(strides) == count:
         raise RelationError(
-            f"begin, end and strides must be of one length, got {attrs.begin}, {attrs.end}, {attrs.strides}"
+            f"begin, end and strides must have at most an entry for each of the axes {axes} of {tuple(shape)}, "
+            f"got {attrs.begin}, {attrs.end}, {attrs.strides}"
         )
-    axes = tuple(range(count)) if attrs.axes is None else normalize_axes(attrs.axes, len(shape), "axes")
-    if len(axes) != count or count > len(shape):
-        raise RelationError(
-            f"begin must have an entry for each of the axes {axes} of {tuple(shape)}, got {attrs.begin}"
-        )
-    strides = attrs.strides if len(attrs.strides) == count else attrs.strides * count
     ranges = [Part(0, 1, e) for e in shape]
-    for axis, begin, end, stride in zip(axes, attrs.begin, attrs.end, strides, strict=True):
+    for axis, begin, end, stride in zip(axes, begins, ends, strides, strict=True):
         if attrs.slice_mode == "size":
             ranges[axis] = _sized(shape[axis], begin, end)
         elif stride == 0:
@@ -92,6 +94,11 @@ def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
         else:
             ranges[axis] = _between(shape[axis], begin, end, stride)
     return ranges
+
+
+def _whole(attrs: StridedSliceAttrs, extent: Dim) -> int:
+    """Return the end of a slice that takes all from the beginning on."""
+    return -1 if attrs.slice_mode == "size" else extent if isinstance(extent, int) else FAR
 
 
 def _sized(extent: Dim, begin: int, size: int) -> Part:
@@ -106,12 +113,12 @@ def _between(extent: Dim, begin: int, end: int, stride: int) -> Part:
     if isinstance(extent, int):
         places = range(*slice(begin, end, stride).indices(extent))
         return Part(places.start, stride, len(places))
-    if begin == 0 and stride == 1 and end >= _FAR:
+    if begin == 0 and stride == 1 and end >= FAR:
         return Part(0, 1, extent)
     if has_any_dim(extent) or stride != 1:
         return Part(begin, stride, AnyDim())
     first = begin if begin >= 0 else extent + begin
-    last = extent if end >= _FAR else end if end >= 0 else extent + end
+    last = extent if end >= FAR else end if end >= 0 else extent + end
     return Part(first, 1, last - first)
 
 
@@ -146,7 +153,7 @@ def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
     ranges = parts(data.checked_type.concrete_shape, StridedSliceAttrs.of(call))
     begin, strides = ([getattr(p, name) for p in ranges] for name in ("begin", "stride"))
     ends = [b + s * p.count for b, s, p in zip(begin, strides, ranges, strict=True)]
-    end = [e if e >= 0 else -_FAR for e in ends]
+    end = [e if e >= 0 else -FAR for e in ends]
     values = [const(np.array(v, "int64")) for v in (begin, end, strides)]
     return [call_op("strided_set", call_op("zeros_like", data), grad, *values)]
 
@@ -160,6 +167,7 @@ strided_slice = register(
     parameters=("data", "begin", "end", "strides", "axes", "slice_mode"),
     relation=_slice_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=strided_slice_layout,
     compute=_slice_compute,
     reference=lambda attrs, x: x[slices(x.shape, attrs)].copy(),
     gradient=_slice_gradient,
@@ -270,6 +278,7 @@ slice_like = register(
     attrs=SliceLikeAttrs,
     relation=_like_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=slice_like_layout,
     compute=_like_compute,
     reference=lambda attrs, x, like: x[tuple(slice(e) for e in _like_shape(attrs, x.shape, like.shape))].copy(),
     gradient=_like_gradient,

@@ -17,7 +17,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
-from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH, same_layout
+from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.type_relations import identity, tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Relation, RelationError, Types, call_op

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Function
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.layout_rewriter import LayoutRewriter, chosen_by_rule
+from compiler.relay.transform.layout_rewriter import LayoutRewriter, placeholders
 from compiler.relay.transform.rewriter import relay_op
 from compiler.target.target import Target
 
@@ -23,8 +24,9 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     """Let each operator choose the layout that the target computes fastest in, such as channels in blocks.
 
     Level 3; requires InferType.  Between two such operators nothing is transformed, where all in between works in any
-    layout.  What programs set as ``FTVMAlterOpLayout`` of an operator, from attributes, arguments, their types and that
-    of the result to a call of the same arguments or None, comes before what the operator's row says.
+    layout.  What programs set as ``FTVMAlterOpLayout`` of an operator, from attributes, arguments, placeholders of
+    their types and the type of the result to another call of as many arguments or None, comes before what the
+    operator's row says.
 
     Parameters
     ----------
@@ -66,12 +68,14 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
         given = Target(self.target) if isinstance(self.target, str) else self.target
         target = given or Target.current() or Target("llvm -mcpu=native")
 
-        def choose(call: Call, types: Sequence[Type]) -> Call | None:
+        def choose(call: Call, types: Sequence[Type], out_type: Type) -> RelayExpr | None:
             op = relay_op(call)
-            if op is not None and (set_rule := op.get_attr("FTVMAlterOpLayout")) is not None:
-                made = set_rule(call.attrs, call.args, types, call.checked_type)
-                return chosen_by_rule("FTVMAlterOpLayout", made, call)
+            rule = None if op is None else op.get_attr("FTVMAlterOpLayout")
+            if rule is not None:
+                made: RelayExpr | None = rule(call.attrs, call.args, placeholders(types), out_type)
+                return made
             return None if op is None or op.alter_layout is None else op.alter_layout(call, types, target)
 
-        result: Function = LayoutRewriter(choose).rewrite(func)
+        with target:
+            result: Function = LayoutRewriter(choose).rewrite(func)
         return result

@@ -21,7 +21,7 @@ from compiler.relay.op.nn.dense import BatchMatmulAttrs, DenseAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, tensor_type
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 
 __all__ = [
     "CombineParallel",

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Function
-from compiler.relay.op.nn.conv_attrs import ConvolutionAttrs
 from compiler.relay.operator import operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.layout_rewriter import LayoutRewriter, chosen_by_rule
+from compiler.relay.transform.layout_config import LayoutConfig
+from compiler.relay.transform.layout_rewriter import LayoutRewriter, placeholders
 from compiler.relay.transform.rewriter import op_name
 from compiler.relay.ty import TensorType
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import Layout, layout
 
 __all__ = [
     "ConvertLayout",
@@ -34,12 +35,13 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
     ----------
     desired_layouts : mapping of str to sequence of str
         For each operator the layout of its data and, if it has them, of its weights: ``{"nn.conv2d": ["NHWC",
-        "default"], "nn.max_pool2d": ["NHWC"]}``.  ``default`` is the usual one for the other.
+        "default"], "nn.max_pool2d": ["NHWC"]}``.  ``default`` is the usual one for the other.  Operators without
+        layouts stay as they are.
 
     Raises
     ------
     ArgumentError
-        If an operator or a layout does not exist, or an operator has no layouts.
+        If an operator or a layout does not exist.
 
     Examples
     --------
@@ -65,11 +67,12 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
         super().__post_init__()
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        def choose(call: Call, types: Sequence[Type]) -> Call | None:
+        def choose(call: Call, types: Sequence[Type], out_type: Type) -> RelayExpr | None:
             layouts = self.desired_layouts.get(op_name(call))
             set_rule = None if layouts is None else operator_of(call).get_attr("FTVMConvertOpLayout")
             if set_rule is not None:
-                return chosen_by_rule("FTVMConvertOpLayout", set_rule(call.attrs, call.args, types, layouts), call)
+                made: RelayExpr | None = set_rule(call.attrs, call.args, placeholders(types), layouts)
+                return made
             return None if layouts is None else _converted(call, layouts, types)
 
         result: Function = LayoutRewriter(choose).rewrite(func)
@@ -77,9 +80,8 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
 
 
 def _check(name: str, layouts: object) -> None:
-    op = relay_ops().get(name)
-    if op is None or not {"data_layout", "layout"} & op.attributes.keys():
-        raise ArgumentError(f"ConvertLayout: {show(name)} is no operator that has layouts")
+    if name not in relay_ops():
+        raise ArgumentError(f"ConvertLayout: no operator is named {show(name)}")
     if not isinstance(layouts, (list, tuple)) or not layouts:
         raise ArgumentError(f"ConvertLayout: {name}: expected a list of layouts, got {show(layouts)}")
     for each in layouts:
@@ -88,28 +90,42 @@ def _check(name: str, layouts: object) -> None:
 
 
 def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call | None:
-    data = names[0]
-    if not isinstance(call.attrs, ConvolutionAttrs):
-        changes = {} if data == _DEFAULT else {"layout": data}
+    attributes = call.attrs.keys()
+    if "data_layout" in attributes:
+        config = LayoutConfig.current()
+        changes = {} if config is not None and config.check_skip() else _convolution_layouts(call, names, types)
+    elif "layout" in attributes and names[0] != _DEFAULT:
+        changes = {name: names[0] for name in ("layout", "out_layout") if name in attributes}
     else:
-        data = call.attrs.data_layout if data == _DEFAULT else data
-        weight = names[1] if len(names) > 1 and names[1] != _DEFAULT else _weight_layout(call, data, types[1])
-        changes = {"data_layout": data, "kernel_layout": weight, "out_layout": names[2] if len(names) > 2 else ""}
+        changes = {}
     made = call.attrs.with_values(**changes)
     return None if made == call.attrs else rebuild(call, attrs=made)
 
 
-def _weight_layout(call: Call, data: str, weight: Type) -> str:
+def _convolution_layouts(call: Call, names: Sequence[str], types: Sequence[Type]) -> dict[str, str]:
+    data = call.attrs.get_str("data_layout") if names[0] == _DEFAULT else names[0]
+    given = len(names) > 1 and names[1] != _DEFAULT
+    changes = {"data_layout": data, "kernel_layout": names[1] if given else _weight_layout(call, data, types)}
+    if len(names) > 2:
+        changes["out_layout"] = names[2]
+    return changes
+
+
+def _weight_layout(call: Call, data: str, types: Sequence[Type]) -> str:
     """Return the usual layout of weights for a layout of data."""
-    attrs = ConvolutionAttrs.of(call)
-    given = attrs.kernel_layout
+    given = call.attrs.get_str("kernel_layout")
     plain = layout(given)
     if plain.ndim != len(plain.letters) or layout(data).ndim != len(layout(data).letters):
         return given
-    spatial = "".join(letter for letter in plain.letters if letter not in "OI")
-    inner, outer = ("I", "O") if "transpose" not in operator_of(call).name else ("O", "I")
-    if data.endswith("C") and isinstance(weight, TensorType):
-        extents = plain.extents(weight.dims)
-        depthwise = attrs.groups > 1 and extents["I"] == 1
-        return spatial + (outer + inner if depthwise else inner + outer)
-    return outer + inner + spatial
+    spatial = "".join(letter for letter in layout(data).letters if letter not in "NC")
+    inner, outer = ("I", "O") if "transpose" not in op_name(call) else ("O", "I")
+    if data.startswith("N") and data.endswith("C"):
+        return spatial + (outer + inner if _is_depthwise(call, plain, types) else inner + outer)
+    return outer + inner + spatial if data.startswith("NC") else spatial + outer + inner
+
+
+def _is_depthwise(call: Call, plain: Layout, types: Sequence[Type]) -> bool:
+    names = list(operator_of(call).inputs)
+    weight = types[next(at for at, name in enumerate(names) if name in ("weight", "kernel"))]
+    inputs = plain.extents(weight.dims)["I"] if isinstance(weight, TensorType) else 0
+    return call.attrs.get_int("groups") > 1 and isinstance(inputs, int) and inputs == 1

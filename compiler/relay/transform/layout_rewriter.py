@@ -1,8 +1,9 @@
 """Rewriting a graph into other layouts: what AlterOpLayout and ConvertLayout share.
 
-A value has one layout in the old graph, and may have another in the new one.  Operators that work in any layout take
-the one that their data comes in, so that values are only transformed where layouts meet; a value that is needed in its
-old layout is transformed back once, and one that nothing needs in its old layout never is.
+Each call says by its operator's layout rule which layouts its operands and results have in the old graph, and which it
+takes in the new one once it has been altered.  Operators that work in any layout take the one that their data comes in,
+so that values are only transformed where layouts meet; a value that is needed in its old layout is transformed back
+once, and one that nothing needs in its old layout never is.
 """
 
 from __future__ import annotations
@@ -14,201 +15,232 @@ from typing import Any
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, traversing
+from compiler.ir.types import Type
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, GraphExpr, Tuple
-from compiler.relay.op.concat_split import ConcatenateAttrs
-from compiler.relay.operator import OpPattern, call_op, operator_of
-from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, relay_op, type_of
-from compiler.relay.ty import TensorType
-from compiler.topi.layout import layout
+from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, call_op
+from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, type_of
+from compiler.relay.ty import TensorType, TupleType, tensor_types
+from compiler.te import Tensor, placeholder
+from compiler.tir.data_layout import Layout, bijective_layout, layout
 
-Alter = Callable[[Call, Sequence[Any]], Call | None]
-"""``alter(call, operand types)`` returns the call with the attributes of the layouts that it should have, or None."""
+Alter = Callable[[Call, Sequence[Type], Type], RelayExpr | None]
+"""``alter(call, types of the old arguments, old type)`` returns what takes the place of a call, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class RelaidValue:
-    """A value that has another layout in the new graph than in the old one."""
+class Value:
+    """A value of the old graph in the new one.
+
+    Attributes
+    ----------
+    expr : RelayExpr
+        In the new graph, in its layout there.
+    old, new : Layout or None
+        Its layouts in both graphs; None of a value whose layout nobody knows, which is the same in both.
+    """
 
     expr: RelayExpr
-    old: str
-    new: str
+    old: Layout | None = None
+    new: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CallLayouts:
-    """The layouts of a call: of its operands and of its result, as in the old graph and as in the new one."""
+class _Results:
+    """A call in the new graph whose value is a tuple, and the layouts of its elements in both graphs."""
 
     call: Call
-    old_inputs: Sequence[str]
-    new_inputs: Sequence[str]
-    old_output: str
-    new_output: str
+    old: InLayouts
+    new: InLayouts
 
 
 class LayoutRewriter(GraphMutator):
-    """Brings calls into the layouts that ``alter`` wants for them, and all that works in any layout with them."""
+    """Puts what ``alter`` returns in place of calls, and brings what works in any layout into the same one.
+
+    Parameters
+    ----------
+    alter : callable
+        See :data:`Alter`.
+    """
 
     def __init__(self, alter: Alter) -> None:
         super().__init__()
         self._alter = alter
-        self._relaid: dict[Any, RelaidValue] = {}
-        self._transformed: dict[tuple[Any, str], Any] = {}
+        self._values: dict[GraphExpr, Value] = {}
+        self._results: dict[GraphExpr, _Results] = {}
+        self._transformed: dict[tuple[RelayExpr, Layout, Layout], RelayExpr] = {}
 
     def rewrite(self, expr: GraphExpr) -> Any:
         with traversing():
             for part in post_order(expr, outside_kernels):
                 with derived_from(part.span):
-                    relaid = self._rewrite_call(part)
-                if relaid is None:
-                    self.visit(part)
-                else:
-                    self._relaid[part] = relaid
+                    self._rewrite(part)
             return self.visit(expr)
 
     def visit(self, expr: GraphExpr) -> Any:
         """Return an expression in its old layout."""
-        relaid = self._relaid.get(expr)
-        if relaid is None or expr in self.memo_map:
-            return super().visit(expr)
-        with derived_from(expr.span):
-            plain = self.memo_map[expr] = _transformed(relaid.expr, relaid.new, relaid.old)
-        return plain
+        if expr not in self.memo_map:
+            with derived_from(expr.span):
+                if expr in self._values:
+                    self.memo_map[expr] = self._in_old_layout(self._values[expr])
+                elif expr in self._results:
+                    self.memo_map[expr] = self._tuple_in_old_layout(self._results[expr])
+        return super().visit(expr)
 
-    def _rewrite_call(self, expr: GraphExpr) -> RelaidValue | None:
-        """Return the value of a call that is not in its old layout; None for everything else."""
-        if not isinstance(expr, Call) or relay_op(expr) is None or not isinstance(type_of(expr), TensorType):
-            return None
-        operands = _flat_operands(expr)
-        layouts = self._infer_layouts(expr, operands)
-        if layouts is None:
-            return None
+    def _rewrite(self, part: GraphExpr) -> None:
+        if isinstance(part, TupleGetItem) and part.tuple_value in self._results:
+            results = self._results[part.tuple_value]
+            element = rebuild(part, tuple_value=results.call)
+            self._values[part] = Value(element, results.old[part.index], results.new[part.index])
+        elif isinstance(part, Call) and isinstance(part.op, Op):
+            self._rewrite_call(part)
+        else:
+            self.visit(part)
+
+    def _rewrite_call(self, call: Call) -> None:
+        if _layout_rule(call) is None:
+            self._alter_without_layout(call)
+            return
+        values = [self._values.get(o) or Value(self.visit(o)) for o in _flat_operands(call)]
+        types = [type_of(arg) for arg in call.args]
+        before = _inferred(call, None, [v.old for v in values], types)
+        if before is None:
+            self.visit(call)
+            return
+        operands = zip(_flat_operands(call), values, before.input_layouts, strict=True)
+        values = [self._as_layout(*each) for each in operands]
+        came_in = [v.new for v in values]
+        altered = self._altered(rebuild(call, args=_like_operands(call, [v.expr for v in values])), call, types)
+        after = _inferred(altered, came_in, before.input_layouts, types)
+        made = None if after is None else self._in_layouts(altered, came_in, after)
+        if after is None or made is None:
+            self.visit(call)
+        else:
+            self._enter(call, made, before.output_layouts, after.output_layouts)
+
+    def _as_layout(self, operand: GraphExpr, value: Value, old: Layout | None) -> Value:
+        """Return an operand whose axes a call sees as a layout; in its old form where it has come as another one."""
+        if value.old == old:
+            return value
+        return Value(self.visit(operand), old, old)
+
+    def _alter_without_layout(self, call: Call) -> None:
+        """Alter the call of an operator that no layouts are known of, whose operands stay in their old ones."""
+        plain = self.visit(call)
+        made = self._alter(plain, [type_of(arg) for arg in call.args], type_of(call))
+        if made is not None:
+            type_of(made)
+            self.memo_map[call] = made
+
+    def _altered(self, call: Call, old: Call, types: Sequence[Type]) -> Call:
+        made = self._alter(call, types, type_of(old))
+        if made is None:
+            return call
+        if not isinstance(made, Call) or len(_flat_operands(made)) != len(_flat_operands(call)):
+            raise ArgumentError(f"the layout of {call.op} is altered by another call of as many arguments, or None")
+        return made
+
+    def _in_layouts(self, call: Call, came_in: InLayouts, layouts: InferCorrectLayoutOutput) -> Call | None:
+        """Return a call with its operands in the layouts that it takes; None if blocks do not fit into an extent."""
+        each = zip(_flat_operands(call), came_in, layouts.input_layouts, strict=True)
         try:
-            inputs = zip(operands, layouts.old_inputs, layouts.new_inputs, _ranks(layouts), strict=True)
-            forms = [self._operand_in(*each) for each in inputs]
+            operands = [self._transform(operand, source, target) for operand, source, target in each]
         except ArgumentError:
-            return None  # blocks do not fit into an extent, so that everything stays in its old layout
-        call = rebuild(layouts.call, args=_like_operands(expr, forms))
-        type_of(call)
-        if layouts.old_output != layouts.new_output:
-            return RelaidValue(call, layouts.old_output, layouts.new_output)
-        self.memo_map[expr] = call
-        return None
-
-    def _infer_layouts(self, call: Call, operands: Sequence[Any]) -> CallLayouts | None:
-        types = [type_of(a) for a in operands]
-        if not all(isinstance(t, TensorType) for t in types):
             return None
-        relaid = [self._relaid.get(a) for a in operands]
-        old, new = [p.old if p else "" for p in relaid], [p.new if p else "" for p in relaid]
-        altered = self._alter(call, types)
-        if altered is None and not any(relaid):
-            return None
-        ranked = _same_rank(call, types)
-        before = _layouts(call, old, ranked)
-        after = _layouts(altered or call, new, ranked)
-        if before is None or after is None:
-            return _concatenated(call, types, relaid)
-        made = rebuild(altered or call, attrs=after[2])
-        return CallLayouts(made, before[0], after[0], before[1][0], after[1][0])
+        made = rebuild(call, args=_like_operands(call, operands), attrs=layouts.new_attrs)
+        type_of(made)
+        return made
 
-    def _operand_in(self, operand: GraphExpr, old: str, new: str, rank: int) -> Any:
-        """Return an operand in a layout."""
-        relaid = self._relaid.get(operand)
-        if not new or (relaid is None and new == old):
-            return self.visit(operand)
-        if relaid is not None and relaid.new == new:
-            return relaid.expr
-        if (operand, new) not in self._transformed:
-            source = self.visit(operand) if relaid is None else relaid.expr
-            missing = rank - len(getattr(type_of(operand), "dims", ()))
-            if missing:
-                source = call_op("expand_dims", source, axis=0, num_newaxis=missing)
-            self._transformed[operand, new] = _transformed(source, old if relaid is None else relaid.new, new)
-        return self._transformed[operand, new]
+    def _enter(self, call: Call, made: Call, old: InLayouts, new: InLayouts) -> None:
+        """Note what a call has become, and in which layouts its results are."""
+        if isinstance(type_of(call), TupleType):
+            self._results[call] = _Results(made, old, new)
+        else:
+            self._values[call] = Value(made, old[0], new[0])
+
+    def _tuple_in_old_layout(self, results: _Results) -> RelayExpr:
+        if list(results.old) == list(results.new):
+            return results.call
+        parts = enumerate(zip(results.old, results.new, strict=True))
+        values = [Value(TupleGetItem(results.call, at), old, new) for at, (old, new) in parts]
+        return Tuple(tuple(self._in_old_layout(v) for v in values))
+
+    def _in_old_layout(self, value: Value) -> RelayExpr:
+        return self._transform(value.expr, value.new, value.old)
+
+    def _transform(self, expr: RelayExpr, source: Layout | None, target: Layout | None) -> RelayExpr:
+        """Return a value in another layout, which may have more dimensions.
+
+        Raises
+        ------
+        ArgumentError
+            If an extent is no multiple of its block, or a dimension is in one of the layouts only.
+        """
+        if source is None or target is None or source == target:
+            return expr
+        key = (expr, source, target)
+        if key not in self._transformed:
+            self._transformed[key] = _transformed(expr, source, target)
+        return self._transformed[key]
 
 
-def _transformed(expr: GraphExpr, source: str, target: str) -> Any:
-    """Return a value in another layout.
-
-    Raises
-    ------
-    ArgumentError
-        If it does not fit.
-    """
-    layout(target).shape(layout(source).extents(getattr(type_of(expr), "dims", ())))
-    call = call_op("layout_transform", expr, src_layout=source, dst_layout=target)
+def _transformed(expr: RelayExpr, source: Layout, target: Layout) -> RelayExpr:
+    missing = "".join(letter for letter in target.letters if letter not in source.letters)
+    if missing:
+        if not source:
+            return expr  # a scalar fits to every layout
+        expr = call_op("expand_dims", expr, axis=0, num_newaxis=len(missing))
+        source = layout(missing + str(source))
+        if source == target:
+            return expr
+    if bijective_layout(source, target) is None:
+        raise ArgumentError(f"a tensor of layout {source} cannot be brought into the layout {target}")
+    target.shape(source.extents(_dims(type_of(expr))))
+    call = call_op("layout_transform", expr, src_layout=str(source), dst_layout=str(target))
     type_of(call)
     return call
 
 
-def _layouts(call: Call, names: Sequence[str], types: Sequence[Any]) -> Any:
-    rule = operator_of(call).layout
-    return None if rule is None or isinstance(call.args[0], Tuple) else rule(call, names, types)
+def _dims(t: Type) -> tuple[Any, ...]:
+    return t.dims if isinstance(t, TensorType) else ()
 
 
-def _same_rank(call: Call, types: Sequence[Any]) -> list[Any]:
-    """Return operand types with axes in front of those that are broadcast; scalars stay as they are."""
-    if operator_of(call).pattern is not OpPattern.BROADCAST:
-        return list(types)
-    rank = max(len(t.dims) for t in types)
-    return [TensorType((1,) * (rank - len(t.dims)) + t.dims, t.dtype) if t.dims else t for t in types]
+def _layout_rule(call: Call) -> LayoutRule[Any] | None:
+    rule: LayoutRule[Any] | None = call.op.get_attr("FInferCorrectLayout") if isinstance(call.op, Op) else None
+    return rule
 
 
-def _ranks(layouts: CallLayouts) -> list[int]:
-    return [layout(name).ndim if name else 0 for name in layouts.old_inputs]
+def _inferred(
+    call: Call, new_in: InLayouts | None, old_in: InLayouts, types: Sequence[Type]
+) -> InferCorrectLayoutOutput | None:
+    """Return the layouts of a call; None if one of them is not known."""
+    rule = _layout_rule(call)
+    made = None if rule is None else rule(call.attrs, new_in, old_in, tuple(types))
+    if made is None or any(each is None for each in (*made.input_layouts, *made.output_layouts)):
+        return None
+    if len(made.input_layouts) != len(old_in):
+        raise ArgumentError(
+            f"FInferCorrectLayout of {op_name(call)}: expected {len(old_in)} layouts of inputs, "
+            f"got {len(made.input_layouts)}"
+        )
+    return made
 
 
 def _flat_operands(call: Call) -> tuple[Any, ...]:
     return tuple(p for a in call.args for p in (a.fields if isinstance(a, Tuple) else (a,)))
 
 
-def _like_operands(call: Call, forms: Sequence[Any]) -> tuple[Any, ...]:
-    """Return new operands, grouped into tuples like the old ones."""
-    left = list(forms)
-    made: list[Any] = []
-    for arg in call.args:
-        count = len(arg.fields) if isinstance(arg, Tuple) else 1
-        taken, left = left[:count], left[count:]
-        made.append(Tuple(tuple(taken)) if isinstance(arg, Tuple) else taken[0])
-    return tuple(made)
+def _like_operands(call: Call, forms: Sequence[RelayExpr]) -> tuple[RelayExpr, ...]:
+    """Return new operands, grouped into tuples like those of a call."""
+    left = iter(forms)
+    return tuple(
+        rebuild(arg, fields=tuple(next(left) for _ in arg.fields)) if isinstance(arg, Tuple) else next(left)
+        for arg in call.args
+    )
 
 
-def _concatenated(call: Call, types: Sequence[Any], relaid: Sequence[RelaidValue | None]) -> CallLayouts | None:
-    """Return how tensors of other layouts are concatenated: all in the layout of the first that has one."""
-    first = next((p for p in relaid if p is not None), None)
-    if op_name(call) != "concatenate" or first is None or any(p and p.old != first.old for p in relaid):
-        return None
-    letter = layout(first.old).letters[ConcatenateAttrs.of(call).axis % len(types[0].dims)]
-    if layout(first.old).ndim != len(layout(first.old).letters):
-        return None
-    axis = next(at for at, a in enumerate(layout(first.new).axes) if a.letter == letter and not a.factor)
-    made = rebuild(call, attrs=call.attrs.with_values(axis=axis))
-    count = len(types)
-    return CallLayouts(made, [first.old] * count, [first.new] * count, first.old, first.new)
-
-
-def chosen_by_rule(attribute: str, made: RelayExpr | None, call: Call) -> Call | None:
-    """Return the call that a rule of the user's made of one.
-
-    Parameters
-    ----------
-    attribute : str
-        The operator's attribute that the rule is.
-    made : Expr or None
-        What it returned.
-    call : Call
-        What it was given.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no call of the same arguments: their layouts follow from those that it has been told.
-    """
-    if made is None or made is call:
-        return None
-    same = isinstance(made, Call) and len(made.args) == len(call.args)
-    if not isinstance(made, Call) or not same or any(a is not b for a, b in zip(made.args, call.args, strict=True)):
-        raise ArgumentError(f"{attribute} of {call.op} must return a call of the same arguments, or None")
-    return made
+def placeholders(types: Sequence[Type]) -> list[Tensor]:
+    """Return a tensor of each type for rules of programs, which read shapes and data types."""
+    return [placeholder(t.shape, t.dtype) for t in tensor_types(types)]

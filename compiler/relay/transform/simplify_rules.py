@@ -21,7 +21,7 @@ from compiler.relay.op.unary import ClipAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import TypeVar
 from compiler import te, tir
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import RowVectors, compute
-from compiler.topi.layout import layout
 from compiler.topi.nn.pad import pad
 from compiler.topi.tag import Tag
 from compiler.topi.util import Extent, Index, constant, dims, is_one

@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler import te
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import RowVectors, compute
-from compiler.topi.layout import layout
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.tag import Tag

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import pad
 from compiler.topi.reduction import Reducer

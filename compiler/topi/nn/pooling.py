@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.primexpr import IntImm, PrimExpr
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn import pool
 from compiler.topi.nn import pool_grad as gradients
 from compiler.topi.nn.conv import spatial_letters

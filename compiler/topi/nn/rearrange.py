@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.tag import Tag
 from compiler.topi.util import Index, dims, replaced
 

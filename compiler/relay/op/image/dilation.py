@@ -18,8 +18,8 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 

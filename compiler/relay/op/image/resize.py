@@ -11,6 +11,7 @@ from compiler.ir.attr_kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STR
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import is_symbolic
+from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
@@ -18,7 +19,7 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import METHODS, MODES, ROUNDING, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
@@ -149,6 +150,7 @@ def _register(attrs: type[ResizeAttrs]) -> OpFunction:
         attrs=attrs,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
+        layout=data_layout,
         compute=_compute,
         schedule=schedule_resampling,
         reference=_reference,

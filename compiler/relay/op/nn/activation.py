@@ -11,7 +11,8 @@ from compiler.ir.attr_kinds import FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import check_same_extent, normalize_axis, same_layout
+from compiler.relay.op.common import check_same_extent, normalize_axis
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.nn.spatial import broadcast_along
 from compiler.relay.op.type_relations import identity, tensor
 from compiler.relay.op_registry import register

@@ -11,6 +11,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, is_symbolic
+from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv_alter_layout import alter_conv2d_layout
 from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs, ConvAttrs
 from compiler.relay.op.nn.spatial import extents, window_dim, windows
@@ -19,7 +20,6 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import (
     AlterLayout,
     Array,
-    Layouts,
     OpPattern,
     PartialTypes,
     RelationError,
@@ -29,7 +29,7 @@ from compiler.relay.operator import (
 )
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import conv as topi_conv
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.schedules.x86.conv import schedule_conv
@@ -103,12 +103,6 @@ def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Any:
     return layout(attrs.result_layout).from_plain(plain, "NC" + spatial).astype(dtype)
 
 
-def conv_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
-    """A convolution is written for the layouts that its attributes name."""
-    attrs = ConvAttrs.of(call)
-    return [attrs.data_layout, attrs.kernel_layout], [attrs.result_layout], attrs
-
-
 def conv_gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     """Gradients of data and weight, both as convolutions; for plain layouts and one group.
 
@@ -173,7 +167,7 @@ def _register(attrs: type[ConvAttrs], alter_layout: AlterLayout | None = None) -
         reference=conv_reference,
         gradient=conv_gradient,
         alter_layout=alter_layout,
-        layout=conv_layout,
+        layout=convolution_layout,
     )
 
 

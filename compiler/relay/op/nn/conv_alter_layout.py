@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.ir.attrs import Attrs
+from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import extension_point
+from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.op.nn.conv_attrs import ConvAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
+from compiler.te.tensor import Tensor
 from compiler.topi.schedules.kit import tile_lanes
 
 _NARROW = 4
@@ -40,3 +45,31 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     names["kernel_layout"] = f"OIHW1i{outer}o" if depthwise else f"OIHW{inner}i{outer}o"
     packed = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"
     return call_op(packed, *call.args, **{**attrs, **names})
+
+
+def conv2d_alter_layout(
+    attrs: Attrs, inputs: Sequence[RelayExpr], tinfos: Sequence[Tensor], out_type: Type
+) -> Call | None:
+    """Return a convolution in the layout that the current target likes, as ``FTVMAlterOpLayout`` takes it.
+
+    Parameters
+    ----------
+    attrs : Attrs
+        Those of ``nn.conv2d``.
+    inputs : sequence of Expr
+        Data and weight.
+    tinfos : sequence of Tensor
+        Placeholders of their types.
+    out_type : Type
+        The type of the result.
+
+    Returns
+    -------
+    Call or None
+        With the same arguments; None if it likes no other.
+    """
+    types = [TensorType(t.shape, t.dtype) for t in tinfos]
+    return alter_conv2d_layout(call_op("nn.conv2d", *inputs, **attrs), types, Target.target_or_current(None))
+
+
+extension_point("tvm.topi.nn").add("conv2d_alter_layout", lambda: conv2d_alter_layout)

@@ -11,6 +11,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, has_any_dim, is_symbolic
+from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv_attrs import (
     Conv1DTransposeAttrs,
     Conv2DTransposeAttrs,
@@ -20,10 +21,10 @@ from compiler.relay.op.nn.conv_attrs import (
 from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Layouts, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
+from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.conv_transpose import conv_transpose as topi_conv_transpose
 from compiler.topi.nn.conv_transpose import transposed_extent
@@ -130,11 +131,6 @@ def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     return [to_data, call_op("transpose", kept, axes=swapped)]
 
 
-def _layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
-    attrs = ConvTransposeAttrs.of(call)
-    return [attrs.data_layout, attrs.kernel_layout], [attrs.result_layout], attrs
-
-
 _PARAMETERS = [
     "data",
     "weight",
@@ -172,7 +168,7 @@ def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:
         schedule=schedule_conv,
         reference=_reference,
         gradient=_gradient,
-        layout=_layout,
+        layout=convolution_layout,
     )
 
 

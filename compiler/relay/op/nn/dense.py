@@ -14,23 +14,30 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.op.common import check_same_extent
+from compiler.relay.op.layout_rules import fixed_layouts
+from compiler.relay.op.nn.dense_alter_op import PANEL, pack_dense
 from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, Layouts, OpPattern, PartialTypes, RelationError, Types, call_op
+from compiler.relay.operator import (
+    Array,
+    InferCorrectLayoutOutput,
+    InLayouts,
+    OpPattern,
+    PartialTypes,
+    RelationError,
+    Types,
+    call_op,
+)
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn.matmul import FEW_ROWS
 from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
 from compiler.topi.nn.matmul import matmul as topi_matmul
 from compiler.topi.schedules.x86.matmul import schedule_matmul
-
-_PANEL = 16
-"""Columns of a weight that stand together."""
-
 
 _UNITS = optional(INT)
 _UNITS_DOC = "Number of output columns, where the weight has no type."
@@ -47,7 +54,7 @@ class DenseAttrs(Attrs):
 class DensePackAttrs(Attrs):
     """Attributes of ``nn.contrib_dense_pack``."""
 
-    weight_layout: str = attr_field(STRING, "Layout of the weight, such as ``NK16n``.", "NK16n")
+    weight_layout: str = attr_field(STRING, "Layout of the weight, such as ``NC16n``.", "NC16n")
     units: int | None = attr_field(_UNITS, _UNITS_DOC, None)
     out_dtype: str = attr_field(OPTIONAL_DTYPE, _DTYPE_DOC, "")
 
@@ -123,14 +130,9 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
     rows, units = data.dims[0], weight.dims[0]
     if target.kind != "llvm" or len(data.dims) != 2 or not isinstance(call.args[1], Constant):
         return None
-    if (isinstance(rows, int) and rows < FEW_ROWS) or units % _PANEL or data.dtype != "float32":
+    if (isinstance(rows, int) and rows < FEW_ROWS) or units % PANEL or data.dtype != "float32":
         return None
-    return call_op("nn.contrib_dense_pack", *call.args, **{**call.attrs, "weight_layout": f"NK{_PANEL}n"})
-
-
-def _dense_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
-    """Both operands have their rows' elements along the last axis."""
-    return ["NC", "NK"], ["NC"], call.attrs
+    return pack_dense(call.attrs, call.args, call.attrs.get_str("out_dtype"))
 
 
 dense = register(
@@ -147,7 +149,7 @@ dense = register(
     reference=_dense_reference,
     gradient=_dense_gradient,
     alter_layout=_pack_dense,
-    layout=_dense_layout,
+    layout=fixed_layouts(("NC", "NC"), ("NC",)),
 )
 
 
@@ -161,7 +163,7 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
         w = layout(attrs.weight_layout).extents(weight.dims)
     except ArgumentError as exc:
         raise RelationError(f"weight: {exc}") from None
-    check_same_extent(data.dims[-1], w["K"], "the last axis of data and the weight along K")
+    check_same_extent(data.dims[-1], w["C"], "the last axis of data and the weight along C")
     if attrs.units is not None:
         check_same_extent(attrs.units, w["N"], "units and the weight along N")
     return TensorType((data.dims[0], w["N"]), _out_dtype(attrs, data))
@@ -172,12 +174,14 @@ def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -
 
 
 def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Any:
-    return _dense_reference(attrs, data, layout(attrs.weight_layout).to_plain(weight, "NK"))
+    return _dense_reference(attrs, data, layout(attrs.weight_layout).to_plain(weight, "NC"))
 
 
-def _pack_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
-    attrs = DensePackAttrs.of(call)
-    return ["NC", attrs.weight_layout], ["NC"], attrs
+def _pack_layout(
+    attrs: DensePackAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput:
+    """The weight stands in the panels that the attributes name."""
+    return InferCorrectLayoutOutput([layout("NC"), layout(attrs.weight_layout)], [layout("NC")], attrs)
 
 
 contrib_dense_pack = register(

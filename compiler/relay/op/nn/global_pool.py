@@ -11,14 +11,14 @@ from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import is_symbolic
-from compiler.relay.op.nn.pool import pool_layout
+from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.util import constant, dims
@@ -148,7 +148,7 @@ def _register_global(kind: str, attrs: type[GlobalPoolAttrs]) -> OpFunction:
         compute=lambda attrs, inputs, out_type: [topi.global_pool(inputs[0], attrs.layout, kind)],
         reference=_global_reference(kind),
         gradient=_global_gradient(kind),
-        layout=pool_layout,
+        layout=data_layout,
     )
 
 
@@ -204,7 +204,7 @@ def _register_adaptive(kind: str, attrs: type[AdaptivePoolAttrs]) -> OpFunction:
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_adaptive_compute(kind),
         reference=_adaptive_reference(kind),
-        layout=pool_layout,
+        layout=data_layout,
         waived={"gradient": "windows of different sizes, which no operator here scatters into"},
     )
 

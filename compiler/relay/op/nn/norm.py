@@ -11,6 +11,7 @@ from compiler.ir.attr_kinds import BOOL, FLOAT, INT, INTS, optional
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
+from compiler.relay.op.axis_layouts import batch_norm_layout
 from compiler.relay.op.common import check_same_extent, normalize_axis
 from compiler.relay.op.nn.spatial import broadcast_along
 from compiler.relay.op.type_relations import tensor
@@ -139,6 +140,7 @@ _BATCH_NORM = register(
     relation=_batch_relation,
     complete=vectors_along,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    layout=batch_norm_layout,
     compute=_batch_compute,
     reference=_batch_reference,
     waived=_NO_GRADIENT,

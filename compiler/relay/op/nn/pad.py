@@ -12,6 +12,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
+from compiler.relay.op.axis_layouts import pad_layout
 from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
@@ -115,6 +116,7 @@ pad = register(
     parameters=("data", "pad_width", "pad_value", "pad_mode"),
     relation=_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=pad_layout,
     compute=_compute,
     reference=_reference,
     gradient=_gradient,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from compiler.ir.attr_kinds import BOOL, STRING
 from compiler.ir.attrs import attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
+from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SpatialAttrs, extents, window_dim, windows
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Layouts, OpPattern, Reference, Types, call_op, operator_of
+from compiler.relay.operator import Array, OpPattern, Reference, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.util import dims
@@ -177,15 +178,6 @@ def _avg_reference(attrs: AvgPoolAttrs, x: Array) -> Any:
     return total / counted if x.dtype.kind == "f" else np.trunc(total / counted)
 
 
-def pool_layout(call: Call, inputs: Sequence[str], types: Sequence[TensorType]) -> Layouts:
-    """Pooling takes the layout that its data comes in, unless it splits spatial dimensions."""
-    own = call.attrs.get_str("layout")
-    chosen = inputs[0] or own
-    if any(a.factor and a.letter != "C" for a in layout(chosen).axes):
-        chosen = own
-    return [chosen], [chosen], call.attrs.with_values(layout=chosen)
-
-
 def _gradient(call: Call, grad: Expr) -> list[Expr]:
     return [call_op(operator_of(call).name + "_grad", grad, call.args[0], **call.attrs)]
 
@@ -204,7 +196,7 @@ def _register(attrs: type[PoolAttrs]) -> OpFunction:
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_avg_compute if average else _max_compute,
         reference=_plainly(_avg_reference if average else _max_reference),
-        layout=pool_layout,
+        layout=data_layout,
         gradient=_gradient,
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from compiler import te, tir
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import same_layout
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.unary import floating
 from compiler.relay.op_registry import register
 from compiler.relay.operator import OpPattern, call_op

@@ -12,6 +12,7 @@ from compiler.ir.attr_kinds import BOOL, FLOAT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import has_any_dim
+from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.type_relations import tensor
@@ -19,7 +20,7 @@ from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import MODES, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
@@ -125,6 +126,7 @@ def _register(name: str, attrs: type[UpsampleAttrs]) -> OpFunction:
         attrs=attrs,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
+        layout=data_layout,
         compute=_compute,
         schedule=schedule_resampling,
         reference=_reference,

@@ -11,6 +11,7 @@ from compiler.ir.attr_kinds import DTYPE, INT, optional
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
+from compiler.relay.op.layout_rules import convolution_layout
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, ConvAttrs
 from compiler.relay.op.qnn.parameters import NO_GRADIENT, check_parameter, spread_parameter
@@ -110,6 +111,7 @@ conv2d = register(
     relation=_conv_relation,
     complete=_conv_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    layout=convolution_layout,
     compute=_conv_compute,
     schedule=schedule_conv,
     reference=_conv_reference,

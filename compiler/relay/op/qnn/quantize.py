@@ -10,6 +10,7 @@ import numpy as np
 from compiler.ir.attr_kinds import DTYPE, INT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
+from compiler.relay.op.axis_layouts import along_axis_layout
 from compiler.relay.op.common import normalize_axis
 from compiler.relay.op.nn.activation import HasAxis
 from compiler.relay.op.qnn.parameters import NO_GRADIENT, check_parameter, spread_parameter
@@ -102,6 +103,7 @@ quantize = register(
     parameters=("data", "output_scale", "output_zero_point", "axis", "out_dtype"),
     relation=_elementwise(("output_scale", "output_zero_point")),
     pattern=OpPattern.BROADCAST,
+    layout=along_axis_layout,
     compute=_by_parameters(topi.quantize),
     reference=_quantize_reference,
     waived=NO_GRADIENT,
@@ -121,6 +123,7 @@ dequantize = register(
     attrs=DequantizeAttrs,
     relation=_elementwise(("input_scale", "input_zero_point")),
     pattern=OpPattern.BROADCAST,
+    layout=along_axis_layout,
     compute=_by_parameters(topi.dequantize),
     reference=_dequantize_reference,
     waived=NO_GRADIENT,
@@ -158,6 +161,7 @@ requantize = register(
     attrs=RequantizeAttrs,
     relation=_elementwise(("input_scale", "input_zero_point", "output_scale", "output_zero_point")),
     pattern=OpPattern.BROADCAST,
+    layout=along_axis_layout,
     compute=_requantize_compute,
     reference=_requantize_reference,
     waived=NO_GRADIENT,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from compiler.ir.attr_kinds import BOOL, FLOAT, INT, one_of
-from compiler.ir.attrs import attr_field
+from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, Types
-from compiler.relay.ty import TensorType
+from compiler.relay.operator import Array, InferCorrectLayoutOutput, InLayouts, OpPattern, Types
+from compiler.relay.ty import Dim, TensorType
+from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.nn import sampling as topi
+from compiler.topi.transform import layout_transform
+
+A = TypeVar("A", bound=Attrs)
 
 
 class ROIAlignAttrs(SpatialAttrs):
@@ -28,16 +33,48 @@ class ROIAlignAttrs(SpatialAttrs):
     sample_ratio: int = attr_field(
         INT, "Points along each side of a part; about one for each element if it is not positive.", -1
     )
-    layout: str = attr_field(one_of("NCHW"), "Layout of the data.", "NCHW")
+    layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the data and of the result.", "NCHW")
     mode: str = attr_field(one_of("avg", "max"), "Whether to take the mean or the largest of the points.", "avg")
     aligned: bool = attr_field(BOOL, "Whether coordinates are shifted by half an element.", False)
 
 
 def _roi_relation(types: Types, attrs: ROIAlignAttrs) -> Type:
-    """``(regions, channels, *pooled_size)``."""
+    """``(regions, channels, *pooled_size)``, in ``layout``."""
     data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
     check_same_extent(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
-    return TensorType((rois.dims[0], data.dims[1], *attrs.pooled_size), data.dtype)
+    return TensorType(pooled_shape(attrs.layout, rois.dims[0], data.dims, attrs.pooled_size), data.dtype)
+
+
+def pooled_shape(name: str, regions: Dim, dims: Sequence[Dim], pooled_size: Sequence[int]) -> tuple[Dim, ...]:
+    """Return the shape of what is pooled of regions of images, in the layout of the images."""
+    height, width = pooled_size
+    channels = layout(name).extents(dims)["C"]
+    return layout(name).shape({"N": regions, "C": channels, "H": height, "W": width})
+
+
+def roi_layouts(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput:
+    """Regions are pooled in the layout that the attributes name."""
+    own = layout(attrs.get_str("layout"))
+    return InferCorrectLayoutOutput([own, layout("NC")], [own], attrs)
+
+
+def channels_first(name: str, compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return a definition for images of a layout, given that for ``NCHW``."""
+
+    def pool(data: Tensor, rois: Tensor) -> Tensor:
+        return layout_transform(compute(layout_transform(data, name, "NCHW"), rois), "NCHW", name)
+
+    return compute if name == "NCHW" else pool
+
+
+def reference_channels_first(reference: Callable[[A, Array, Array], Array]) -> Callable[[A, Array, Array], Array]:
+    """Return a reference for images of any layout, given that for ``NCHW``."""
+
+    def pool(attrs: A, data: Array, rois: Array) -> Array:
+        own = layout(attrs.get_str("layout"))
+        return own.from_plain(reference(attrs, own.to_plain(data, "NCHW"), rois), "NCHW")
+
+    return pool
 
 
 def _spec(attrs: ROIAlignAttrs) -> topi.RoiSpec:
@@ -84,13 +121,16 @@ roi_align = register(
     "vision.roi_align",
     doc="Divide regions of images into equally many parts each, and pool elements interpolated in each part.",
     inputs={
-        "data": "Images, ``(N, C, H, W)``.",
+        "data": "Images in ``layout``.",
         "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2.",
     },
     attrs=ROIAlignAttrs,
     relation=_roi_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=lambda attrs, inputs, out_type: [topi.roi_align(inputs[0], inputs[1], _spec(attrs))],
-    reference=_roi_reference,
+    layout=roi_layouts,
+    compute=lambda attrs, inputs, out_type: [
+        channels_first(attrs.layout, lambda data, rois: topi.roi_align(data, rois, _spec(attrs)))(*inputs)
+    ],
+    reference=reference_channels_first(_roi_reference),
     waived={"gradient": "adds up what places were interpolated from, which no operator here does"},
 )

@@ -14,6 +14,7 @@ from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
 from compiler.relay.op.type_relations import tensor
+from compiler.relay.op.vision.roi_align import channels_first, pooled_shape, reference_channels_first, roi_layouts
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import TensorType
@@ -29,14 +30,14 @@ class ROIPoolAttrs(SpatialAttrs):
     RANK = 2
     pooled_size: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Parts along the height and the width of a region.")
     spatial_scale: float = attr_field(FLOAT, "Elements of ``data`` for one unit of the coordinates.")
-    layout: str = attr_field(one_of("NCHW"), "Layout of the data.", "NCHW")
+    layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the data and of the result.", "NCHW")
 
 
 def _relation(types: Types, attrs: ROIPoolAttrs) -> Type:
-    """``(regions, channels, *pooled_size)``."""
+    """``(regions, channels, *pooled_size)``, in ``layout``."""
     data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
     check_same_extent(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
-    return TensorType((rois.dims[0], data.dims[1], *attrs.pooled_size), data.dtype)
+    return TensorType(pooled_shape(attrs.layout, rois.dims[0], data.dims, attrs.pooled_size), data.dtype)
 
 
 def roi_pool(data: Tensor, rois: Tensor, pooled_size: tuple[int, ...], spatial_scale: float) -> Tensor:
@@ -123,13 +124,18 @@ _ROI_POOL = register(
     "vision.roi_pool",
     doc="Divide regions of images into equally many parts each, and take the largest element of each part.",
     inputs={
-        "data": "Images, ``(N, C, H, W)``.",
+        "data": "Images in ``layout``.",
         "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2.",
     },
     attrs=ROIPoolAttrs,
     relation=_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=lambda attrs, inputs, out_type: [roi_pool(inputs[0], inputs[1], attrs.pooled_size, attrs.spatial_scale)],
-    reference=_reference,
+    layout=roi_layouts,
+    compute=lambda attrs, inputs, out_type: [
+        channels_first(attrs.layout, lambda data, rois: roi_pool(data, rois, attrs.pooled_size, attrs.spatial_scale))(
+            *inputs
+        )
+    ],
+    reference=reference_channels_first(_reference),
     waived={"gradient": "it belongs to the element that is the largest, which no operator here finds in a region"},
 )

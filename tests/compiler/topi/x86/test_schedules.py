@@ -13,8 +13,8 @@ from compiler import relay, te, tir, topi
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.relay.inference import infer_expr
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import PanelProduct
-from compiler.topi.layout import layout
 from compiler.topi.nn.matmul import matmul
 from compiler.topi.schedules.anchor import find_anchor
 from compiler.topi.tag import Tag
@@ -160,12 +160,12 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
         infer_expr(call)
         return call.op.alter_layout(call, [a.checked_type for a in call.args], target)
 
-    assert altered(64, 32, True).attrs.weight_layout == "NK16n"
+    assert altered(64, 32, True).attrs.weight_layout == "NC16n"
     assert altered(relay.Any(), 32, True) is not None
     assert altered(64, 32, False) is altered(1, 32, True) is altered(64, 33, True) is None
     x, w = random(64, 20), random(32, 20)
-    packed = layout("NK16n").from_plain(w, "NK")
-    check(lambda d, k: nn.contrib_dense_pack(d, k, "NK16n"), [x, packed], x @ w.T, 1e-4)
+    packed = layout("NC16n").from_plain(w, "NC")
+    check(lambda d, k: nn.contrib_dense_pack(d, k, "NC16n"), [x, packed], x @ w.T, 1e-4)
 
 
 class Schedules(Instrument):

@@ -35,7 +35,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "nn.batch_flatten": [_call(nn.batch_flatten, _X)],
     "nn.dropout": [_call(nn.dropout_raw, _X)],
     "nn.dense": [_call(nn.dense, floats(3, 4), floats(5, 4)), _call(nn.dense, ints(3, 4), ints(5, 4))],
-    "nn.contrib_dense_pack": [_call(nn.contrib_dense_pack, floats(2, 3), floats(2, 3, 8), weight_layout="NK8n")],
+    "nn.contrib_dense_pack": [_call(nn.contrib_dense_pack, floats(2, 3), floats(2, 3, 8), weight_layout="NC8n")],
     "nn.matmul": [
         _call(nn.matmul, floats(3, 4), floats(4, 5)),
         _call(nn.matmul, floats(4, 3), floats(4, 5), transpose_a=True),

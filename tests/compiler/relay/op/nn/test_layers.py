@@ -47,7 +47,7 @@ def test_products_of_matrices() -> None:
     check(lambda x, y: nn.dense(x, y, out_dtype="int32"), [random(3, 4, dtype="int8"), random(5, 4, dtype="int8")])
     check(lambda x, y: nn.matmul(x, y, transpose_a=True, transpose_b=True), [a, random(5, 3)], a.T @ random(5, 3).T)
     packed = np.ascontiguousarray(random(10, 3).reshape(5, 2, 3).transpose(0, 2, 1))
-    check(lambda x, y: nn.contrib_dense_pack(x, y, "NK2n"), [random(2, 3), packed], random(2, 3) @ random(10, 3).T)
+    check(lambda x, y: nn.contrib_dense_pack(x, y, "NC2n"), [random(2, 3), packed], random(2, 3) @ random(10, 3).T)
 
 
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])

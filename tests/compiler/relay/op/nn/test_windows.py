@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 from compiler import relay
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import layout
 from tests.compiler.relay.op.nn.harness import Array, check, random
 
 nn = relay.nn

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
-from compiler.topi.layout import layout
+from compiler.tir.data_layout import BijectiveLayout, bijective_layout, layout
 
 
 def test_blocks_of_channels() -> None:
@@ -29,7 +29,7 @@ def test_every_element_is_where_the_layout_says(name: str) -> None:
     np.testing.assert_array_equal(there.to_plain(moved, letters), plain)
 
 
-@pytest.mark.parametrize("name", ["", "N4c", "NCHWC", "NCHW0c", "NC-HW", "nchw"])
+@pytest.mark.parametrize("name", ["N4c", "NCHWC", "NCHW0c", "NC-HW", "nchw"])
 def test_names_that_are_no_layouts(name: str) -> None:
     with pytest.raises(ArgumentError, match="expected one such as NCHW"):
         layout(name)
@@ -42,3 +42,24 @@ def test_shapes_that_do_not_fit() -> None:
         layout("NCHW4c").extents((1, 2, 3, 4, 8))
     with pytest.raises(ArgumentError, match="no multiple of 4"):
         layout("NCHW4c").shape({"N": 1, "C": 6, "H": 1, "W": 1})
+
+
+def test_axes_by_name() -> None:
+    blocked = layout("NCHW16c")
+    assert [blocked.factor_of(axis) for axis in "cCHO"] == [16, 16, -1, -1]
+    assert [blocked.index_of(axis) for axis in "NCHWcO"] == [0, 1, 2, 3, 4, -1]
+    assert "c" in blocked
+    assert "O" not in blocked
+    assert list(blocked) == ["N", "C", "H", "W", "c"]
+    assert [len(layout(name)) for name in ("NCHW16c", "", "__undef__")] == [5, 0, 0]
+
+
+def test_mappings_between_layouts() -> None:
+    mapping = bijective_layout("NCHW", layout("NCHW16c"))
+    assert isinstance(mapping, BijectiveLayout)
+    assert mapping.forward_shape((1, 32, 7, 7)) == (1, 2, 7, 7, 16)
+    assert mapping.backward_shape((1, 2, 7, 7, 16)) == (1, 32, 7, 7)
+    assert mapping.forward_index([0, 18, 6, 6]) == (0, 1, 6, 6, 2)
+    assert mapping.backward_index([0, 1, 6, 6, 2]) == (0, 18, 6, 6)
+    for src, dst in (("NCHW", "ABCD"), ("", "NCHW"), ("NCHW", "__undef__"), ("", "")):
+        assert bijective_layout(src, dst) is None

@@ -1,9 +1,12 @@
-"""Layouts: which axis of a tensor means what, such as ``NCHW``, ``OHWI``, or ``NCHW16c`` with channels in blocks."""
+"""Layouts: which axis of a tensor means what, such as ``NCHW``, ``OHWI``, or ``NCHW16c`` with channels in blocks.
+
+``tvm.tir.layout`` reads one; ``tvm.tir.bijective_layout`` maps shapes and indices between two of the same dimensions.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -13,13 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError, show
-from compiler.topi.util import Extent, Index, Shape, constant
+from compiler.ir.primexpr import IntImm, PrimExpr
 
-__all__ = ["Axis", "Layout", "layout"]
+__all__ = ["Axis", "BijectiveLayout", "Layout", "bijective_layout", "layout"]
 
 Array: TypeAlias = npt.NDArray[Any]
+Extent: TypeAlias = int | PrimExpr
+Index: TypeAlias = int | PrimExpr
+Shape: TypeAlias = tuple[Extent, ...]
 
 _AXIS = re.compile(r"([A-Z])|([1-9]\d*)([a-z])")
+_UNDEFINED = "__undef__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,14 @@ class Axis:
 
     letter: str
     factor: int = 0
+
+    @property
+    def name(self) -> str:
+        """The axis as TVM calls it: the elements inside of blocks have the small letter."""
+        return self.letter.lower() if self.factor else self.letter
+
+    def __str__(self) -> str:
+        return f"{self.factor or ''}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,44 @@ class Layout:
     def __str__(self) -> str:
         return self.name
 
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    def __contains__(self, axis: object) -> bool:
+        return any(a.name == axis for a in self.axes)
+
+    def __getitem__(self, index: int) -> str:
+        return self.axes[index].name
+
+    def index_of(self, axis: str) -> int:
+        """Return the position of an axis, -1 if the layout has none of this name.
+
+        Parameters
+        ----------
+        axis : str
+            A capital for a dimension, a small letter for the elements inside of its blocks.
+
+        Returns
+        -------
+        int
+        """
+        return next((at for at, a in enumerate(self.axes) if a.name == axis), -1)
+
+    def factor_of(self, axis: str) -> int:
+        """Return the number of elements in a block of a dimension, -1 if it is not in blocks.
+
+        Parameters
+        ----------
+        axis : str
+            The dimension's letter, capital or small.
+
+        Returns
+        -------
+        int
+        """
+        split = any(a.letter == axis.upper() and a.factor for a in self.axes)
+        return self.block(axis.upper()) if split else -1
+
     @property
     def letters(self) -> str:
         """The dimensions in their order, as capitals."""
@@ -71,6 +124,23 @@ class Layout:
     def block(self, letter: str) -> int:
         """Return how many elements of a dimension stand in one block, 1 for one that is not split."""
         return prod(a.factor for a in self.axes if a.letter == letter and a.factor)
+
+    def take(self, positions: Iterable[int]) -> Layout | None:
+        """Return the layout of some of the axes.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            In the order that they get.
+
+        Returns
+        -------
+        Layout or None
+            None if the inside of blocks is taken without the blocks.
+        """
+        axes = [self.axes[at] for at in positions]
+        dimensions = {a.letter for a in axes if not a.factor}
+        return layout("".join(map(str, axes))) if all(a.letter in dimensions for a in axes) else None
 
     def extents(self, shape: Sequence[Extent]) -> dict[str, Extent]:
         """Return the extent of each dimension of a tensor.
@@ -179,8 +249,7 @@ class Layout:
         """
         order = [self._places(letter) for letter in letters]
         moved = np.transpose(array, [place for places in order for place in places])
-        extents = self.extents(array.shape)
-        return moved.reshape([constant(extents[letter], "layout") for letter in letters])
+        return moved.reshape([prod(array.shape[place] for place in places) for places in order])
 
     def from_plain(self, array: Array, letters: str) -> Array:
         """Return an array with one axis for each dimension in this layout.
@@ -215,7 +284,7 @@ def layout(name: str) -> Layout:
     Parameters
     ----------
     name : str
-        Such as ``NCHW`` or ``NCHW16c``.
+        Such as ``NCHW`` or ``NCHW16c``; empty or ``__undef__`` is the layout of no axes, that of a scalar.
 
     Returns
     -------
@@ -227,12 +296,121 @@ def layout(name: str) -> Layout:
         If the name is not one of a layout.
     """
     axes: list[Axis] = []
-    at = 0
+    at = len(name) if name == _UNDEFINED else 0
     while at < len(name) and (m := _AXIS.match(name, at)) is not None:
         axes.append(Axis(m[1]) if m[1] else Axis(m[3].upper(), int(m[2])))
         at = m.end()
     outer = [a.letter for a in axes if not a.factor]
     split = {a.letter for a in axes if a.factor}
-    if at < len(name) or not axes or len(set(outer)) < len(outer) or not split <= set(outer):
+    if at < len(name) or len(set(outer)) < len(outer) or not split <= set(outer):
         raise ArgumentError(f"layout: expected one such as NCHW or NCHW16c, got {show(name)}")
     return Layout(name, tuple(axes))
+
+
+@dataclass(frozen=True, slots=True)
+class BijectiveLayout:
+    """The mapping between two layouts of the same dimensions.
+
+    Attributes
+    ----------
+    src_layout, dst_layout : Layout
+    """
+
+    src_layout: Layout
+    dst_layout: Layout
+
+    def forward_shape(self, shape: Sequence[Extent]) -> Shape:
+        """Return the shape in the layout ``dst_layout``.
+
+        Parameters
+        ----------
+        shape : sequence of (int or PrimExpr)
+            In the layout ``src_layout``.
+
+        Returns
+        -------
+        tuple of (int or PrimExpr)
+
+        Raises
+        ------
+        ArgumentError
+            If it has another number of axes, or an extent is no multiple of its block.
+        """
+        return self.dst_layout.shape(self.src_layout.extents(_plain(shape)))
+
+    def backward_shape(self, shape: Sequence[Extent]) -> Shape:
+        """Return the shape in the layout ``src_layout``.
+
+        Parameters
+        ----------
+        shape : sequence of (int or PrimExpr)
+            In the layout ``dst_layout``.
+
+        Returns
+        -------
+        tuple of (int or PrimExpr)
+
+        Raises
+        ------
+        ArgumentError
+            If it has another number of axes, or an extent is no multiple of its block.
+        """
+        return self.src_layout.shape(self.dst_layout.extents(_plain(shape)))
+
+    def forward_index(self, index: Sequence[Index]) -> tuple[Index, ...]:
+        """Return the index of an element in the layout ``dst_layout``.
+
+        Parameters
+        ----------
+        index : sequence of (int or PrimExpr)
+            Its index in the layout ``src_layout``.
+
+        Returns
+        -------
+        tuple of (int or PrimExpr)
+
+        Raises
+        ------
+        ArgumentError
+            If it has another number of axes.
+        """
+        return self.dst_layout.indices(self.src_layout.point(_plain(index)))
+
+    def backward_index(self, index: Sequence[Index]) -> tuple[Index, ...]:
+        """Return the index of an element in the layout ``src_layout``.
+
+        Parameters
+        ----------
+        index : sequence of (int or PrimExpr)
+            Its index in the layout ``dst_layout``.
+
+        Returns
+        -------
+        tuple of (int or PrimExpr)
+
+        Raises
+        ------
+        ArgumentError
+            If it has another number of axes.
+        """
+        return self.src_layout.indices(self.dst_layout.point(_plain(index)))
+
+
+def _plain(values: Sequence[Extent]) -> Shape:
+    return tuple(v.value if isinstance(v, IntImm) else v for v in values)
+
+
+def bijective_layout(src_layout: Layout | str, dst_layout: Layout | str) -> BijectiveLayout | None:
+    """Return the mapping between two layouts.
+
+    Parameters
+    ----------
+    src_layout, dst_layout : Layout or str
+
+    Returns
+    -------
+    BijectiveLayout or None
+        None if they have not the same dimensions, or none at all.
+    """
+    src, dst = (layout(each) if isinstance(each, str) else each for each in (src_layout, dst_layout))
+    return BijectiveLayout(src, dst) if src and set(src.letters) == set(dst.letters) else None

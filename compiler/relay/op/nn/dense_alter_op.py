@@ -1,0 +1,46 @@
+"""Dense layers with their weight in panels: ``tvm.topi.x86.dense_alter_op``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.expr import RelayExpr
+from compiler.ir.primexpr import IntImm
+from compiler.ir.types import Type
+from compiler.relay.expr import Call
+from compiler.relay.operator import call_op
+from compiler.relay.ty import TensorType
+from compiler.te.tensor import Tensor
+
+__all__ = ["PANEL"]
+
+PANEL = 16
+"""Columns of a weight that stand together."""
+
+
+def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str) -> Call:
+    """Return a dense layer that takes its weight in panels.
+
+    Parameters
+    ----------
+    attrs : Attrs
+        Those of ``nn.dense``.
+    inputs : sequence of Expr
+        Data and weight.
+    out_dtype : str
+        Data type of the result.
+    """
+    values = {"units": attrs["units"], "out_dtype": out_dtype, "weight_layout": f"NC{PANEL}n"}
+    return call_op("nn.contrib_dense_pack", *inputs, **values)
+
+
+def _alter_dense_layout(
+    attrs: Attrs, inputs: Sequence[RelayExpr], tinfos: Sequence[Tensor], out_type: Type
+) -> Call | None:
+    """Return a dense layer that takes its weight in panels, as ``FTVMAlterOpLayout`` takes it."""
+    _, weight = tinfos
+    units = weight.shape[0]
+    if not isinstance(units, IntImm) or units.value % PANEL or not isinstance(out_type, TensorType):
+        return None
+    return pack_dense(attrs, inputs, out_type.dtype)

@@ -1,0 +1,60 @@
+"""Which layers ConvertLayout leaves alone: ``tvm.relay.transform.LayoutConfig``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.context_stack import ContextStack
+
+__all__ = ["LayoutConfig"]
+
+
+class LayoutConfig:
+    """Within its ``with`` block, some convolutions keep their layouts.
+
+    Parameters
+    ----------
+    skip_layers : sequence of int, optional
+        Which ones, counted from 0 in the order in which they are computed.
+
+    Examples
+    --------
+    ::
+
+        with relay.transform.LayoutConfig(skip_layers=[0]):
+            mod = relay.transform.ConvertLayout({"nn.conv2d": ["NHWC", "default"]})(mod)
+    """
+
+    def __init__(self, skip_layers: Sequence[int] | None = None) -> None:
+        self.skip_counter = 0
+        self.skip_layers = list(skip_layers or ())
+
+    @staticmethod
+    def current() -> LayoutConfig | None:
+        """Return the configuration of the innermost ``with`` block, or None."""
+        return _STACK.current()
+
+    def check_skip(self) -> bool:
+        """Count one more layer, and return whether it keeps its layout.
+
+        Returns
+        -------
+        bool
+        """
+        skip = self.skip_counter in self.skip_layers
+        self.skip_counter += 1
+        return skip
+
+    def reset(self) -> None:
+        """Count from the beginning."""
+        self.skip_counter = 0
+
+    def __enter__(self) -> LayoutConfig:
+        _STACK.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _STACK.pop()
+
+
+_STACK: ContextStack[LayoutConfig] = ContextStack("LayoutConfig")
