@@ -105,6 +105,7 @@ COMPLETED_BY = {
     "tvm.topi.nn": ("compiler.relay.op",),
     "functions": ("compiler.runtime.packed_func",),
     "operators": ("compiler.relay.op",),
+    "tensor functions": ("compiler.topi.operators",),
     "passes": (
         "compiler.tir.transform",
         "compiler.relay.transform",

@@ -30,7 +30,7 @@ from compiler.ir.operations import (
     Or,
     Sub,
 )
-from compiler.ir.operators import ExprLike, ExprOperators, register_operator
+from compiler.ir.operators import ExprLike, ExprOperators, leaves_arithmetic_to, register_operator
 from compiler.ir.scalars import FloatImm, IntImm, PrimExpr
 
 __all__ = ["binary", "bitwise", "fold"]
@@ -73,6 +73,12 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
             return folded
     neutral = _neutral(kind, x, y)
     return kind(x, y) if neutral is None else neutral
+
+
+def _arithmetic(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
+    if leaves_arithmetic_to(b):
+        return NotImplemented  # type: ignore[no-any-return]
+    return binary(kind, a, b)
 
 
 def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
@@ -207,6 +213,8 @@ def _neutral_logic(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr |
 
 
 def _true_divide(a: ExprLike, b: ExprLike) -> PrimExpr:
+    if leaves_arithmetic_to(b):
+        return NotImplemented  # type: ignore[no-any-return]
     x, y = match_types(a, b, "/")
     if dt.is_integral(x.dtype):
         raise DTypeError(
@@ -223,8 +231,9 @@ def _negative(value: ExprLike) -> PrimExpr:
     return binary(Mul, e, const(-1, e.dtype))  # 0 - x would lose the sign of zero
 
 
+_ARITHMETIC = {"add": Add, "sub": Sub, "mul": Mul}
 _OPERATORS = {
-    "add": Add, "sub": Sub, "mul": Mul, "floordiv": FloorDiv, "mod": FloorMod,
+    "floordiv": FloorDiv, "mod": FloorMod,
     "lt": LT, "le": LE, "gt": GT, "ge": GE, "equal": EQ,
 }  # fmt: skip
 _BITWISE_OPERATORS = {
@@ -232,6 +241,8 @@ _BITWISE_OPERATORS = {
     "lshift": "shift_left", "rshift": "shift_right",
 }  # fmt: skip
 
+for _name, _kind in _ARITHMETIC.items():
+    register_operator(_name, functools.partial(_arithmetic, _kind))
 for _name, _kind in _OPERATORS.items():
     register_operator(_name, functools.partial(binary, _kind))
 for _name, _bits in _BITWISE_OPERATORS.items():

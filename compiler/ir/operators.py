@@ -14,7 +14,7 @@ from compiler.ir.error import ArgumentError
 if TYPE_CHECKING:
     from compiler.ir.scalars import PrimExpr
 
-__all__ = ["ExprLike", "ExprOperators", "register_operator"]
+__all__ = ["ExprLike", "ExprOperators", "has_own_arithmetic", "leaves_arithmetic_to", "register_operator"]
 
 ExprLike: TypeAlias = Any
 """A PrimExpr, an IterVar, a Python or NumPy number, or anything with ``asobject()``."""
@@ -40,6 +40,31 @@ def register_operator(name: str, build: Callable[..., PrimExpr]) -> None:
     if name in _BUILDERS:
         raise ValueError(f"register_operator: {name} is registered already")
     _BUILDERS[name] = build
+
+
+_OWN_ARITHMETIC: set[type] = set()
+
+
+def has_own_arithmetic(cls: type) -> type:
+    """Let ``+``, ``-``, ``*`` and ``/`` of an expression and an object of a class be what the class says.
+
+    Parameters
+    ----------
+    cls : type
+        It defines the reflected operators.
+
+    Returns
+    -------
+    type
+        The class; this is a decorator.
+    """
+    _OWN_ARITHMETIC.add(cls)
+    return cls
+
+
+def leaves_arithmetic_to(operand: object) -> bool:
+    """Return whether an operand's class has arithmetic of its own."""
+    return type(operand) in _OWN_ARITHMETIC
 
 
 class ExprOperators:

@@ -3,22 +3,16 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
+from compiler.te.axis import reduce_axis, size_var, thread_axis, var
 from compiler.te.extern import ExternOp, extern, extern_primfunc
-from compiler.te.operation import (
-    ComputeOp,
-    PlaceholderOp,
-    compute,
-    placeholder,
-    reduce_axis,
-    size_var,
-    thread_axis,
-    var,
-)
+from compiler.te.operation import ComputeOp, PlaceholderOp, compute, placeholder
 from compiler.te.scan import ScanOp, scan
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.stage import Stage
 from compiler.te.tag import tag_scope
 from compiler.te.tensor import Operation, Tensor, TensorSlice
+from compiler.te.tensor_compute import TensorComputeOp
+from compiler.te.tensor_intrin import decl_tensor_intrin
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.op import __all__ as _expression_names
 
@@ -31,9 +25,11 @@ __all__ = [
     "Schedule",
     "Stage",
     "Tensor",
+    "TensorComputeOp",
     "TensorSlice",
     "compute",
     "create_schedule",
+    "decl_tensor_intrin",
     "extern",
     "extern_primfunc",
     "placeholder",

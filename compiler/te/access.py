@@ -1,7 +1,8 @@
 """Keeping every read of a computation inside of its tensor: proved, or guarded.
 
 A read that cannot be proved to stay inside, such as a gather by indices that are data, gets a guard and gives zero
-outside.  For one that is certain to leave its tensor there is a warning as well.
+outside.  For one that is certain to leave its tensor there is a warning as well, once it is scheduled: only then it
+is known whether the tensor is the state of a scan, of which the first steps are left out.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 from compiler.arith import Analyzer, detect_linear_equation, eval_set
 from compiler.ir import dtype as dt
@@ -18,6 +20,7 @@ from compiler.ir.origin import user_frame
 from compiler.ir.primexpr import (
     And,
     Call,
+    DataProducer,
     FloorMod,
     IntImm,
     IterVar,
@@ -36,14 +39,48 @@ from compiler.te.compute_body import map_body
 from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.op import all as all_of
 
-__all__ = ["BoundsWarning", "keep_inside"]
+__all__ = ["BoundsWarning", "OutsideRead", "keep_inside"]
 
 
 class BoundsWarning(UserWarning):
     """A computation reads elements outside of a tensor; it reads zero for them."""
 
 
-def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+@dataclass(frozen=True, slots=True)
+class OutsideRead:
+    """A read that no condition guards, and that is certain to leave its tensor.
+
+    Attributes
+    ----------
+    tensor : DataProducer
+        What is read.
+    dimension : int
+        Which index leaves it.
+    low : int
+        The smallest value of the index.
+    message : str
+        Says so.
+    place : (str, int), optional
+        The user's file and line.
+    """
+
+    tensor: DataProducer
+    dimension: int
+    low: int
+    message: str
+    place: tuple[str, int] | None
+
+    def warn(self) -> None:
+        """Warn on the user's line."""
+        if self.place is None:
+            warnings.warn(self.message, BoundsWarning, stacklevel=2)
+        else:
+            warnings.warn_explicit(self.message, BoundsWarning, *self.place)
+
+
+def keep_inside(
+    name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]
+) -> tuple[tuple[PrimExpr, ...], tuple[OutsideRead, ...]]:
     """Return the body of a computation with a guard around each read that may leave its tensor.
 
     Parameters
@@ -57,26 +94,25 @@ def keep_inside(name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]) 
 
     Returns
     -------
-    tuple of PrimExpr
-        ``body`` itself where every read is proved to be inside.
+    body : tuple of PrimExpr
+        The given one where every read is proved to be inside.
+    outside : tuple of OutsideRead
+        The reads that no condition guards and that are certain to leave their tensor: the index is linear in the axes,
+        so that its smallest and its largest value do occur.
 
     Raises
     ------
     DTypeError
         If an index is not a scalar integer.
-
-    Warns
-    -----
-    BoundsWarning
-        If a read that no condition guards is certain to leave its tensor: its index is linear in the axes, so that
-        the smallest and the largest value do occur.
     """
     first = body[0]
     reads = _Reads(name, [*axes, *first.axis] if isinstance(first, Reduce) else list(axes))
     if isinstance(first, Reduce) and not (isinstance(first.condition, IntImm) and first.condition.value):
         condition = reads.visit(first.condition)
-        return map_body(body, lambda e: condition if e is first.condition else reads.visit_under(condition, e))
-    return map_body(body, reads.visit)
+        new = map_body(body, lambda e: condition if e is first.condition else reads.visit_under(condition, e))
+    else:
+        new = map_body(body, reads.visit)
+    return new, tuple(reads.outside)
 
 
 class _Reads(Mutator):
@@ -90,6 +126,7 @@ class _Reads(Mutator):
         self._conditional = 0
         self._in_force: list[PrimExpr] = []
         self._analyzer: Analyzer | None = None
+        self.outside: list[OutsideRead] = []
 
     @property
     def analyzer(self) -> Analyzer:
@@ -171,7 +208,7 @@ class _Reads(Mutator):
             if low >= 0 and high < extent.value:
                 return []
             if not self._conditional:
-                self._warn(n, d, index, low, high)
+                self._note(n, d, index, low, high)
         if isinstance(index, FloorMod) and self.analyzer.can_prove_equal(index.b, extent):
             return []
         prove = self.analyzer.can_prove
@@ -184,8 +221,8 @@ class _Reads(Mutator):
         needed = [index >= 0] * below + [index < extent] * above
         return [c for c in needed if not any(structural_equal(c, given) for given in self._in_force)]
 
-    def _warn(self, n: ProducerLoad, d: int, index: PrimExpr, low: int, high: int) -> None:
-        """Say on the user's line that an index leaves its tensor."""
+    def _note(self, n: ProducerLoad, d: int, index: PrimExpr, low: int, high: int) -> None:
+        """Remember a read whose index leaves its tensor, and the user's line."""
         shape = ", ".join(str(s) for s in n.producer.shape)
         message = (
             f"compute {self._name!r}: index {d} of {n.producer.name!r} runs from {low} to {high}, outside of "
@@ -193,10 +230,8 @@ class _Reads(Mutator):
             f"{show(index)}"
         )
         frame = user_frame()
-        if frame is None:
-            warnings.warn(message, BoundsWarning, stacklevel=2)
-        else:
-            warnings.warn_explicit(message, BoundsWarning, frame.f_code.co_filename, frame.f_lineno)
+        place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        self.outside.append(OutsideRead(n.producer, d, low, message, place))
 
     def _runs_along(self, index: PrimExpr, extent: PrimExpr) -> bool:
         """Return whether an index is an axis from zero to no more than ``extent``: the usual case, at no cost."""

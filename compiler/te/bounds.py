@@ -7,7 +7,7 @@ reads there, with the consumers' loops outside of the place of the stage fixed a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from compiler.ir.error import ScheduleError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
 from compiler.te.message_passing import pass_down_domain, pass_up_domain
-from compiler.te.operation import PlaceholderOp, domain
+from compiler.te.operation import PlaceholderOp, domain, has_dependent_domains
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Sets
 from compiler.te.schedule import Schedule
@@ -79,6 +79,9 @@ def infer_bound(schedule: Schedule) -> Bounds:
         with derived_from(stage.op.span | stage.place_span):
             _infer_root(stage, readers[stage.op], bounds)
             pass_down_domain(stage, bounds.domains, bounds.analyzer)
+        if has_dependent_domains(stage.op):
+            for axis in stage.op.axis:
+                bounds.analyzer.bind(axis.var, bounds.domains[axis])
         for axis in stage.leaf_iter_vars:
             bounds.analyzer.bind(axis.var, bounds.domains[axis])
     return bounds
@@ -156,10 +159,19 @@ def _read_by(consumer: Stage, stage: Stage, bounds: Bounds) -> list[Region]:
     pass_up_domain(consumer, bounds.domains, loops, bounds.analyzer)
     sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
     analyzer = bounds.analyzer
+    if has_dependent_domains(consumer.op):
+        elements = {axis.var: sets[axis.var] for axis in consumer.op.axis}
+        sets |= {a.var: _over_all(sets[a.var], elements, analyzer) for a in consumer.op.reduce_axis}
     return [
         (tensor, [_clamped(values, extent, analyzer) for values, extent in zip(region, tensor.shape, strict=True)])
         for tensor, region in consumer.op.regions_read(stage.op, sets, analyzer)
     ]
+
+
+def _over_all(values: IntervalSet, elements: Mapping[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
+    """Return the values of a reduction axis for all elements, where its domain depends on these."""
+    low, high = eval_set(values.min_value, elements, analyzer), eval_set(values.max_value, elements, analyzer)
+    return IntSet.interval(low.min_value, high.max_value)
 
 
 def _runs_over(axis: IterVar, owner: Stage, stage: Stage, inside_attach: bool) -> bool:

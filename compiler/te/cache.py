@@ -8,7 +8,7 @@ from typing import TypeAlias
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.substitute import substitute
-from compiler.te.compute_body import map_body
+from compiler.te.compute_body import substitute_body
 from compiler.te.dataflow import replace_dataflow, replace_inputs, rewrite_dataflow
 from compiler.te.guards import guarded_condition
 from compiler.te.loop_layout import Layout, loop_layout
@@ -16,6 +16,7 @@ from compiler.te.operation import ComputeOp
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
 from compiler.te.tensor import Operation, Tensor
+from compiler.te.tensor_compute import TensorComputeOp
 from compiler.tir.builtin import if_then_else
 
 __all__ = ["Readers", "Tensors", "cache_read", "cache_write"]
@@ -87,10 +88,18 @@ def cache_write(schedule: ScheduleState, tensors: Tensors, scope: str) -> Tensor
         IterVar(dom, Var(f"{axis.var.name}.c", axis.var.dtype), IterVar.DataPar)
         for axis, dom in zip(layout.axes, layout.domains, strict=True)
     )
-    body = _body_in(op, layout, {old.var: new.var for old, new in zip(layout.axes, axes, strict=True)})
-    cached = ComputeOp(f"{op.name}.{scope}", op.tag, op.attrs, axes, body)
-    copies = tuple(ProducerLoad(t, layout.indices) for t in cached.outputs)
-    copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, copies)
+    renamed: dict[Var, PrimExpr] = {old.var: new.var for old, new in zip(layout.axes, axes, strict=True)}
+    name = f"{op.name}.{scope}"
+    cached: Operation
+    if isinstance(op, TensorComputeOp):
+        cached = _calls_in(op, name, layout, axes, renamed)
+    else:
+        cached = ComputeOp(name, op.tag, op.attrs, axes, _body_in(op, layout, renamed))
+    # What an intrinsic computed has loops where it is copied.
+    own = tuple(a if a.iter_type == IterVar.DataPar else IterVar(a.dom, a.var, IterVar.DataPar) for a in op.axis)
+    indices = (*layout.indices, *(a.var for a, old in zip(own, op.axis, strict=True) if a is not old))
+    copies = tuple(ProducerLoad(t, indices) for t in cached.outputs)
+    copy = ComputeOp(op.name, op.tag, op.attrs, own, copies)
     mapping = dict(zip(op.outputs, copy.outputs, strict=True))
     stage.set_op(copy)
     replace_dataflow(schedule.stages, mapping)
@@ -102,7 +111,7 @@ def _body_in(op: ComputeOp, layout: Layout, renamed: dict[Var, PrimExpr]) -> tup
     """Return the body of ``op`` as a function of the layout's axes; zero or the identity outside of its domain."""
     values = {axis.var: substitute(value, renamed) for axis, value in layout.values.items()}
     guard = substitute(layout.guard, renamed) if layout.guard is not None else None
-    body = map_body(op.body, lambda e: substitute(e, values))
+    body = substitute_body(op.body, values)
     if guard is None:
         return body
     first = body[0]
@@ -114,9 +123,31 @@ def _body_in(op: ComputeOp, layout: Layout, renamed: dict[Var, PrimExpr]) -> tup
     return tuple(if_then_else(guard, e, const(0, e.dtype)) for e in body)
 
 
-def _operation_of(schedule: ScheduleState, stage: Stage, tensors: Sequence[Tensor], scope: str) -> ComputeOp:
+def _calls_in(
+    op: TensorComputeOp, name: str, layout: Layout, axes: tuple[IterVar, ...], renamed: dict[Var, PrimExpr]
+) -> TensorComputeOp:
+    """Return the operation that calls the intrinsic of ``op`` for each value of the layout's axes."""
+    if layout.guard is not None:
+        raise ScheduleError(
+            f"cache_write: the loops of {op.name!r} go beyond its elements, and an intrinsic cannot be guarded; "
+            "split by factors that divide the extents"
+        )
+    values = {axis.var: substitute(value, renamed) for axis, value in layout.values.items()}
+    regions = tuple(
+        tuple(Range.from_fields(substitute(r.min, values), substitute(r.extent, values)) for r in region)
+        for region in op.input_regions
+    )
+    rest = op.axis[op.schedulable_ndim :]
+    return TensorComputeOp(
+        name, op.tag, op.attrs, (*axes, *rest), op.reduce_axes, len(axes), op.intrin, op.inputs, regions
+    )
+
+
+def _operation_of(
+    schedule: ScheduleState, stage: Stage, tensors: Sequence[Tensor], scope: str
+) -> ComputeOp | TensorComputeOp:
     op = stage.op
-    if not isinstance(op, ComputeOp):
+    if not isinstance(op, (ComputeOp, TensorComputeOp)):
         raise ScheduleError(f"cache_write: {op.name!r} is a placeholder, which is not computed")
     if len(tensors) != op.num_outputs or any(schedule[t] is not stage for t in tensors):
         raise ScheduleError(

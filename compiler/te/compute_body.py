@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import PrimExpr, ProducerLoad, Reduce
-from compiler.ir.substitute import post_order_visit
+from compiler.ir.primexpr import CommReducer, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
+from compiler.ir.substitute import post_order_visit, substitute
 from compiler.te.tensor import Tensor
 
-__all__ = ["Body", "LoadMutator", "map_body", "reads_tensors"]
+__all__ = ["Body", "LoadMutator", "map_body", "reads_tensors", "reducer_at", "substitute_body"]
 
 Body = tuple[PrimExpr, ...]
 
@@ -44,6 +44,54 @@ def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
         return tuple(
             Reduce(first.combiner, new[:count], first.axis, new[count], i, new[count + 1 :]) for i in range(count)
         )
+
+
+def substitute_body(body: Body, values: Mapping[Var, PrimExpr]) -> Body:
+    """Put values in the place of variables; in a reduction also in its domain and in how it combines.
+
+    Parameters
+    ----------
+    body : tuple of PrimExpr
+        The body of a compute operation.
+    values : mapping of Var to PrimExpr
+        What stands for some variables, such as the axes of the operation.
+
+    Returns
+    -------
+    tuple of PrimExpr
+        Axes of the reduction whose domains change are new ones, with the same variable.
+    """
+    new = map_body(body, lambda e: substitute(e, values))
+    first = new[0]
+    if not isinstance(first, Reduce):
+        return new
+    axes = tuple(_axis_at(axis, values) for axis in first.axis)
+    combiner = reducer_at(first.combiner, values)
+    if combiner is first.combiner and all(a is b for a, b in zip(axes, first.axis, strict=True)):
+        return new
+    with derived_from(first.span):
+        return tuple(
+            Reduce(combiner, first.source, axes, first.condition, i, first.init) for i in range(len(first.source))
+        )
+
+
+def reducer_at(combiner: CommReducer, values: Mapping[Var, PrimExpr]) -> CommReducer:
+    """Return a reducer with values in the place of the variables that are not its operands; mostly the same one."""
+    result = tuple(substitute(e, values) for e in combiner.result)
+    identity = tuple(substitute(e, values) for e in combiner.identity_element)
+    old = (*combiner.result, *combiner.identity_element)
+    if all(a is b for a, b in zip((*result, *identity), old, strict=True)):
+        return combiner
+    return CommReducer(combiner.lhs, combiner.rhs, result, identity)
+
+
+def _axis_at(axis: IterVar, values: Mapping[Var, PrimExpr]) -> IterVar:
+    dom = axis.dom
+    assert dom is not None
+    low, extent = substitute(dom.min, values), substitute(dom.extent, values)
+    if low is dom.min and extent is dom.extent:
+        return axis
+    return IterVar(Range.from_fields(low, extent), axis.var, axis.iter_type, axis.thread_tag, span=axis.span)
 
 
 class LoadMutator(Mutator):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import reduce
 
 from compiler.arith import Analyzer
+from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import And, IterVar, PrimExpr, Range
 from compiler.te.guards import bound_predicates
-from compiler.te.message_passing import loop_values, pass_down_domain, pass_down_index, pass_up_index
+from compiler.te.message_passing import derived_axes, loop_values, pass_down_domain, pass_down_index, pass_up_index
 from compiler.te.operation import domain
 from compiler.te.stage import Stage
 
@@ -52,8 +53,19 @@ def loop_layout(stage: Stage) -> Layout:
     -------
     Layout
         One dimension for each loop over elements.
+
+    Raises
+    ------
+    ScheduleError
+        If a loop is made of elements and of a reduction.
     """
-    own = stage.op.axis
+    own = tuple(a for a in stage.op.axis if a.iter_type != IterVar.DimInfo)
+    mixed = derived_axes(stage, set(own)) & derived_axes(stage, set(stage.op.reduce_axis))
+    if not mixed.isdisjoint(stage.leaf_iter_vars):
+        raise ScheduleError(
+            f"cache_write: a loop of {stage.op.name!r} is made of an axis over elements and one of the reduction, and "
+            "can be no dimension; fuse them after cache_write"
+        )
     if not stage.relations:
         axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)
         values: dict[IterVar, PrimExpr] = {a: a.var for a in own}

@@ -9,25 +9,25 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, Span, derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Reduce, Var
+from compiler.ir.primexpr import CommReducer, IntImm, IterVar, PrimExpr, Reduce, Var
 from compiler.ir.substitute import substitute, uses_var
-from compiler.te.compute_body import reads_tensors
+from compiler.te.compute_body import reads_tensors, reducer_at
 from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message_passing import derived_axes, pass_up_index
-from compiler.te.operation import ComputeOp
+from compiler.te.operation import ComputeOp, has_dependent_domains
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.stage import IterVarAttr, Stage
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
-__all__ = ["ComputeNest", "LoopNest", "StageLoops", "WithAttached", "guarded"]
+__all__ = ["ComputeNest", "LoopNest", "StageLoops", "WithAttached", "by_var", "guarded"]
 
 WithAttached = Callable[[IterVar, Stmt], Stmt]
 """``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body."""
 
-_KIND = {
+_KIND: dict[int | None, ForKind] = {
     IterVar.Vectorized: ForKind.VECTORIZED,
     IterVar.Unrolled: ForKind.UNROLLED,
     IterVar.Parallelized: ForKind.PARALLEL,
@@ -78,6 +78,7 @@ class StageLoops:
         self.analyzer = analyzer
         self.with_attached = with_attached
         self.keep_trivial_loops = keep_trivial_loops
+        self.dependent = has_dependent_domains(stage.op)
 
     def loops(self, axes: Sequence[IterVar], suffix: str = "") -> LoopNest:
         """Return the loops over some axes, outermost first.
@@ -97,16 +98,21 @@ class StageLoops:
         nest = LoopNest()
         for axis in axes:
             attr = self.stage.iter_var_attrs.get(axis)
-            wrap, value = self._loop(axis, attr, suffix)
+            wrap, value = self._loop(axis, attr, suffix, nest.values)
             nest.wrappers.append(wrap)
             nest.values[axis] = value
         return nest
 
-    def _loop(self, axis: IterVar, attr: IterVarAttr | None, suffix: str) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
-        """Return a function that wraps a body in the loop, and the value of the axis in that body."""
+    def _loop(
+        self, axis: IterVar, attr: IterVarAttr | None, suffix: str, values: Values
+    ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
+        """Return a function that wraps a body in the loop, and the value of the axis in that body.
+
+        ``values`` has the values of all axes by the time that the loop is made.
+        """
         dom = self.domains[axis]
         span = axis.span | self.stage.op.span | self.stage.place_span | (attr.span if attr is not None else NO_SPAN)
-        with_attached: WithAttached = (lambda _, body: body) if suffix else self.with_attached
+        with_attached: WithAttached = (lambda _, body: body) if suffix else self._with_inside
         thread = attr.bind_thread if attr is not None else None
         if thread is not None:
             return self._thread_loop(axis, thread, span, with_attached)
@@ -119,12 +125,25 @@ class StageLoops:
 
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span):
-                return _pragmas(axis, attr, For(var, dom.min, dom.extent, kind, with_attached(axis, body)))
+                begin, extent = self._at(dom.min, values), self._at(dom.extent, values)
+                return _pragmas(axis, attr, For(var, begin, extent, kind, with_attached(axis, body)))
 
         return wrap, var
 
+    def _with_inside(self, axis: IterVar, body: Stmt) -> Stmt:
+        """Put in front of the body of a loop what is computed and what is fetched there."""
+        attr = self.stage.iter_var_attrs.get(axis)
+        body = self.with_attached(axis, body)
+        for tensor, ahead in reversed(attr.prefetches if attr is not None else ()):
+            body = AttrStmt(tensor, "prefetch_scope", ahead, body)
+        return body
+
+    def _at(self, e: PrimExpr, values: Values) -> PrimExpr:
+        """Return what a part of a domain is in the loops, where domains of reductions depend on the elements."""
+        return substitute(e, by_var(values, self.stage.op.axis)) if self.dependent else e
+
     def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
-        kind = ForKind.SERIAL if attr is None or attr.iter_type is None else _KIND[attr.iter_type]
+        kind = ForKind.SERIAL if attr is None else _KIND.get(attr.iter_type, ForKind.SERIAL)
         if kind is ForKind.VECTORIZED and not isinstance(self.domains[axis].extent, IntImm):
             line = line_of(self.stage.schedule.primitives, "vectorize", self.stage.op.name)
             raise ScheduleError(
@@ -200,10 +219,11 @@ class ComputeNest(StageLoops):
             nest = self.loops(self.stage.leaf_iter_vars)
             pass_up_index(self.stage, self.domains, nest.values)
             predicates = bound_predicates(self.stage, self.domains, nest.values, self.analyzer)
+            predicates = [self._at(condition, nest.values) for condition in predicates]
             if isinstance(self.op.body[0], Reduce):
                 return self._reduction(self.op.body[0], nest, predicates)
             indices = self._indices(nest.values)
-            replaced = _by_var(nest.values, self.op.root_iter_vars)
+            replaced = by_var(nest.values, self.op.root_iter_vars)
             stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(self.op.body)]
             return nest.wrap(guarded(seq(stores), predicates))
 
@@ -226,14 +246,21 @@ class ComputeNest(StageLoops):
             return self._across_threads(reduction, nest, predicates, reducing)
         begin = next((i for i, a in enumerate(leaves) if a in reducing), len(leaves))
         update = nest.wrap(guarded(self._update(reduction, nest.values), predicates), begin)
-        init = self._init(reduction, nest, begin, reducing)
+        # A loop that is made of elements and reduction initializes an element several times, but before any update.
+        init = self._init(reduction, nest, begin, reducing - derived_axes(self.stage, set(self.op.axis)))
         return LoopNest(nest.wrappers[:begin]).wrap(seq([init, update]))
 
     def _across_threads(
         self, reduction: Reduce, nest: LoopNest, predicates: list[PrimExpr], reducing: Set[IterVar]
     ) -> Stmt:
         """Loops over elements and threads stay outside; each thread carries out the other loops by itself."""
-        replaced = _by_var(nest.values, self.op.root_iter_vars)
+        mixed = reducing & derived_axes(self.stage, set(self.op.axis))
+        if not mixed.isdisjoint(self.stage.leaf_iter_vars):
+            raise ScheduleError(
+                f"bind: a loop of stage {self.op.name!r} is made of an axis over elements and one of the reduction, "
+                "which threads cannot share; bind the axes before they are fused"
+            )
+        replaced = by_var(nest.values, self.op.root_iter_vars)
         outer, serial = LoopNest(), LoopNest()
         threads: list[Var] = []
         for axis, wrap in zip(self.stage.leaf_iter_vars, nest.wrappers, strict=True):
@@ -245,7 +272,7 @@ class ComputeNest(StageLoops):
         own = bound_predicates(self.stage, self.domains, nest.values, self.analyzer, skip=skip)
         indices = self._indices(nest.values)
         body = reduce_across_threads(
-            reduction.combiner,
+            reducer_at(reduction.combiner, replaced),
             [substitute(e, replaced) for e in reduction.source],
             guarded_condition(substitute(reduction.condition, replaced), predicates),
             threads,
@@ -269,30 +296,29 @@ class ComputeNest(StageLoops):
         predicates = bound_predicates(
             self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=anywhere
         )
-        replaced = _by_var(values, self.op.axis)
+        replaced = by_var(values, self.op.axis)
         indices = self._indices(values)
         stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(starts)]
         return inner.wrap(guarded(seq(stores), predicates))
 
     def _update(self, reduction: Reduce, values: Values) -> Stmt:
-        combiner = reduction.combiner
         indices = self._indices(values)
-        replaced = _by_var(values, self.op.root_iter_vars)
+        replaced = by_var(values, self.op.root_iter_vars)
+        combiner = reducer_at(reduction.combiner, replaced)
         operands: dict[Var, PrimExpr] = {}
         for i, (left, right, source) in enumerate(zip(combiner.lhs, combiner.rhs, reduction.source, strict=True)):
             operands[left] = self.load(self.op, i, indices)
             operands[right] = substitute(source, replaced)
         with derived_from(reduction.span):
             results = [substitute(e, operands) for e in combiner.result]
-        body = self._simultaneous_stores(reduction, results, indices)
+        body = self._simultaneous_stores(combiner, results, indices)
         condition = substitute(reduction.condition, replaced)
         return body if self.analyzer.can_prove(condition) else IfThenElse(condition, body)
 
     def _simultaneous_stores(
-        self, reduction: Reduce, results: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]
+        self, combiner: CommReducer, results: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]
     ) -> Stmt:
         """Store all results; those that later ones would read overwritten are bound to variables first."""
-        combiner = reduction.combiner
         early = [
             any(uses_var(combiner.result[later], combiner.lhs[i]) for later in range(i + 1, len(results)))
             for i in range(len(results))
@@ -323,7 +349,8 @@ def _pragmas(axis: IterVar, attr: IterVarAttr | None, loop: Stmt) -> Stmt:
     return loop
 
 
-def _by_var(values: Values, axes: Sequence[IterVar]) -> dict[Var, PrimExpr]:
+def by_var(values: Values, axes: Sequence[IterVar]) -> dict[Var, PrimExpr]:
+    """Return what stands for the variables of axes whose values are other expressions."""
     return {a.var: values[a] for a in axes if values[a] is not a.var}
 
 

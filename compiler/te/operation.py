@@ -1,4 +1,4 @@
-"""Operations, which hold or compute tensors, and the functions that declare them."""
+"""Placeholders and computations: the operations that most programs are made of, and the functions that declare them."""
 
 from __future__ import annotations
 
@@ -12,36 +12,32 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, SizeVar, Var, convert
-from compiler.ir.substitute import post_order_visit
-from compiler.te.access import keep_inside
+from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, convert
+from compiler.ir.substitute import free_vars, post_order_visit
+from compiler.te.access import OutsideRead, keep_inside
+from compiler.te.axis import check_name
 from compiler.te.compute_body import LoadMutator, map_body, reads_tensors
 from compiler.te.sharing import shared_values_named
 from compiler.te.tag import current_tag
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.tensor import IntrinsicCall, Operation, Tensor
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
     from compiler.te.tensor import Region
 
 __all__ = [
-    "AxisDomain",
     "ComputeOp",
     "PlaceholderOp",
     "Shape",
     "compute",
     "domain",
+    "has_dependent_domains",
     "placeholder",
-    "reduce_axis",
-    "size_var",
-    "thread_axis",
-    "var",
+    "same_dtype",
 ]
 
 Shape: TypeAlias = ExprLike | Sequence[ExprLike]
 """The extents of a tensor, or the only one."""
-AxisDomain: TypeAlias = Range | tuple[ExprLike, ExprLike] | list[ExprLike]
-"""The values of an axis: a range, or its begin and end."""
 
 
 @node
@@ -90,13 +86,17 @@ class ComputeOp(Operation):
         One for each dimension.
     body : tuple of PrimExpr
         One for each output; reductions of tuples differ in their ``value_index`` only.
+    outside : tuple of OutsideRead
+        The reads that are certain to leave their tensors, as the user wrote the computation.
     """
 
     axes: tuple[IterVar, ...]
     body: tuple[PrimExpr, ...]
     inputs: tuple[Tensor, ...] = field(init=False)
+    outside: tuple[OutsideRead, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "outside", ())
         shape = tuple(domain(a).extent for a in self.axes)
         several = len(self.body) > 1
         outputs = tuple(
@@ -163,7 +163,7 @@ class ComputeOp(Operation):
         domains = {axis: domain(axis) for axis in self.reduce_axis}
         for d, axis in enumerate(self.axes):
             needed = union([region[d] for _, region in regions], analyzer)
-            domains[axis] = _same_dtype(needed.cover_range(domain(axis), analyzer), axis)
+            domains[axis] = same_dtype(needed.cover_range(domain(axis), analyzer), axis)
         return domains
 
     def realized(self, index: int, domains: Mapping[IterVar, Range]) -> tuple[Range, ...]:
@@ -175,7 +175,7 @@ class ComputeOp(Operation):
     __str__ = __repr__
 
 
-def _same_dtype(r: Range, axis: IterVar) -> Range:
+def same_dtype(r: Range, axis: IterVar) -> Range:
     dtype = axis.var.dtype
     if r.min.dtype == dtype and r.extent.dtype == dtype:
         return r
@@ -186,6 +186,14 @@ def domain(axis: IterVar) -> Range:
     """Return the domain of an axis that has one."""
     assert axis.dom is not None
     return axis.dom
+
+
+def has_dependent_domains(op: Operation) -> bool:
+    """Return whether the domain of a reduction depends on the element that is computed, as in a triangular sum."""
+    axes = {axis.var for axis in op.axis}
+    extents = [e for axis in op.reduce_axis for e in (domain(axis).min, domain(axis).extent)]
+    symbolic = tuple(e for e in extents if not isinstance(e, IntImm))
+    return bool(symbolic) and not axes.isdisjoint(free_vars(symbolic))
 
 
 def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
@@ -228,7 +236,7 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     if not isinstance(kind, str):
         raise DTypeError(f"placeholder: dtype must be a string, got {show(kind)} (tensor {show(name)})")
     dt.parse(kind)
-    _check_name("placeholder", name)
+    check_name("placeholder", name)
     with derived_from(mint_source(f"{name} = placeholder")):
         return PlaceholderOp(name, "", {}, _shape("placeholder", shape, name), kind).output(0)
 
@@ -249,7 +257,8 @@ def compute(
         Extent of each dimension, in elements.
     fcompute : callable
         Takes one index variable a dimension and returns an expression, or a tuple of them for several outputs.
-        A reduction must be the whole expression.
+        A reduction must be the whole expression.  It may take fewer and return the call of an intrinsic, which computes
+        the last dimensions; see :func:`decl_tensor_intrin`.
     name : str
         Its name in the code that is generated.
     tag : str
@@ -271,10 +280,10 @@ def compute(
     DTypeError
         If an extent or an index is no integer.
 
-    Warns
+    Notes
     -----
-    BoundsWarning
-        If an element outside of a tensor would certainly be read: it is zero.
+    An element that is read outside of a tensor is zero.  Where that is certain to happen, there is a ``BoundsWarning``
+    on this line when the computation is scheduled.
 
     Examples
     --------
@@ -282,27 +291,29 @@ def compute(
     >>> k = te.reduce_axis((0, 64), name="k")
     >>> C = te.compute((128,), lambda i: te.sum(A[i, k], axis=k), name="C")
     """
-    _check_name("compute", name)
+    check_name("compute", name)
     span = mint_source(f"{name} = compute")
     with derived_from(span):
         dims = _shape("compute", shape, name)
         names = _axis_names(fcompute, len(dims), name, varargs_names)
-        axes = tuple(_axis(Range(0, d), n, IterVar.DataPar) for n, d in zip(names, dims, strict=True))
+        axes = tuple(_axis(Range(0, d), n, IterVar.DataPar) for n, d in zip(names, dims, strict=False))
         result = fcompute(*[a.var for a in axes])
+        if isinstance(result, IntrinsicCall):
+            made = result.operation(name, current_tag("compute", tag), dict(attrs or {}), axes, dims)
+            return made.outputs if made.num_outputs > 1 else made.output(0)
+        if len(axes) < len(dims):
+            raise _wrong_count(len(dims), len(axes), name)
+        _check_elements(result, axes, name)
         several = isinstance(result, (tuple, list))
         body = tuple(convert(e) for e in result) if several else (convert(result),)
         if not body:
             raise ArgumentError(f"compute: fcompute must return an expression, got an empty tuple (tensor {name!r})")
         _check_values(body, name)
         _check_reductions(body, name)
-        body = map_body(body, shared_values_named)
-        op = ComputeOp(name, current_tag("compute", tag), dict(attrs or {}), axes, keep_inside(name, axes, body))
+        body, outside = keep_inside(name, axes, map_body(body, shared_values_named))
+        op = ComputeOp(name, current_tag("compute", tag), dict(attrs or {}), axes, body)
+        object.__setattr__(op, "outside", outside)
     return op.outputs if several and len(body) > 1 else op.output(0)
-
-
-def _check_name(operation: str, name: object) -> None:
-    if not isinstance(name, str):
-        raise ArgumentError(f"{operation}: name must be a string, got {show(name)}")
 
 
 def _shape(operation: str, shape: Shape, name: str) -> tuple[PrimExpr, ...]:
@@ -339,17 +350,32 @@ def _axis_names(fcompute: Callable[..., Any], ndim: int, name: str, varargs_name
         names += list(varargs_names or [f"{spec.varargs}{i}" for i in range(rest)])
     elif not names:
         names = [f"i{i}" for i in range(ndim)] if ndim == 0 else names
-    if len(names) != ndim:
-        raise ArgumentError(
-            f"compute: fcompute must take {ndim} indices, one for each dimension of the shape, takes {len(names)} "
-            f"(tensor {name!r})"
-        )
+    if len(names) > ndim:
+        raise _wrong_count(ndim, len(names), name)
     return names
+
+
+def _wrong_count(ndim: int, taken: int, name: str) -> ArgumentError:
+    return ArgumentError(
+        f"compute: fcompute must take {ndim} indices, one for each dimension of the shape, takes {taken} "
+        f"(tensor {name!r})"
+    )
+
+
+def _check_elements(result: object, axes: Sequence[IterVar], name: str) -> None:
+    """Refuse a tensor that operators on whole tensors made of elements of this one."""
+    own = {axis.var for axis in axes}
+    for value in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(value, Tensor) and not own.isdisjoint(free_vars(value.op.expressions)):
+            raise ArgumentError(
+                f"compute: fcompute must return an expression, got {value} (tensor {name!r}): operators on a whole "
+                "tensor make another one; read the only element of one without dimensions as in A()"
+            )
 
 
 def _check_values(body: tuple[PrimExpr, ...], name: str) -> None:
     for e in body:
-        if e.dtype.startswith("handle") or dt.lanes(e.dtype) > 1:
+        if e.dtype.startswith("handle"):
             raise ArgumentError(f"compute: fcompute must return a number, got {e.dtype} {show(e)} (tensor {name!r})")
 
 
@@ -380,120 +406,3 @@ def _refuse_reduction(n: Node, name: str) -> None:
             "compute: a reduction is only allowed at the top level of a compute; "
             f"reduce into a tensor of its own and read that one (tensor {name!r})"
         )
-
-
-def reduce_axis(dom: AxisDomain, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
-    """Declare an axis to reduce over.
-
-    Parameters
-    ----------
-    dom : (int or PrimExpr, int or PrimExpr) or Range
-        Its values: from the first one to the one before the second.
-    name : str
-        The name of its loop.
-    thread_tag : str
-        Empty; a reduction loop becomes one of threads by ``Stage.bind``.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    IterVar
-        An axis of kind ``CommReduce``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``dom`` is no pair of integers and no Range, or ``name`` no string.
-    """
-    _check_name("reduce_axis", name)
-    with derived_from(mint_source(f"{name} = reduce_axis")):
-        values = _range("reduce_axis", dom)
-        return IterVar(values, Var(name, values.extent.dtype), IterVar.CommReduce, thread_tag)
-
-
-def _range(operation: str, dom: AxisDomain) -> Range:
-    if isinstance(dom, Range):
-        return dom
-    if isinstance(dom, (tuple, list)) and len(dom) == 2:
-        begin, end = (convert(v) for v in dom)
-        if dt.is_integral(begin.dtype) and dt.is_integral(end.dtype):
-            return Range(begin, end)
-    raise ArgumentError(f"{operation}: dom must be (begin, end) or a Range, got {show(dom)}")
-
-
-def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
-    """Declare an axis of threads, such as ``thread_axis("threadIdx.x")``.
-
-    Parameters
-    ----------
-    dom : (int or PrimExpr, int or PrimExpr), Range or str, optional
-        The threads: from the first one to the one before the second; a string is the tag.
-    tag : str
-        ``blockIdx.x``, ``threadIdx.x``, ``vthread``, …
-    name : str
-        The name of its variable; the tag when left out.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    IterVar
-        An axis of kind ``ThreadIndex``, for ``Stage.bind``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no tag, or ``dom`` is no pair of integers and no Range.
-    """
-    if isinstance(dom, str):
-        tag, dom = dom, None
-    if not tag:
-        raise ArgumentError("thread_axis: tag must be given, such as 'threadIdx.x'")
-    with derived_from(mint_source(f"thread_axis {tag}")):
-        extent = None if dom is None else _range("thread_axis", dom)
-        return IterVar(extent, Var(name or tag), IterVar.ThreadIndex, tag)
-
-
-def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
-    """Declare a variable, such as a symbolic extent.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the code that is generated.
-    dtype : str
-        Its data type.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    Var
-        A new variable, different from all others of that name.
-    """
-    _check_name("var", name)
-    with derived_from(mint_source(f"{name} = var")):
-        return Var(name, dtype)
-
-
-def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> SizeVar:
-    """Declare a variable that is at least zero, such as an extent.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the code that is generated.
-    dtype : str
-        Its data type.
-    span : object
-        Ignored; the origin is the user's line.
-
-    Returns
-    -------
-    SizeVar
-        A new variable, different from all others of that name.
-    """
-    _check_name("size_var", name)
-    with derived_from(mint_source(f"{name} = size_var")):
-        return SizeVar(name, dtype)

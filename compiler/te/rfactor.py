@@ -8,8 +8,15 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce,
 from compiler.ir.substitute import substitute
 from compiler.te.dataflow import replace_dataflow
 from compiler.te.guards import bound_predicates, guarded_condition
-from compiler.te.message_passing import connected_axes, loop_values, pass_down_domain, pass_up_index, range_from_zero
-from compiler.te.operation import ComputeOp, domain
+from compiler.te.message_passing import (
+    connected_axes,
+    derived_axes,
+    loop_values,
+    pass_down_domain,
+    pass_up_index,
+    range_from_zero,
+)
+from compiler.te.operation import ComputeOp, domain, has_dependent_domains
 from compiler.te.relations.relation import Domains
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import Stage
@@ -49,6 +56,13 @@ def _reduction(stage: Stage, axis: IterVar) -> tuple[ComputeOp, Reduce]:
             f"rfactor: axis must be a reduction loop, got {axis.var.name!r} of stage {op.name!r}; "
             f"its reduction loops are {loops}"
         )
+    if axis in derived_axes(stage, set(op.axis)):
+        raise ScheduleError(
+            f"rfactor: axis {axis.var.name!r} of stage {op.name!r} is made of an axis over elements as well, and must "
+            "be one of the reduction alone"
+        )
+    if has_dependent_domains(op):
+        raise ScheduleError(f"rfactor: the domain of the reduction of stage {op.name!r} depends on the element")
     if op.body[0].init:
         raise ScheduleError(f"rfactor: the reduction of stage {op.name!r} must start from its identity, not from init")
     return op, op.body[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer, IntSet, union
@@ -10,7 +10,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
+from compiler.ir.primexpr import DataProducer, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
     from compiler.te.tensor import Region
 
-__all__ = ["ScanOp", "fixed_axes", "scan", "scan_body"]
+__all__ = ["ScanOp", "fixed_axes", "scan", "scan_body", "warn_of_reads_outside"]
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -265,6 +265,33 @@ def scan_body(op: ScanOp) -> list[Operation]:
         reaches[operation] = any(t.op in begins or reaches.get(t.op, False) for t in operation.input_tensors)
     updates = {t.op for t in op.update}
     return [operation for operation, inside in reaches.items() if inside or operation in updates]
+
+
+def warn_of_reads_outside(operations: Iterable[Operation]) -> None:
+    """Warn of the reads of computations that are certain to leave their tensors, each once.
+
+    Parameters
+    ----------
+    operations : iterable of Operation
+        All of a computation: a read of a state is inside where the scan leaves out the steps that would read before it.
+    """
+    order = list(operations)
+    first_steps: dict[DataProducer, IterVar] = {
+        t: op.scan_axis for op in order if isinstance(op, ScanOp) for t in op.state_placeholder
+    }
+    for op in order:
+        if not isinstance(op, ComputeOp):
+            continue
+        for read in op.outside:
+            steps = first_steps.get(read.tensor)
+            if steps is None or read.dimension or not _begins_after(steps, -read.low):
+                read.warn()
+        object.__setattr__(op, "outside", ())
+
+
+def _begins_after(steps: IterVar, count: int) -> bool:
+    begin = domain(steps).min
+    return not isinstance(begin, IntImm) or begin.value >= count
 
 
 def _in_order(outputs: Sequence[Operation], stop: set[Operation]) -> list[Operation]:

@@ -14,6 +14,7 @@ from compiler.te.cache import Readers, Tensors
 from compiler.te.normalize import normalize
 from compiler.te.primitives import Primitive, primitive
 from compiler.te.rfactor import factor_reduction
+from compiler.te.scan import warn_of_reads_outside
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.tensor import Operation, Tensor
 
@@ -207,17 +208,21 @@ def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) ->
     Raises
     ------
     ArgumentError
-        If ``ops`` is empty, or contains something else than operations.
+        If ``ops`` contains something else than operations.
+
+    Warns
+    -----
+    BoundsWarning
+        If a computation is certain to read elements outside of a tensor: they are zero.
     """
     outputs = list(ops) if isinstance(ops, (list, tuple)) else [ops]
-    if not outputs:
-        raise ArgumentError("create_schedule: ops must not be empty")
     for op in outputs:
         if isinstance(op, Tensor):
             raise ArgumentError(f"create_schedule: ops must be operations, got tensor {op.name!r}; pass {op.name}.op")
         if not isinstance(op, Operation):
             raise ArgumentError(f"create_schedule: ops must be operations, such as C.op, got {show(op)}")
     schedule = Schedule(outputs)
+    warn_of_reads_outside([stage.op for stage in schedule.stages])
     for instrument in active_instruments():
         instrument.schedule_created(schedule)
     return schedule

@@ -12,6 +12,7 @@ from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.bounds import Bounds, attach_path
 from compiler.te.extern import ExternOp
+from compiler.te.intrinsic_nest import IntrinsicNest
 from compiler.te.loop_nest import ComputeNest, StageLoops
 from compiler.te.operation import ComputeOp, PlaceholderOp
 from compiler.te.scan import ScanOp
@@ -19,6 +20,8 @@ from compiler.te.schedule import Schedule
 from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
 from compiler.te.tensor import Tensor
+from compiler.te.tensor_compute import TensorComputeOp
+from compiler.te.tensorize import tensorized_loop
 from compiler.tir.builtin import tvm_tuple
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, ProducerRealize, ProducerStore, Stmt, seq
 
@@ -74,6 +77,9 @@ class StatementBuilder:
     def _pipeline(self, stage: Stage, consumer: Stmt | None) -> Stmt:
         producer = self._producer(stage)
         with derived_from(stage.op.span | stage.place_span):
+            if stage.rolling:
+                for t in stage.op.outputs:
+                    producer = AttrStmt(t, "rolling_buffer_scope", const(True), producer)
             if stage.double_buffered:
                 for t in stage.op.outputs:
                     producer = AttrStmt(t, "double_buffer_scope", const(1), producer)
@@ -91,6 +97,10 @@ class StatementBuilder:
                 return stage.op.statement()
         if isinstance(stage.op, ScanOp):
             return self._scan(stage, stage.op)
+        if isinstance(stage.op, TensorComputeOp) or tensorized_loop(stage) is not None:
+            self._check_nothing_inside(stage)
+            domains, analyzer = self._bounds.domains, self._bounds.analyzer
+            return IntrinsicNest(stage, domains, analyzer, self._with_attached, self._keep_trivial_loops).build()
         nest = ComputeNest(
             stage,
             self._bounds.domains,
@@ -102,6 +112,16 @@ class StatementBuilder:
             keep_trivial_loops=self._keep_trivial_loops,
         )
         return nest.build()
+
+    def _check_nothing_inside(self, stage: Stage) -> None:
+        """Refuse stages that are computed in loops that an intrinsic stands for."""
+        at = tensorized_loop(stage)
+        for axis in [] if at is None else stage.leaf_iter_vars[at:]:
+            for inside in self._attached.get(axis, ()):
+                raise ScheduleError(
+                    f"tensorize: stage {inside.op.name!r} is computed at axis {axis.var.name!r} of stage "
+                    f"{stage.op.name!r}, which an intrinsic stands for"
+                )
 
     def _has_room(self, stage: Stage) -> bool:
         """Return whether the outputs of a stage are buffers of its own, which are as large as its domain."""

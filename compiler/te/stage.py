@@ -11,7 +11,9 @@ from compiler.te.dataflow import depends_on
 from compiler.te.operation import ComputeOp
 from compiler.te.primitives import primitive
 from compiler.te.relations import fuse, import_relations, reverse, split
-from compiler.te.stage_state import AttachType, IterVarAttr, StageState, position, stage_primitives
+from compiler.te.stage_state import AttachType, IterVarAttr, position, stage_primitives
+from compiler.te.stage_storage import StageStorage
+from compiler.te.tensor_intrin import TensorIntrin
 
 __all__ = ["AttachType", "IterVarAttr", "Stage"]
 
@@ -19,7 +21,7 @@ import_relations()
 
 
 @stage_primitives.install
-class Stage(StageState):
+class Stage(StageStorage):
     """The schedule of one operation, shaped by primitives; a schedule makes one for each of its operations.
 
     The primitives that make axes stand beside their relations, in :mod:`compiler.te.relations`.
@@ -220,7 +222,8 @@ class Stage(StageState):
         var : IterVar
             A loop of this stage.
         pragma_type : str
-            What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.
+            What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.  ``unroll`` and ``vectorize``
+            are the primitives of these names.
         pragma_value : int, str or PrimExpr, optional
             Its value; an empty string when left out.
 
@@ -234,11 +237,46 @@ class Stage(StageState):
         self.require_leaf("pragma", var)
         if not isinstance(pragma_type, str):
             raise ArgumentError(f"pragma: pragma_type must be a string, got {show(pragma_type)} ({self.describe(var)})")
+        if pragma_type in ("unroll", "vectorize"):
+            getattr(self, pragma_type)(var)
+            return
         value = StringImm("") if pragma_value is None else convert(pragma_value)
         attr = self._attr(var)
         self._set_attr(var, replace(attr, pragmas=(*attr.pragmas, (pragma_type, value))))
 
-    # where a stage is computed and stored
+    @primitive
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Let an intrinsic compute a loop and all that is inside of it.
+
+        Lowering checks that it computes the same, by what it is declared to compute.  ::
+
+            for i_inner in range(16):                     T.call_extern("int32", "vadd16", A, B, C)
+                C[…] = A[…] + B[…]        →
+
+        Parameters
+        ----------
+        var : IterVar
+            A loop of this stage.
+        tensor_intrin : TensorIntrin
+            Made by ``te.decl_tensor_intrin``.
+
+        Raises
+        ------
+        ArgumentError
+            If ``tensor_intrin`` is no intrinsic.
+        ScheduleError
+            If ``var`` is no loop of this stage.
+        """
+        self.require_leaf("tensorize", var)
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise ArgumentError(
+                f"tensorize: tensor_intrin must be made by te.decl_tensor_intrin, got {show(tensor_intrin)} "
+                f"({self.describe(var)})"
+            )
+        if isinstance(self.op, ComputeOp):
+            self._set_attr(var, replace(self._attr(var), iter_type=IterVar.Tensorized, tensor_intrin=tensor_intrin))
+
+    # where a stage is computed
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
@@ -319,109 +357,3 @@ class Stage(StageState):
                                                               C[i] = B[i] * 2.0
         """
         self._place(AttachType.ROOT)
-
-    @primitive
-    def set_scope(self, scope: str) -> None:
-        """Store this stage in memory of a scope, e.g. ``local`` or ``shared``.
-
-        ::
-
-            B = T.Buffer((8,))            →               B = T.Buffer((8,), scope="local")
-
-        Parameters
-        ----------
-        scope : str
-            ``global``, ``shared``, ``warp``, ``local`` or another scope that the target knows.
-
-        Raises
-        ------
-        ArgumentError
-            If ``scope`` is no string.
-        ScheduleError
-            If this stage is a placeholder.
-        """
-        if not isinstance(scope, str):
-            raise ArgumentError(f"set_scope: scope must be a string, got {show(scope)} ({self})")
-        self._must_be_computed("set_scope")
-        self.scope = scope
-
-    @primitive
-    def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
-        """Let the stride of a dimension be ``k * factor + offset`` elements, against conflicts in memory banks.
-
-        ::
-
-            T.realize(B[0:4, 0:30])       →               T.attr(B, "buffer_dim_align", T.tvm_tuple(0, 32, 1))
-                                                          T.realize(B[0:4, 0:30])
-
-        Parameters
-        ----------
-        axis : IterVar
-            The dimension: one of ``s[B].op.axis``.
-        factor : int
-            The stride is a multiple of so many elements, …
-        offset : int
-            … and so many elements.
-
-        Raises
-        ------
-        ArgumentError
-            If ``factor`` is not positive, or ``offset`` is negative.
-        ScheduleError
-            If ``axis`` is no dimension of this stage.
-        """
-        if position(list(self.op.axis), axis) < 0:
-            raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
-        for name, value, kind in (("factor", factor, "positive"), ("offset", offset, "non-negative")):
-            if not isinstance(value, int) or value < (kind == "positive"):
-                got = f"got {show(value)} ({self.describe(axis)})"
-                raise ArgumentError(f"storage_align: {name} must be a {kind} int, {got}")
-        self._set_attr(axis, replace(self._attr(axis), dim_align=(factor, offset)))
-
-    @primitive
-    def set_store_predicate(self, predicate: ExprLike) -> None:
-        """Store elements only where a condition on threads holds, e.g. in the first of them.
-
-        ::
-
-            B[i] = A[i]                   →               if threadIdx_x == 0:
-                                                              B[i] = A[i]
-
-        Parameters
-        ----------
-        predicate : PrimExpr
-            The condition, of dtype ``bool``.
-
-        Raises
-        ------
-        ArgumentError
-            If ``predicate`` is not of type ``bool``.
-        ScheduleError
-            If this stage is a placeholder.
-        """
-        self._must_be_computed("set_store_predicate")
-        condition = convert(predicate)
-        if condition.dtype != "bool":
-            raise ArgumentError(f"set_store_predicate: predicate must be of type bool, got {show(condition)} ({self})")
-        self.store_predicate = condition
-
-    @primitive
-    def double_buffer(self) -> None:
-        """Keep two buffers of this stage, so that one is filled while the other one is read.
-
-        ::
-
-            for k in range(8):                            fill B with part 0
-                fill B with part k        →               for k in range(8):
-                use B                                         fill the other B with part k + 1
-                                                              use B, and turn to the other one
-
-        Raises
-        ------
-        ScheduleError
-            If this stage is an output or a placeholder.
-        """
-        self._must_be_computed("double_buffer")
-        if self.is_output:
-            raise ScheduleError(f"double_buffer: stage {self.op.name!r} is an output, which has one buffer")
-        self.double_buffered = True

@@ -15,6 +15,9 @@ from compiler.te.primitives import PrimitiveRegistry, RecordedStage, Recorder
 from compiler.te.relations.relation import Relation
 from compiler.te.tensor import Operation, Tensor
 
+if TYPE_CHECKING:
+    from compiler.te.tensor_intrin import TensorIntrin
+
 __all__ = ["AttachType", "IterVarAttr", "StageState", "position", "stage_primitive", "stage_primitives"]
 
 stage_primitives = PrimitiveRegistry()
@@ -45,6 +48,10 @@ class IterVarAttr:
         Annotations for the passes, in the order in which they were given.
     dim_align : (int, int), optional
         Factor and offset in elements, from ``storage_align``.
+    tensor_intrin : TensorIntrin, optional
+        What computes the loop and all inside of it.
+    prefetches : tuple of (Tensor, PrimExpr)
+        What is fetched early, and how many iterations.
     span : Span
         The origins of the annotations.
     """
@@ -53,6 +60,8 @@ class IterVarAttr:
     bind_thread: IterVar | None = None
     pragmas: tuple[tuple[str, PrimExpr], ...] = ()
     dim_align: tuple[int, int] | None = None
+    tensor_intrin: TensorIntrin | None = None
+    prefetches: tuple[tuple[Tensor, PrimExpr], ...] = ()
     span: Span = NO_SPAN
 
     @property
@@ -93,6 +102,8 @@ class StageState(RecordedStage):
         The line of the schedule that put it there.
     scope : str
         Storage scope, e.g. ``global`` or ``local``; empty for the scope that fits the place.
+    double_buffered, rolling : bool
+        Whether there are two buffers, and whether rows that are read again are kept.
     store_predicate : PrimExpr, optional
         Where elements are stored, if not everywhere.
     """
@@ -104,6 +115,7 @@ class StageState(RecordedStage):
         self.scope = ""
         self.is_output = False
         self.double_buffered = False
+        self.rolling = False
         self.store_predicate: PrimExpr | None = None
         self.attach_type = AttachType.ROOT
         self.attach_stage: Self | None = None
@@ -137,6 +149,7 @@ class StageState(RecordedStage):
         self.op, self.origin_op = other.op, other.origin_op
         self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
         self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
+        self.rolling = other.rolling
         self.place_span, self.store_predicate = other.place_span, other.store_predicate
         self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)

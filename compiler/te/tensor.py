@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from compiler.ir.error import ArgumentError, BoundError, show
+from compiler.ir.extension import extension_point
 from compiler.ir.node import Node, node
+from compiler.ir.operators import has_own_arithmetic
 from compiler.ir.primexpr import EQ as Equal
 from compiler.ir.primexpr import NE as NotEqual
 from compiler.ir.primexpr import (
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     Region: TypeAlias = tuple["Tensor", list[IntervalSet]]
 
-__all__ = ["Operation", "Tensor", "TensorSlice"]
+__all__ = ["IntrinsicCall", "Operation", "Tensor", "TensorSlice"]
 
 
 @node
@@ -169,9 +172,12 @@ class Operation(Node):
         return tuple(Range(0, extent) for extent in self.outputs[index].shape)
 
 
+@has_own_arithmetic
 @node
 class Tensor(DataProducer, ExprOperators):
     """One output of an operation; the same tensor only if it is the same object.
+
+    ``+``, ``-``, ``*`` and ``/`` make tensors, element by element, as :mod:`compiler.topi` does: ``A + 1.0``.
 
     Attributes
     ----------
@@ -245,6 +251,48 @@ class Tensor(DataProducer, ExprOperators):
             raise ArgumentError(f"{self.name}: a tensor of shape ({dims}) is no scalar; index it, as in {self.name}[i]")
         return ProducerLoad(self, ())
 
+    def __add__(self, other: ExprLike) -> Any:
+        return _elementwise("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Any:
+        return _elementwise("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Any:
+        return _elementwise("subtract", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Any:
+        return _elementwise("subtract", other, self)
+
+    def __mul__(self, other: ExprLike) -> Any:
+        return _elementwise("multiply", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Any:
+        return _elementwise("multiply", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Any:
+        return _elementwise("divide", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Any:
+        return _elementwise("divide", other, self)
+
+    def __neg__(self) -> Any:
+        return _elementwise("negative", self)
+
+    def astype(self, dtype: str) -> Any:
+        """Convert all elements to another data type.
+
+        Parameters
+        ----------
+        dtype : str
+            E.g. ``float16``.
+
+        Returns
+        -------
+        Tensor
+            The tensor itself if it has the type already.
+        """
+        return self if dtype == self.dtype else _elementwise("cast", self, dtype)
+
     def __eq__(self, other: object) -> Any:
         return self is other if isinstance(other, Tensor) else binary(Equal, self, other)
 
@@ -260,6 +308,38 @@ class Tensor(DataProducer, ExprOperators):
     __str__ = __repr__
 
 
+def _elementwise(name: str, *operands: ExprLike | str) -> Any:
+    """Call a function of ``topi``, which stands above this room, on whole tensors."""
+    load = extension_point("tensor functions").find(name)
+    assert load is not None
+    function: Any = load()
+    return function(*[operand.asobject() if isinstance(operand, TensorSlice) else operand for operand in operands])
+
+
+class IntrinsicCall(ABC):
+    """What a function of indices returns that leaves the last dimensions of a tensor to an intrinsic."""
+
+    @abstractmethod
+    def operation(
+        self, name: str, tag: str, attrs: Mapping[str, Any], axes: Sequence[IterVar], shape: Sequence[PrimExpr]
+    ) -> Operation:
+        """Return the operation that calls the intrinsic once for each value of some axes.
+
+        Parameters
+        ----------
+        name, tag : str
+        attrs : mapping of str to object
+        axes : sequence of IterVar
+            Of the first dimensions.
+        shape : sequence of PrimExpr
+            Extents of all dimensions.
+
+        Returns
+        -------
+        Operation
+        """
+
+
 class TensorSlice(ExprOperators):
     """A tensor with some of its indices; with all of them it is an expression, as in ``A[i][j]``.
 
@@ -267,8 +347,8 @@ class TensorSlice(ExprOperators):
     ----------
     tensor : Tensor
         What is read.
-    indices : tuple of (int, PrimExpr or IterVar)
-        One for each of the first dimensions.
+    indices : tuple of (int, PrimExpr, IterVar or slice)
+        One for each of the first dimensions; with slices it is a region, for the call of an intrinsic.
     """
 
     __slots__ = ("indices", "tensor")
@@ -276,9 +356,6 @@ class TensorSlice(ExprOperators):
     def __init__(self, tensor: Tensor, indices: tuple[ExprLike, ...]) -> None:
         if len(indices) > tensor.ndim:
             raise BoundError(f"{tensor.name}: expected {tensor.ndim} indices, got {len(indices)}")
-        for index in indices:
-            if isinstance(index, slice):
-                raise ArgumentError(f"{tensor.name}: an element is read by one index a dimension, got a slice")
         self.tensor = tensor
         self.indices = indices
 
@@ -293,10 +370,43 @@ class TensorSlice(ExprOperators):
         -------
         PrimExpr
             A read of the element.
+
+        Raises
+        ------
+        ArgumentError
+            If an index is a slice.
         """
+        if any(isinstance(index, slice) for index in self.indices):
+            raise ArgumentError(f"{self.tensor.name}: an element is read by one index a dimension, got a slice")
         return self.tensor(*self.indices)
 
     @property
     def dtype(self) -> str:
         """The data type of the tensor."""
         return self.tensor.dtype
+
+    def region(self) -> tuple[Range, ...]:
+        """Return the elements that the indices stand for.
+
+        Returns
+        -------
+        tuple of Range
+            One for each dimension.
+
+        Raises
+        ------
+        BoundError
+            If there are fewer indices than dimensions.
+        ArgumentError
+            If a slice has a step, or lacks its begin or its end.
+        """
+        if len(self.indices) != self.tensor.ndim:
+            raise BoundError(f"{self.tensor.name}: expected {self.tensor.ndim} indices, got {len(self.indices)}")
+        return tuple(self._range(index) for index in self.indices)
+
+    def _range(self, index: ExprLike) -> Range:
+        if not isinstance(index, slice):
+            return Range.from_min_extent(index, 1)
+        if index.step is not None or index.start is None or index.stop is None:
+            raise ArgumentError(f"{self.tensor.name}: a slice must be begin:end, without a step, got {index}")
+        return Range(index.start, index.stop)

@@ -8,12 +8,10 @@ from typing import TypeAlias
 from compiler.ir.error import ArgumentError, LoweringError, show
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import PrimExpr, ProducerLoad, Var
-from compiler.ir.substitute import free_vars
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import infer_bound
 from compiler.te.schedule import Schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
-from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.function import PrimFunc
@@ -53,7 +51,6 @@ def schedule_to_prim_func(
     bounds = infer_bound(normalized)
     current = {s.origin_op.output(i): t for s in normalized.stages for i, t in enumerate(s.op.outputs)}
     parameters = Parameters(args, binds or {}, current)
-    _check_variables(normalized, parameters)
     names = {new: old.name for old, new in current.items()}
     builder = StatementBuilder(normalized, bounds, set(parameters.buffers))
     return parameters.function(_ToBuffers(parameters.buffers, names, builder.aliases).visit(builder.body()), name)
@@ -115,38 +112,10 @@ class Parameters:
                 self.buffers[tensor] = decl_buffer(given.shape, given.dtype, given.name)
         return self.buffers[tensor]
 
-    def variables(self) -> set[Var]:
-        """Return the variables that have a value: parameters, and those in the shapes of buffers."""
-        defined = {*self.params}
-        for buffer in self.buffer_map.values():
-            defined.update(free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)))
-        return defined
-
     def function(self, body: Stmt, name: str) -> PrimFunc:
         """Return a function with these parameters."""
         attrs = {"global_symbol": name, "from_legacy_te_schedule": True}
         return PrimFunc(tuple(self.params), body, self.buffer_map, attrs)
-
-
-def _check_variables(schedule: Schedule, parameters: Parameters) -> None:
-    """Refuse variables that nothing gives a value: parameters and the shapes of arguments do, and a stage's axes."""
-    defined = parameters.variables()
-    for stage in schedule.stages:
-        for var in _variables_used(stage):
-            if var not in defined:
-                raise LoweringError(
-                    f"lower: {stage.op.name!r} uses the variable {var.name!r}, which is neither one of its axes, "
-                    "nor among args, nor in the shape of a tensor there; a reduction axis must be reduced over"
-                )
-
-
-def _variables_used(stage: Stage) -> list[Var]:
-    """Return the variables that a computation and its schedule use, the axes left out."""
-    op = stage.op
-    operands = [e for relation in stage.relations for e in relation.operands.values()]
-    axes = {a.var for a in op.root_iter_vars}
-    used = free_vars((*op.expressions, *operands))
-    return [var for var in used if var not in axes]
 
 
 class _ToBuffers(ThreadMerger):

@@ -50,10 +50,13 @@ def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Expr
     op = register_op("tir." + name, reference=reference, doc=doc)
 
     def build(x: ExprLike) -> PrimExpr:
-        e = _float_operand(name, x)
+        e = convert(x)
+        if not dt.is_float(e.dtype) and not dt.is_integral(e.dtype):
+            raise DTypeError(f"{name}: expected a number, got {e.dtype} in {show(e)}")
         return Call(e.dtype, op, (e,))
 
-    _document(build, name, doc, {"x": "A floating-point number, or a vector of them."}, _FLOAT_RESULT)
+    operand = "A number, or a vector of them; machine code is made for floating-point ones."
+    _document(build, name, doc, {"x": operand}, _FLOAT_RESULT)
     return build
 
 

@@ -12,7 +12,7 @@ from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, Pri
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, Operand, Shape, dims, is_one, number, same_extent
+from compiler.topi.util import Extent, Index, Operand, Scalar, Shape, dims, is_one, number, same_extent
 
 __all__ = [
     "add",
@@ -121,7 +121,7 @@ def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str
     Parameters
     ----------
     lhs, rhs : Tensor, PrimExpr, int or float
-        A number has the data type of the tensor that it goes with.
+        A number has the data type of the tensor that it goes with; a fraction beside integers stays one.
     function : callable
         Takes two elements as expressions and returns one.
     name : str
@@ -135,7 +135,7 @@ def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str
     if not isinstance(lhs, Tensor) and not isinstance(rhs, Tensor):
         return function(convert(lhs), convert(rhs))
     dtype = lhs.dtype if isinstance(lhs, Tensor) else rhs.dtype  # type: ignore[union-attr]
-    a, b = (x if isinstance(x, Tensor) else number(x, dtype) for x in (lhs, rhs))
+    a, b = (x if isinstance(x, Tensor) else _beside(x, dtype) for x in (lhs, rhs))
     shapes = [dims(x) for x in (a, b) if isinstance(x, Tensor)]
     shape = broadcast_shape(*shapes)
     same = all(isinstance(d, int) for d in shape) and all(s == shape for s in shapes)
@@ -145,6 +145,12 @@ def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str
         name=name,
         tag=Tag.ELEMWISE if same else Tag.BROADCAST,
     )
+
+
+def _beside(value: Scalar, dtype: str) -> PrimExpr:
+    """Return a number as an operand beside elements of a data type."""
+    e = convert(value)
+    return e if dt.is_float(e.dtype) and dt.is_integral(dtype) else number(value, dtype)
 
 
 _DOC = """Return {doc}, broadcast against each other.

@@ -11,7 +11,8 @@ from typing import TypeVar
 from compiler.ir.error import show
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var
-from compiler.te.operation import compute, placeholder, reduce_axis, size_var, thread_axis, var
+from compiler.te.axis import reduce_axis, size_var, thread_axis, var
+from compiler.te.operation import compute, placeholder
 from compiler.te.primitives import primitives_of
 from compiler.te.program.expression_reader import Leaves, read_rows
 from compiler.te.program.format import MAX_BYTES, VERSION, ProgramError, Values

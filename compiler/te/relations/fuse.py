@@ -9,7 +9,7 @@ from typing import ClassVar
 from compiler.arith import Analyzer, IntSet
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var
 from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton
 from compiler.te.stage_state import StageState, stage_primitive
@@ -84,7 +84,8 @@ def fuse(self: StageState, *args: IterVar) -> IterVar:
     Parameters
     ----------
     *args : IterVar
-        Adjacent loops of this stage, all of them reduction loops or none; or one list of them.
+        Adjacent loops of this stage, or one list of them.  A loop that is made of one over elements and of a reduction
+        loop is a reduction loop; the initial values are stored by loops of their own before it.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def fuse(self: StageState, *args: IterVar) -> IterVar:
     Raises
     ------
     ScheduleError
-        If the loops are not adjacent loops of this stage, or reduction loops are mixed with others.
+        If the loops are not adjacent loops of this stage.
     """
     axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
     if not axes:
@@ -115,11 +116,7 @@ def _fuse_two(stage: StageState, outer: IterVar, inner: IterVar) -> IterVar:
         raise ScheduleError(f"fuse: axes must be adjacent, got {names} ({stage.describe_loops()})")
     if second < first:
         outer, inner, first = inner, outer, second
-    if (outer.iter_type == IterVar.CommReduce) != (inner.iter_type == IterVar.CommReduce):
-        raise ScheduleError(
-            f"fuse: {outer.var.name!r} and {inner.var.name!r} of stage {stage.op.name!r} must both be reduction "
-            "axes or both not: an element and its parts cannot share one loop"
-        )
-    fused = stage.derived_axis(outer, f"{outer.var.name}.{inner.var.name}.fused")
+    kind = inner.iter_type if inner.iter_type == IterVar.CommReduce else outer.iter_type
+    fused = IterVar(None, Var(f"{outer.var.name}.{inner.var.name}.fused", outer.var.dtype), kind)
     stage.relate(Fuse(outer, inner, fused), first)
     return fused

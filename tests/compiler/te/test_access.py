@@ -93,12 +93,12 @@ def test_what_is_not_proved_is_guarded(shape: Any, fcompute: Callable[..., Any],
 def test_what_certainly_leaves_a_tensor_is_guarded_with_a_warning(
     shape: Any, fcompute: Callable[..., Any], message: str
 ) -> None:
+    T = te.compute(shape, fcompute, name="T")
     with pytest.warns(BoundsWarning) as caught:
-        T = te.compute(shape, fcompute, name="T")
+        s = te.create_schedule(T.op)
     (warning,) = caught
     assert message in str(warning.message)
     assert warning.filename == __file__
-    s = te.create_schedule(T.op)
     result = np.full([extent.value for extent in T.shape], np.nan, "float32")
     interpret(schedule_to_prim_func(s, [A, T]), [np.ones((20, 16), "float32"), result])
     assert np.isfinite(result).all()

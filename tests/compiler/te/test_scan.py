@@ -8,7 +8,7 @@ from compiler import te
 from compiler.ir.error import ArgumentError
 from compiler.tir.interpreter import interpret
 
-pytestmark = pytest.mark.filterwarnings("ignore::compiler.te.access.BoundsWarning")
+pytestmark = pytest.mark.filterwarnings("error::compiler.te.access.BoundsWarning")
 
 
 def _sums(m, n, extra=False):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from compiler import te
-from compiler.ir.error import ArgumentError, LoweringError, ScheduleError, TVMError
+from compiler import build, te
+from compiler.ir.error import ArgumentError, BuildError, LoweringError, ScheduleError, TVMError
 from compiler.te.to_tir import schedule_to_prim_func
 
 
@@ -76,7 +76,7 @@ def _two_caches(x: Setting) -> None:
 
 def _stray_axis(x: Setting) -> None:
     e = te.compute((20,), lambda i: x.a[i, x.k], name="E")
-    schedule_to_prim_func(te.create_schedule(e.op), [x.a, e])
+    build(te.create_schedule(e.op), [x.a, e])
 
 
 def _rfactor_with_init(x: Setting) -> None:
@@ -145,11 +145,6 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         lambda x: (x.sc.reverse(x.k), x.sc.reverse(x.k)),
         ScheduleError,
         "reverse: axis 'k' of stage 'C' has already been reversed (the loops of 'C' are i, j, k.reversed)",
-    ),
-    (
-        lambda x: x.sc.fuse(x.j, x.k),
-        ScheduleError,
-        "fuse: 'j' and 'k' of stage 'C' must both be reduction axes or both not",
     ),
     (lambda x: x.sc.vectorize(x.k), ScheduleError, "vectorize: axis 'k' of stage 'C' is a reduction axis"),
     (lambda x: x.sc.parallel(x.k), ScheduleError, "parallel: axis 'k' of stage 'C' is a reduction axis"),
@@ -223,7 +218,6 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
     (lambda x: x.sc.pragma(x.k, 3), ArgumentError, "pragma: pragma_type must be a string, got 3"),
     (lambda x: x.sd.double_buffer(), ScheduleError, "double_buffer: stage 'D' is an output"),
     (lambda x: te.create_schedule(x.d), ArgumentError, "got tensor 'D'; pass D.op"),
-    (lambda x: te.create_schedule([]), ArgumentError, "create_schedule: ops must not be empty"),
     (
         lambda x: te.create_schedule("x"),
         ArgumentError,
@@ -232,7 +226,7 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
     (lambda x: x.lower(x.a, x.d), LoweringError, "lower: placeholder 'B' is read, and must be among args"),
     (lambda x: x.lower(x.a, x.b, x.d, x.d), ArgumentError, "lower: each tensor must be given once in args"),
     (lambda x: x.lower(x.a, x.b, x.d, 3), ArgumentError, "lower: args must be tensors, buffers or variables, got 3"),
-    (_stray_axis, LoweringError, "lower: 'E' uses the variable 'k', which is neither one of its axes"),
+    (_stray_axis, BuildError, "variable 'k' is used where it has no value"),
 ]
 
 
@@ -256,7 +250,7 @@ def test_a_refused_primitive_leaves_no_trace() -> None:
     for apply in (
         lambda: x.sc.tile(x.i, x.i, 2, 2),
         lambda: x.sc.tile(x.i, x.j, 2, -2),
-        lambda: x.sc.fuse(x.i, x.j, x.k),
+        lambda: x.sc.fuse(x.i, x.j, x.i),
         lambda: x.s.rfactor(x.c, x.k, 9),
     ):
         with pytest.raises(TVMError):

@@ -81,7 +81,10 @@ class Expressions(Functor):
         if value is None and n in self.state.wide:
             return self.state.builder.trunc(self.state.wide[n], register_type(n.dtype))
         if value is None:
-            raise BuildError(f"LLVM code generation: variable {n.name} is used where it has no value")
+            raise BuildError(
+                f"LLVM code generation: variable {n.name!r} is used where it has no value: it is neither a parameter, "
+                "nor in the shape of one, nor an axis there; a reduction axis must be reduced over"
+            )
         return value
 
     def visit_IntImm(self, n: IntImm) -> ir.Value:

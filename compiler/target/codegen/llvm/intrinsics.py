@@ -37,6 +37,10 @@ Compute = Callable[[Emitter, list[ir.Value]], ir.Value]
 
 def _in_single(compute: Compute, e: Emitter, n: Call) -> ir.Value:
     """Evaluate the arguments and compute; half precision computes in single, as NumPy does."""
+    if dt.is_integral(n.dtype):
+        raise BuildError(
+            f"LLVM code generation: {n} needs a floating-point operand, got {n.dtype}; cast it with .astype"
+        )
     values = [e.visit(a) for a in n.args]
     if dt.bits(n.args[0].dtype) != 16:
         return compute(e, values)

@@ -1,0 +1,177 @@
+"""The primitives that say how what a stage computes is stored, and fetched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, ScheduleError, show
+from compiler.ir.primexpr import ExprLike, IterVar, convert
+from compiler.te.primitives import primitive
+from compiler.te.stage_state import StageState, position
+from compiler.te.tensor import Tensor
+
+__all__ = ["StageStorage"]
+
+
+class StageStorage(StageState):
+    """The part of a stage that is about memory."""
+
+    @primitive
+    def set_scope(self, scope: str) -> None:
+        """Store this stage in memory of a scope, e.g. ``local`` or ``shared``.
+
+        ::
+
+            B = T.Buffer((8,))            →               B = T.Buffer((8,), scope="local")
+
+        Parameters
+        ----------
+        scope : str
+            ``global``, ``shared``, ``warp``, ``local`` or another scope that the target knows.
+
+        Raises
+        ------
+        ArgumentError
+            If ``scope`` is no string.
+        ScheduleError
+            If this stage is a placeholder.
+        """
+        if not isinstance(scope, str):
+            raise ArgumentError(f"set_scope: scope must be a string, got {show(scope)} ({self})")
+        self._must_be_computed("set_scope")
+        self.scope = scope
+
+    @primitive
+    def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
+        """Let the stride of a dimension be ``k * factor + offset`` elements, against conflicts in memory banks.
+
+        ::
+
+            T.realize(B[0:4, 0:30])       →               T.attr(B, "buffer_dim_align", T.tvm_tuple(0, 32, 1))
+                                                          T.realize(B[0:4, 0:30])
+
+        Parameters
+        ----------
+        axis : IterVar
+            The dimension: one of ``s[B].op.axis``.
+        factor : int
+            The stride is a multiple of so many elements, …
+        offset : int
+            … and so many elements.
+
+        Raises
+        ------
+        ArgumentError
+            If ``factor`` is not positive, or ``offset`` is negative.
+        ScheduleError
+            If ``axis`` is no dimension of this stage.
+        """
+        if position(list(self.op.axis), axis) < 0:
+            raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
+        for name, value, kind in (("factor", factor, "positive"), ("offset", offset, "non-negative")):
+            if not isinstance(value, int) or value < (kind == "positive"):
+                got = f"got {show(value)} ({self.describe(axis)})"
+                raise ArgumentError(f"storage_align: {name} must be a {kind} int, {got}")
+        self._set_attr(axis, replace(self._attr(axis), dim_align=(factor, offset)))
+
+    @primitive
+    def set_store_predicate(self, predicate: ExprLike) -> None:
+        """Store elements only where a condition on threads holds, e.g. in the first of them.
+
+        ::
+
+            B[i] = A[i]                   →               if threadIdx_x == 0:
+                                                              B[i] = A[i]
+
+        Parameters
+        ----------
+        predicate : PrimExpr
+            The condition, of dtype ``bool``.
+
+        Raises
+        ------
+        ArgumentError
+            If ``predicate`` is not of type ``bool``.
+        ScheduleError
+            If this stage is a placeholder.
+        """
+        self._must_be_computed("set_store_predicate")
+        condition = convert(predicate)
+        if condition.dtype != "bool":
+            raise ArgumentError(f"set_store_predicate: predicate must be of type bool, got {show(condition)} ({self})")
+        self.store_predicate = condition
+
+    @primitive
+    def double_buffer(self) -> None:
+        """Keep two buffers of this stage, so that one is filled while the other one is read.
+
+        ::
+
+            for k in range(8):                            fill B with part 0
+                fill B with part k        →               for k in range(8):
+                use B                                         fill the other B with part k + 1
+                                                              use B, and turn to the other one
+
+        Raises
+        ------
+        ScheduleError
+            If this stage is an output or a placeholder.
+        """
+        self._must_be_computed("double_buffer")
+        if self.is_output:
+            raise ScheduleError(f"double_buffer: stage {self.op.name!r} is an output, which has one buffer")
+        self.double_buffered = True
+
+    @primitive
+    def rolling_buffer(self) -> None:
+        """Keep the rows that the next iteration reads again, instead of computing them anew.
+
+        For a stage that is computed in a loop of its reader, where the windows that are read overlap.
+
+        Raises
+        ------
+        ScheduleError
+            If this stage is an output or a placeholder.
+        """
+        self._must_be_computed("rolling_buffer")
+        if self.is_output:
+            raise ScheduleError(f"rolling_buffer: stage {self.op.name!r} is an output, which is stored as a whole")
+        self.rolling = True
+
+    @primitive
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: ExprLike) -> None:
+        """Hint at what a later iteration of a loop reads of a tensor.
+
+        ::
+
+            for i in range(64):                           for i in range(64):
+                B[i] = A[i]               →                   prefetch A[i + 2]
+                                                              B[i] = A[i]
+
+        Parameters
+        ----------
+        tensor : Tensor
+            One that this stage reads.
+        var : IterVar
+            A loop of this stage.
+        offset : int or PrimExpr
+            How many iterations ahead.
+
+        Raises
+        ------
+        ArgumentError
+            If ``tensor`` is no tensor, or ``offset`` no integer.
+        ScheduleError
+            If ``var`` is no loop of this stage, or the stage does not read ``tensor``.
+        """
+        self.require_leaf("prefetch", var)
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"prefetch: tensor must be a tensor, got {show(tensor)} ({self.describe(var)})")
+        if not any(t is tensor for t in self.op.input_tensors):
+            raise ScheduleError(f"prefetch: stage {self.op.name!r} does not read {tensor.name!r}")
+        ahead = convert(offset)
+        if not dt.is_integral(ahead.dtype):
+            raise ArgumentError(f"prefetch: offset must be an integer, got {show(ahead)} ({self.describe(var)})")
+        attr = self._attr(var)
+        self._set_attr(var, replace(attr, prefetches=(*attr.prefetches, (tensor, ahead))))

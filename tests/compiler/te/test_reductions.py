@@ -1,0 +1,180 @@
+"""Reductions whose domain depends on the element, and loops that are made of elements and reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import te, tir
+from compiler.ir.error import ScheduleError
+from compiler.ir.primexpr import IterVar, Var
+from compiler.te.schedule import Schedule
+from compiler.tir.interpreter import interpret
+
+RNG = np.random.default_rng(0)
+
+
+def _check(s: Schedule, args: list[te.Tensor], arrays: list[Any], expected: Any) -> None:
+    for run in (_interpreted, _built):
+        result = np.full_like(expected, -77)
+        run(s, args, [*arrays, result])
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
+
+
+def _interpreted(s: Schedule, args: list[te.Tensor], arrays: list[Any]) -> None:
+    interpret(tvm.lower(s, args)["main"], arrays)
+
+
+def _built(s: Schedule, args: list[te.Tensor], arrays: list[Any]) -> None:
+    given = [tvm.nd.array(a) for a in arrays]
+    tvm.build(s, args)(*given)
+    arrays[-1][...] = given[-1].numpy()
+
+
+def _triangular() -> tuple[te.Tensor, te.Tensor, IterVar]:
+    """Return a matrix, and the sums of its rows left of the diagonal."""
+    A = te.placeholder((11, 11), name="A")
+    axes = []
+
+    def row(i: Var) -> Any:
+        axes.append(te.reduce_axis((0, i), name="k"))
+        return te.sum(A[i, axes[0]], axis=axes[0])
+
+    return A, te.compute((11,), row, name="B"), axes[0]
+
+
+def _plain(s: Schedule, b: te.Tensor, k: IterVar) -> None:
+    pass
+
+
+def _split_both(s: Schedule, b: te.Tensor, k: IterVar) -> None:
+    s[b].split(b.op.axis[0], factor=4)
+    s[b].split(k, factor=3)
+
+
+def _cached(s: Schedule, b: te.Tensor, k: IterVar) -> None:
+    c = s.cache_write(b, "local")
+    s[c].compute_at(s[b], s[b].op.axis[0])
+
+
+def _cached_after_split(s: Schedule, b: te.Tensor, k: IterVar) -> None:
+    s[b].split(b.op.axis[0], factor=4)
+    s.cache_write(b, "local")
+
+
+@pytest.mark.parametrize("schedule", [_plain, _split_both, _cached, _cached_after_split])
+def test_the_domain_of_a_reduction_may_depend_on_the_element(schedule: Callable[..., None]) -> None:
+    A, B, k = _triangular()
+    a = RNG.normal(size=(11, 11)).astype("float32")
+    s = te.create_schedule(B.op)
+    schedule(s, B, k)
+    _check(s, [A, B], [a], np.tril(a, -1).sum(1))
+
+
+def test_what_a_triangular_sum_reads_is_computed_where_it_is_read() -> None:
+    X = te.placeholder((16,), name="X")
+    Y = te.compute((16,), lambda i: X[i] * 2.0, name="Y")
+
+    def head(i: Var) -> Any:
+        k = te.reduce_axis((0, i + 1), name="k")
+        return te.sum(Y[k], axis=k)
+
+    Z = te.compute((16,), head, name="Z")
+    s = te.create_schedule(Z.op)
+    outer, _ = s[Z].split(Z.op.axis[0], factor=5)
+    s[Y].compute_at(s[Z], outer)
+    x = RNG.normal(size=16).astype("float32")
+    _check(s, [X, Z], [x], np.cumsum(2 * x))
+
+
+def test_the_combiner_may_depend_on_the_element() -> None:
+    X = te.placeholder((9,), name="X")
+
+    def row(n: Var) -> Any:
+        k = te.reduce_axis((0, n), name="k")
+        at_least = te.comm_reducer(
+            lambda x, y: te.max(x + y, n.astype("float32")), lambda t: tir.Select(n > 1, te.const(0, t), n.astype(t))
+        )
+        return at_least(X[k], axis=k)
+
+    Y = te.compute((9,), row, name="Y")
+    s = te.create_schedule(Y.op)
+    s.cache_write(Y, "local")
+    x = RNG.normal(size=9).astype("float32")
+    expected = []
+    for n in range(9):
+        value = np.float32(0 if n > 1 else n)
+        for k in range(n):
+            value = max(value + x[k], np.float32(n))
+        expected.append(value)
+    _check(s, [X, Y], [x], np.array(expected, "float32"))
+
+
+def _rows() -> tuple[te.Tensor, te.Tensor, IterVar]:
+    A = te.placeholder((6, 10), name="A")
+    k = te.reduce_axis((0, 10), name="k")
+    return A, te.compute((6,), lambda i: te.sum(A[i, k], axis=k), name="B"), k
+
+
+@pytest.mark.parametrize("factor", [None, 1, 7, 60])
+@pytest.mark.parametrize("reduction_first", [False, True])
+def test_elements_and_reduction_share_a_loop(factor: int | None, reduction_first: bool) -> None:
+    A, B, k = _rows()
+    s = te.create_schedule(B.op)
+    axes = [k, B.op.axis[0]] if reduction_first else [B.op.axis[0], k]
+    s[B].reorder(*axes)
+    fused = s[B].fuse(*axes)
+    if factor:
+        s[B].split(fused, factor=factor)
+    a = RNG.normal(size=(6, 10)).astype("float32")
+    _check(s, [A, B], [a], a.sum(1))
+
+
+def test_a_shared_loop_is_one_of_a_reduction() -> None:
+    A, B, k = _rows()
+    s = te.create_schedule(B.op)
+    fused = s[B].fuse(B.op.axis[0], k)
+    assert fused.iter_type == IterVar.CommReduce
+    with pytest.raises(ScheduleError, match=r"vectorize: .* is a reduction axis"):
+        s[B].vectorize(fused)
+    with pytest.raises(ScheduleError, match=r"rfactor: axis 'i.k.fused' of stage 'B' is made of an axis over elements"):
+        s.rfactor(B, fused)
+    with pytest.raises(ScheduleError, match="cache_write: a loop of 'B' is made of an axis over elements"):
+        s.cache_write(B, "local")
+    s[B].bind(fused, te.thread_axis("threadIdx.x"))
+    with pytest.raises(ScheduleError, match="which threads cannot share"):
+        tvm.lower(s, [A, B])
+
+
+def test_a_triangular_reduction_has_no_partial_results() -> None:
+    _, B, k = _triangular()
+    with pytest.raises(ScheduleError, match="rfactor: the domain of the reduction of stage 'B' depends on the element"):
+        te.create_schedule(B.op).rfactor(B, k)
+
+
+def test_a_variable_that_nothing_gives_a_value_is_refused_by_build() -> None:
+    n, scale = te.size_var("n"), te.size_var("scale")
+    X = te.placeholder((n,), name="X")
+    Y = te.compute((n,), lambda i: X[i] * scale, name="Y")
+    s = te.create_schedule(Y.op)
+    assert "scale" in str(tvm.lower(s, [X, Y]))
+    with pytest.raises(tvm.TVMError, match="variable 'scale' is used where it has no value"):
+        tvm.build(s, [X, Y])
+    x = tvm.nd.array(np.arange(4, dtype="float32"))
+    y = tvm.nd.array(np.zeros(4, "float32"))
+    tvm.build(s, [X, Y, scale])(x, y, 3)
+    np.testing.assert_array_equal(y.numpy(), np.arange(4) * 3)
+
+
+def test_intrinsics_of_integers_are_refused_by_build_alone() -> None:
+    X = te.placeholder((4,), "int32", name="X")
+    Y = te.compute((4,), lambda i: te.exp(X[i]), name="Y")
+    assert Y.dtype == "int32"
+    s = te.create_schedule(Y.op)
+    tvm.lower(s, [X, Y])
+    with pytest.raises(tvm.TVMError, match="needs a floating-point operand, got int32"):
+        tvm.build(s, [X, Y])
