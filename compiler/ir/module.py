@@ -69,6 +69,16 @@ class BaseFunc(RelayExpr):
     """Base of the functions of all levels."""
 
 
+class DefinedName(str):
+    """The global symbol of a function that is called so where it is defined, but whose program states none.
+
+    Two such functions have the same structure whatever they are called: a program before a pass and the one that is
+    expected after it have different names in the file that defines both.
+    """
+
+    __slots__ = ()
+
+
 class IRModule:
     """Functions by their global variables, and type definitions; passes map modules to modules.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import IRModule
+from compiler.ir.module import DefinedName, IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.scalars import IntImm
 
@@ -73,6 +73,7 @@ def structural_hash(n: object, map_free_vars: bool = False) -> int:
     return _Hash(map_free_vars).of(n)
 
 
+_SYMBOL = "global_symbol"
 _USE, _MATCH, _DEFINE = range(3)
 """What a variable does where it stands: it is used; it is matched with a new partner unless it has one (the shape of
 a buffer); it is defined anew (a loop)."""
@@ -163,6 +164,8 @@ class _Equality:
         self._partner[a], self._owner[b] = b, a
 
     def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
+        if _SYMBOL in a or _SYMBOL in b:
+            a, b = _with_stated_symbols(a, b)
         others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
         if len(a) != len(b) or not all(other in b for other in others.values()):
             return False
@@ -176,6 +179,16 @@ def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
         for table in (mod.type_definitions, mod.functions)
     )
     return (types, functions, mod.attrs)
+
+
+def _with_stated_symbols(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+    """Return attributes of functions, without symbols that neither program states."""
+    symbols = a.get(_SYMBOL), b.get(_SYMBOL)
+    if all(symbol is None or isinstance(symbol, DefinedName) for symbol in symbols):
+        a, b = ({key: value for key, value in m.items() if key != _SYMBOL} for m in (a, b))
+    elif None not in symbols:
+        a, b = ({**m, _SYMBOL: str(symbol)} for m, symbol in zip((a, b), symbols, strict=True))
+    return a, b
 
 
 def _entry(value: object) -> object:
@@ -254,9 +267,11 @@ class _Hash:
         self._later((getattr(n, f), around or own) for f, own in _field_order(type(n)))
 
     def _mapping(self, n: Mapping[Any, Any], mode: int) -> None:
-        self._found.append(("map", len(n)))
+        self._found.append(("map", len(n) - (_SYMBOL in n)))
         if all(isinstance(key, str) for key in n):
             for key in sorted(n, reverse=True):
+                if key == _SYMBOL:  # functions may be equal although they are called differently where they are defined
+                    continue
                 self._todo.extend([(_entry(n[key]), mode), (key, _USE)])
         else:
             for key, value in reversed(list(n.items())):

@@ -14,7 +14,7 @@ from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact, BlockScope
-from compiler.tir.script.expressions import Expressions
+from compiler.tir.script.pointer_access import PointerAccess
 from compiler.tir.stmt import Stmt
 
 __all__ = ["BlockStatements"]
@@ -42,7 +42,7 @@ class _Signature:
     match_buffers: list[MatchBufferRegion] = field(default_factory=list)
 
 
-class BlockStatements(Expressions):
+class BlockStatements(PointerAccess):
     """Reads blocks; buffers that are allocated outside of any belong to the root block of the function.
 
     Attributes
@@ -59,7 +59,7 @@ class BlockStatements(Expressions):
         self._function = function
         self._root = _Signature()
         self._open: list[_Signature] = []
-        self._pointers: dict[Var, Buffer] = {}
+        self.begin_pointers()
         self._loop_ranges: dict[Var, Range] = {}
         self._inferred: set[Block] = set()
         self._has_blocks = False
@@ -72,10 +72,6 @@ class BlockStatements(Expressions):
     def signature(self) -> _Signature:
         """The signature of the innermost block that is open, or of the root block."""
         return self._open[-1] if self._open else self._root
-
-    def declare_buffer(self, buffer: Buffer) -> None:
-        """Note a buffer, so that blocks know it by its pointer."""
-        self._pointers.setdefault(buffer.data, buffer)
 
     def loop_range(self, var: Var, extent: Range) -> None:
         """Note what the variable of a loop runs over, for the axes that are bound to it."""
@@ -119,7 +115,7 @@ class BlockStatements(Expressions):
         if not missing:
             return block
         is_root = not self._open and not block.iter_vars
-        reads, writes, opaque = get_block_access_region(block, self._pointers)
+        reads, writes, opaque = get_block_access_region(block, self.buffer_of_pointer)
         if opaque and not is_root:
             what = f"block {block.name_hint!r} uses {opaque[0].buffer.name!r} by its pointer"
             raise self.source.error(self._function, f"{what}: say what it accesses by T.reads and T.writes")

@@ -84,9 +84,12 @@ class Scope:
     ----------
     enter : callable
         From the name that it is assigned to, to what that name stands for and what puts the statement around its body.
+    extents : tuple of PrimExpr
+        Elements along each dimension of the memory that the name points to, if it does.
     """
 
     enter: Callable[[str], tuple[object, Wrap]]
+    extents: tuple[PrimExpr, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from compiler.ir.primexpr import Range as RangeNode
 from compiler.ir.primexpr import Shuffle as ShuffleNode
 from compiler.ir.primexpr import cast as cast_expr
 from compiler.tir.script.definitions import extent_between
+from compiler.tir.stmt import Stmt
 
 __all__ = [
     "Broadcast",
@@ -35,7 +36,9 @@ __all__ = [
     "broadcast",
     "cast",
     "iter_var",
+    "load",
     "ramp",
+    "store",
 ]
 
 _ITER_TYPES = {
@@ -72,6 +75,60 @@ def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
         Outside of a TVMScript program, where the variable's name means nothing.
     """
     raise ArgumentError("T.Let: expected T.Let(body, where={name: value})")
+
+
+def load(dtype: str, var: Var, index: ExprLike, predicate: ExprLike = True) -> PrimExpr:
+    """Return what lies behind a pointer, as older releases write it: ``T.load("float32", A.data, i)``.
+
+    Parameters
+    ----------
+    dtype : str
+        The type of the value.
+    var : Var
+        The pointer.
+    index : PrimExpr
+        Counted in elements.
+    predicate : PrimExpr
+        Where nothing is loaded if it is false: the value is 0 there.
+
+    Returns
+    -------
+    BufferLoad
+        Of a flat view of the memory.
+
+    Raises
+    ------
+    ArgumentError
+        Outside of a TVMScript program, which knows the memory.
+    """
+    raise ArgumentError("T.load: expected a pointer in a TVMScript program")
+
+
+def store(var: Var, index: ExprLike, value: ExprLike, predicate: ExprLike = True) -> Stmt:
+    """Store a value behind a pointer, as older releases write it: ``T.store(A.data, i, 1.0)``.
+
+    Parameters
+    ----------
+    var : Var
+        The pointer.
+    index : PrimExpr
+        Counted in elements.
+    value : PrimExpr
+        What is stored.
+    predicate : PrimExpr
+        Where nothing is stored if it is false.
+
+    Returns
+    -------
+    BufferStore
+        To a flat view of the memory.
+
+    Raises
+    ------
+    ArgumentError
+        Outside of a TVMScript program, which knows the memory.
+    """
+    raise ArgumentError("T.store: expected a pointer in a TVMScript program")
 
 
 def Range(begin: ExprLike, end: ExprLike) -> RangeNode:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -118,7 +119,7 @@ class Expressions:
             python, node = BINARY[kind]
             if not (is_symbolic(a) or is_symbolic(b)):
                 return self._python(n, python, a, b)
-            with self._errors(n):
+            with self.errors(n):
                 result = binary_node(node, a, b)
             if node is Div and dt.is_integral(result.dtype):
                 raise self.source.error(n, "integers divide in several ways: write // or T.truncdiv(a, b)")
@@ -128,7 +129,7 @@ class Expressions:
         python, name = BITWISE[kind]
         if not (is_symbolic(a) or is_symbolic(b)):
             return self._python(n, python, a, b)
-        with self._errors(n):
+        with self.errors(n):
             return call_op(Op.get(name), *matched(a, b, name))
 
     def _UnaryOp(self, n: ast.UnaryOp) -> Any:
@@ -148,7 +149,7 @@ class Expressions:
         result = self.value(n.values[0])
         for operand in n.values[1:]:
             other = self.value(operand)
-            with self._errors(n):
+            with self.errors(n):
                 if is_symbolic(result) or is_symbolic(other):
                     result = binary_node(kind, result, other)
                 else:
@@ -164,7 +165,7 @@ class Expressions:
         a, b = self.value(n.left), self.value(n.comparators[0])
         if not (is_symbolic(a) or is_symbolic(b)):
             return self._python(n, python, a, b)
-        with self._errors(n):
+        with self.errors(n):
             return binary_node(node, a, b)
 
     def _IfExp(self, n: ast.IfExp) -> Any:
@@ -180,8 +181,8 @@ class Expressions:
         target = self.value(n.value)
         if not isinstance(target, Buffer):
             if isinstance(target, Var):
-                raise self.source.error(n, f"{target.name!r} is a pointer: declare `T.Buffer(…, data={target.name})`")
-            with self._errors(n):
+                return self.behind_pointer(n, target, self.expr(n.slice), None)
+            with self.errors(n):
                 return target[self.value(n.slice)]
         indices = self.indices(n.slice)
         if len(indices) != len(target.shape):
@@ -210,8 +211,20 @@ class Expressions:
             raise self.source.error(n, "`*` and `**` in a call are not part of TVMScript")
         args = [self.value(a) for a in n.args]
         options = {k.arg: self.value(k.value) for k in n.keywords if k.arg is not None}
-        with self._errors(n):
+        with self.errors(n):
+            if function in (expression_words.load, expression_words.store):
+                return self.pointer_access(n, function, args, options)
             return function(*args, **options)
+
+    @abstractmethod
+    def behind_pointer(self, n: ast.AST, pointer: Var, index: PrimExpr, dtype: str | None) -> BufferLoad:
+        """Return the element that a pointer and an index stand for."""
+
+    @abstractmethod
+    def pointer_access(
+        self, n: ast.AST, word: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        """Return what ``T.load`` or ``T.store`` mean."""
 
     def _let_expression(self, n: ast.Call) -> PrimExpr:
         """``T.Let(body, where={name: value})`` defines the name for the body."""
@@ -225,11 +238,12 @@ class Expressions:
             return Let(var, value, self.expr(n.args[0]))
 
     def _python(self, n: ast.expr, python: Any, a: ExprLike, b: ExprLike) -> Any:
-        with self._errors(n):
+        with self.errors(n):
             return python(a, b)
 
     @contextmanager
-    def _errors(self, n: ast.AST) -> Iterator[None]:
+    def errors(self, n: ast.AST) -> Iterator[None]:
+        """Let errors say the line of ``n``."""
         try:
             yield
         except ScriptError:

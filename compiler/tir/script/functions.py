@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.ir.diagnostics import rendered
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.module import DefinedName, GlobalVar, IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
@@ -216,7 +216,7 @@ class _Function(Statements):
             self.begin_blocks(n)
             params = self._parameters(n.args)
             body = self.with_root(self.sequence(n.body))
-            symbol = {} if private else {"global_symbol": n.name}
+            symbol = {} if private else {"global_symbol": DefinedName(n.name)}
             return PrimFunc(params, body, self.buffer_map, {**symbol, **self.attrs})
 
     def _private(self, n: ast.FunctionDef) -> bool:

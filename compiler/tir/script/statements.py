@@ -113,6 +113,7 @@ class Statements(BlockStatements):
         name = self._target(target)
         if isinstance(value, Scope):
             self.names[name], wrap = value.enter(name)
+            self.declare_memory(self.names[name], value.extents)
             return wrap
         if isinstance(value, AxisDeclaration):
             self.declare_axis(target, name, value)
@@ -304,6 +305,7 @@ class Statements(BlockStatements):
                 wraps.append(wrap)
                 if name:
                     self.names[name] = bound
+                    self.declare_memory(bound, value.extents)
             body = self.sequence(n.body)
             for wrap in reversed(wraps):
                 body = wrap(body)

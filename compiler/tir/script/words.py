@@ -263,7 +263,7 @@ def allocate(
         notes = unwrapped(annotations or {})
         return pointer, lambda body: Allocate(pointer, dtype, as_exprs(extents), convert(condition), body, notes)
 
-    return Scope(enter)
+    return Scope(enter, as_exprs(extents))
 
 
 def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scope:

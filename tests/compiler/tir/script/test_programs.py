@@ -215,7 +215,7 @@ def test_a_node_comes_from_its_line() -> None:
         ("B = T.alloc_buffer('(4,)')", 3, "the shape is a tuple of extents"),
         ("T.realize(A[0:4])", 3, "this holds for the rest of its block, and nothing follows"),
         ("A[0] = T.sqrtt(A[1])", 3, "T has no attribute 'sqrtt'; did you mean 'sqrt'?"),
-        ("p = T.allocate([4], 'float32')\np[0] = 1.0", 4, "'p' is a pointer: declare `T.Buffer(…, data=p)`"),
+        ("T.store(n, 0, 1.0)", 3, "'n' is no pointer but a variable of int32"),
         ("x = [i for i in range(3)]", 3, "a list comprehension is not part of TVMScript"),
         ("return n", 3, "return is not part of TVMScript"),
         ("A[0]", 3, "this does nothing"),

@@ -1,0 +1,84 @@
+"""Accesses through pointers, as older releases write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.ir.structural import structural_equal, structural_hash
+from compiler.tir.interpreter import interpret
+from compiler.tir.script import ScriptError, from_source
+from compiler.tir.script import tir as T
+
+PARAMS = 'A: T.Buffer((4, 8), "float32"), B: T.Buffer((32,), "float32")'
+
+
+def program(body: str, name: str = "main") -> object:
+    lines = "\n".join("    " + line for line in body.strip("\n").split("\n"))
+    return from_source(f"@T.prim_func\ndef {name}({PARAMS}):\n{lines}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'for i in range(32):\n    T.store(B.data, i, T.load("float32", A.data, i) + 1.0)',
+        'for i in range(32):\n    B.data[i] = T.load("float32", A.data, i, True) + 1.0',
+        "for i in range(32):\n    B.data[i] = A.data[i] + T.float32(1)",
+        'for i in range(32):\n    T.store(B.data, i, T.load("float32", A.data, i, i < 32) + 1.0, i < 32)',
+        'for i in range(4):\n    T.store(B.data, T.ramp(i * 8, 1, 8), T.load("float32x8", A.data, T.ramp(i * 8, 1, 8), '
+        "T.broadcast(True, 8)) + T.broadcast(T.float32(1), 8), T.broadcast(True, 8))",
+    ],
+)
+def test_a_pointer_counts_through_all_rows(body: str) -> None:
+    a, b = np.random.default_rng(0).random((4, 8), "float32"), np.zeros(32, "float32")
+    func = program(body)
+    interpret(func, [a, b])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(b, a.reshape(-1) + np.float32(1))
+    assert structural_equal(from_source(str(func)), func)
+
+
+def test_what_is_not_loaded_is_zero_and_what_is_not_stored_stays() -> None:
+    a, b = np.ones((4, 8), "float32"), np.full(32, 5, "float32")
+    body = 'for i in range(32):\n    T.store(B.data, i, T.load("float32", A.data, i, i < 8), i < 16)'
+    interpret(program(body), [a, b])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(b, [1] * 8 + [0] * 8 + [5] * 16)
+
+
+def test_allocated_memory_is_reached_through_its_pointer() -> None:
+    a, b = np.arange(32, dtype="float32").reshape(4, 8), np.zeros(32, "float32")
+    body = 'p = T.allocate([4], "float32")\np[3] = A[1, 2] * 2.0\nB[0] = p[3]'
+    interpret(program(body), [a, b])  # type: ignore[arg-type]
+    assert b[0] == 20
+    with pytest.raises(ScriptError, match="'p' is a pointer to elements of unknown type: declare"):
+        from_source("@T.prim_func\ndef main(p: T.handle):\n    p[0] = 1.0")
+
+
+def test_variables_are_no_pointers() -> None:
+    with pytest.raises(ScriptError, match="'i' is no pointer but a variable of int32"):
+        program("for i in range(4):\n    B[i] = i[0]")
+    with pytest.raises(ScriptError, match=r"T.load: expected a pointer|missing a required argument"):
+        program("B[0] = T.load(A.data)")
+
+
+def test_functions_that_are_only_defined_under_different_names_are_equal() -> None:
+    first, second, changed = program("B[0] = 1.0", "first"), program("B[0] = 1.0", "second"), program("B[0] = 2.0")
+    assert structural_equal(first, second)
+    assert structural_hash(first) == structural_hash(second)
+    assert structural_equal(first, first.without_attr("global_symbol"))  # type: ignore[attr-defined]
+    assert not structural_equal(first, changed)
+
+
+def test_a_name_that_a_program_states_counts() -> None:
+    first, second = program("B[0] = 1.0", "first"), program("B[0] = 1.0", "second")
+    stated = first.with_attr("global_symbol", "first")  # type: ignore[attr-defined]
+    assert structural_equal(first, stated)
+    assert structural_hash(first) == structural_hash(stated)
+    assert not structural_equal(second, stated)
+    assert not structural_equal(first.without_attr("global_symbol"), stated)  # type: ignore[attr-defined]
+
+
+def test_words_for_tensor_cores_are_read() -> None:
+    body = 'T.evaluate(T.tvm_fill_fragment(A.data, 16, 16, 16, 0, T.float32(0), dtype="handle"))'
+    func = program(body)
+    assert structural_equal(from_source(str(func)), func)
+    assert "tvm_fill_fragment" in dir(T)
