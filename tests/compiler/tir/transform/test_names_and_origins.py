@@ -18,16 +18,22 @@ from compiler.tir import op as tir
 from compiler.tir import transform
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
+from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, no_op, seq
 from tests.compiler.tir.transform.programs import apply, function, loop, nodes, realize
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "Apply": (lambda func: func,),
+    "ApplyIntrinRules": ("llvm",),
+    "BindTarget": ("llvm",),
     "Filter": (lambda func: True,),
+    "InjectCopyIntrin": ("memcpy", lambda *copied: no_op()),
+    "LiftAttrScope": ("key",),
     "NarrowDataType": (32,),
+    "ThreadSync": ("shared",),
 }
 
-CONSTRUCTORS = [name for name in transform.__all__ if name[0].isupper() and name != "PrimFuncPass"]
+NO_PASSES = ("HoistedConditionals", "HoistedLetBindings", "PrimFuncPass")
+CONSTRUCTORS = [name for name in transform.__all__ if name[0].isupper() and name not in NO_PASSES]
 
 
 @pytest.mark.parametrize("name", CONSTRUCTORS)

@@ -1,0 +1,120 @@
+"""How many arithmetic operations a function does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, Not, PrimExpr, Select
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, While
+
+__all__ = ["estimate_tir_flops"]
+
+ESTIMATED = "estimated_flops"
+
+
+def estimate_tir_flops(stmt_or_mod: Stmt | PrimFunc | IRModule) -> float:
+    """Return the number of arithmetic operations that are done for what is stored, index arithmetic left out.
+
+    A branch counts as its more expensive side.  A function, a block or a loop that says ``estimated_flops`` in its
+    attributes or annotations counts as that.
+
+    Parameters
+    ----------
+    stmt_or_mod : Stmt, PrimFunc or IRModule
+        What is counted; the functions of a module are added up.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ArgumentError
+        If the extent of a loop is not constant.
+    """
+    if isinstance(stmt_or_mod, IRModule):
+        functions = [func for _, func in stmt_or_mod.items() if isinstance(func, PrimFunc)]
+        return float(sum(map(estimate_tir_flops, functions)))
+    if isinstance(stmt_or_mod, PrimFunc):
+        said = stmt_or_mod.attrs.get(ESTIMATED)
+        return estimate_tir_flops(stmt_or_mod.body) if said is None else _number(said)
+    return float(_operations(stmt_or_mod))
+
+
+def _number(said: Any) -> float:
+    return float(getattr(said, "value", said))
+
+
+def _operations(n: Any) -> float:
+    """Return the operations of a statement."""
+    annotations = getattr(n, "annotations", None) or {}
+    if ESTIMATED in annotations:
+        return _number(annotations[ESTIMATED])
+    if isinstance(n, For):
+        if not isinstance(n.extent, IntImm):
+            raise ArgumentError(f"estimate_tir_flops: the extent of a loop must be constant, got {show(n.extent)}")
+        return n.extent.value * _operations(n.body)
+    if isinstance(n, IfThenElse):
+        sides = [_operations(side) for side in (n.then_case, n.else_case) if side is not None]
+        return _of_value(n.condition) + max(sides)
+    if isinstance(n, BufferStore):
+        return _of_value(n.value)
+    if isinstance(n, LetStmt):
+        return _of_value(n.value) + _operations(n.body)
+    if isinstance(n, While):
+        raise ArgumentError("estimate_tir_flops: how often a while loop runs is not known")
+    if isinstance(n, BlockRealize):
+        return _operations(n.block)
+    if isinstance(n, Block):
+        return _operations(n.body)
+    children = [getattr(n, name) for name in n.children]
+    parts = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
+    return sum(_operations(part) for part in parts if isinstance(part, Stmt))
+
+
+def _of_value(e: PrimExpr) -> float:
+    counter = _Arithmetic()
+    counter.visit(e)
+    return counter.operations
+
+
+class _Arithmetic(Visitor):
+    """Counts the operations of an expression."""
+
+    def __init__(self) -> None:
+        self.operations = 0.0
+
+    def visit_BufferLoad(self, n: PrimExpr) -> None:
+        """An element, however it is indexed."""
+
+    def visit_BinaryOp(self, n: BinaryOp) -> None:
+        self.operations += dt.lanes(n.dtype)
+        self.visit_Node(n)
+
+    def visit_Not(self, n: Not) -> None:
+        self.operations += 1
+        self.visit_Node(n)
+
+    def visit_Cast(self, n: Cast) -> None:
+        self.visit_Node(n)
+
+    def visit_Select(self, n: Select) -> None:
+        self._choice(n.condition, n.true_value, n.false_value)
+
+    def visit_Call(self, n: Call) -> None:
+        if n.op is IF_THEN_ELSE:
+            self._choice(*n.args)
+            return
+        self.operations += 1
+        self.visit_Node(n)
+
+    def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> None:
+        self.visit(condition)
+        self.operations += max(_of_value(then), _of_value(other))

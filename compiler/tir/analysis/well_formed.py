@@ -1,0 +1,170 @@
+"""Whether a function can mean anything at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import IterVar, Let, Var
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferRealize, DeclBuffer, For, LetStmt, Stmt
+
+__all__ = ["verify_well_formed"]
+
+
+def verify_well_formed(obj: PrimFunc | IRModule, assert_mode: bool = True) -> bool:
+    """Return whether every variable and buffer is defined before it is used, and not defined again inside.
+
+    The loops around a block are none of its business: it sees them through the values of its axes only.
+
+    Parameters
+    ----------
+    obj : PrimFunc or IRModule
+        A function, or all functions of loop IR of a module.
+    assert_mode : bool
+        Whether to raise instead of returning False.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ArgumentError
+        If something is wrong and ``assert_mode`` is set.
+    """
+    functions = [obj] if isinstance(obj, PrimFunc) else [f for _, f in obj.items() if isinstance(f, PrimFunc)]
+    for func in functions:
+        scopes = _Scopes()
+        scopes.check(func)
+        if scopes.fault:
+            if assert_mode:
+                raise ArgumentError(f"verify_well_formed: {scopes.fault}")
+            return False
+    return True
+
+
+class _Scopes(Visitor):
+    """Walks a function with the variables that are defined where it is."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self._defined: dict[Any, bool] = {}
+        self._threads: set[Var] = set()
+
+    def check(self, func: PrimFunc) -> None:
+        """Walk the function."""
+        self._define(func.params)
+        for buffer in func.buffer_map.values():
+            self._define_buffer(buffer, True)
+        self.visit(func.body)
+
+    def _complain(self, fault: str) -> None:
+        self.fault = self.fault or fault
+
+    def _define(self, variables: Iterable[Any]) -> None:
+        for var in variables:
+            if self._defined.get(var) and var not in self._threads:
+                self._complain(f"{var.name!r} is defined within its own scope again")
+            self._defined[var] = True
+
+    @contextmanager
+    def _scope(self, *variables: Any) -> Iterator[None]:
+        self._define(variables)
+        yield
+        for var in variables:
+            self._defined[var] = False
+
+    def _define_buffer(self, buffer: Buffer, with_layout: bool) -> None:
+        """Define a buffer; its pointer and the variables of its layout too, where nothing else does."""
+        for e in (buffer.data, *buffer.shape, *buffer.strides, buffer.elem_offset):
+            if with_layout and isinstance(e, Var):
+                self._defined[e] = True
+            else:
+                self.visit(e)
+        self._defined[buffer] = True
+
+    def visit_Var(self, n: Var) -> None:
+        if not self._defined.get(n):
+            outside = " after its scope has ended" if n in self._defined else ""
+            self._complain(f"variable {n.name!r} is used but not defined{outside}")
+
+    def visit_For(self, n: For) -> None:
+        self.visit(n.min)
+        self.visit(n.extent)
+        with self._scope(n.loop_var):
+            self.visit(n.body)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self.visit(n.value)
+        with self._scope(n.var):
+            self.visit(n.body)
+
+    def visit_Let(self, n: Let) -> None:
+        self.visit(n.value)
+        with self._scope(n.var):
+            self.visit(n.body)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        self.visit(n.value)
+        if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
+            self._threads.add(n.node.var)
+            self._defined[n.node.var] = True
+        self.visit(n.body)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        for extent in (*n.extents, n.condition):
+            self.visit(extent)
+        with self._scope(n.buffer_var):
+            self.visit(n.body)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+        self._define_buffer(n.buffer, False)
+        self._body(n.buffer, n.body)
+
+    def visit_BufferRealize(self, n: BufferRealize) -> None:
+        self._define_buffer(n.buffer, True)
+        self._body(n.buffer, n.body)
+
+    def _body(self, buffer: Buffer, body: Stmt) -> None:
+        self.visit(body)
+        self._defined[buffer] = False
+
+    def visit_BlockRealize(self, n: BlockRealize) -> None:
+        for value in (*n.iter_values, n.predicate):
+            self.visit(value)
+        self.visit(n.block)
+
+    def visit_Block(self, n: Block) -> None:
+        with self._scope(*[axis.var for axis in n.iter_vars]):
+            for buffer in n.alloc_buffers:
+                self._define_buffer(buffer, True)
+            for match in n.match_buffers:
+                self.visit(match.source)
+                self._define_buffer(match.buffer, True)
+            for region in (*n.reads, *n.writes):
+                self.visit(region)
+            for stmt in (n.init, n.body):
+                if stmt is not None:
+                    self.visit(stmt)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._access(n.buffer)
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._access(n.buffer)
+        self.visit_Node(n)
+
+    def _access(self, buffer: Buffer) -> None:
+        if buffer in self._defined:
+            if not self._defined[buffer]:
+                self._complain(f"buffer {buffer.name!r} is used after its scope has ended")
+        else:
+            self.visit(buffer.data)  # another view of memory that exists

@@ -1,0 +1,47 @@
+"""Operators of lowered functions: how they take arguments, call others, and run on devices."""
+
+from __future__ import annotations
+
+from compiler.ir.op import CallEffect, register_op
+
+__all__: list[str] = []
+
+STACK_ALLOCA = register_op(
+    "tir.tvm_stack_alloca", effect=CallEffect.UPDATE_STATE, doc="Room for arguments on the stack."
+)
+STRUCT_GET = register_op(
+    "tir.tvm_struct_get", effect=CallEffect.READ_STATE, prints_dtype=True, doc="A field of an argument's structure."
+)
+STRUCT_SET = register_op("tir.tvm_struct_set", effect=CallEffect.UPDATE_STATE, doc="Sets a field of a structure.")
+TVM_CALL_PACKED = register_op(
+    "tir.tvm_call_packed", effect=CallEffect.UPDATE_STATE, doc="Calls a registered function by its name."
+)
+CALL_PACKED_LOWERED = register_op(
+    "tir.tvm_call_packed_lowered",
+    effect=CallEffect.UPDATE_STATE,
+    doc="Calls a registered function with arguments that lie on the stack.",
+)
+CALL_CPACKED = register_op(
+    "tir.tvm_call_cpacked", effect=CallEffect.UPDATE_STATE, doc="Calls a C function as a registered one is called."
+)
+CALL_CPACKED_LOWERED = register_op(
+    "tir.tvm_call_cpacked_lowered",
+    effect=CallEffect.UPDATE_STATE,
+    doc="Calls a C function with arguments that lie on the stack.",
+)
+THROW_LAST_ERROR = register_op(
+    "tir.tvm_throw_last_error", effect=CallEffect.UPDATE_STATE, doc="Fails with the last error."
+)
+THREAD_CONTEXT = register_op(
+    "tir.tvm_thread_context", effect=CallEffect.UPDATE_STATE, doc="A value that is the same as long as a thread runs."
+)
+CONTEXT_ID = register_op("tir.tvm_context_id", effect=CallEffect.UPDATE_STATE, doc="The context of a virtual thread.")
+WARP_SHUFFLE = register_op(
+    "tir.tvm_warp_shuffle", effect=CallEffect.UPDATE_STATE, doc="A value of another thread of the warp."
+)
+WARP_SHUFFLE_DOWN = register_op(
+    "tir.tvm_warp_shuffle_down", effect=CallEffect.UPDATE_STATE, doc="A value of a later thread of the warp."
+)
+WARP_ACTIVEMASK = register_op(
+    "tir.tvm_warp_activemask", effect=CallEffect.UPDATE_STATE, doc="Which threads of the warp run."
+)

@@ -1,0 +1,197 @@
+"""Computing with bfloat16 on processors that have none: in single precision."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.op import Op
+from compiler.ir.primexpr import (
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    CmpOp,
+    FloatImm,
+    Let,
+    PrimExpr,
+    Select,
+    Shuffle,
+    Var,
+    cast,
+)
+from compiler.ir.transform import PassContext
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import REINTERPRET
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+BF16 = "bfloat16"
+SINGLE = "float32"
+
+
+def is_bf16(dtype: str) -> bool:
+    """Return whether the elements of a data type are bfloat16."""
+    return dt.element(dtype) == BF16
+
+
+def single(e: PrimExpr) -> PrimExpr:
+    """Return a bfloat16 value in single precision; others as they are."""
+    return cast(dt.with_lanes(SINGLE, dt.lanes(e.dtype)), e) if is_bf16(e.dtype) else e
+
+
+class BF16Promote(PrimFuncPass):
+    """Do each operation on bfloat16 in single precision, and round its result.
+
+    For example::
+
+        C[i] = A[i] + B[i]     →     C[i] = bfloat16(float32(A[i]) + float32(B[i]))
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Promote().visit(func.body))
+
+
+class _Promote(Mutator):
+    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+        a, b = self.visit(n.a), self.visit(n.b)
+        if not is_bf16(a.dtype):
+            return n if a is n.a and b is n.b else type(n)(a, b)
+        value = type(n)(single(a), single(b))
+        return value if isinstance(n, CmpOp) else cast(n.dtype, value)
+
+
+class BF16CastElimination(PrimFuncPass):
+    """Leave out the rounding between two operations in single precision.
+
+    For example::
+
+        C[i] = float32(bfloat16(A[i] + B[i])) * 2.0     →     C[i] = (A[i] + B[i]) * 2.0
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Eliminate().visit(func.body))
+
+
+class _Eliminate(Mutator):
+    def visit_Cast(self, n: Cast) -> PrimExpr:
+        inner = n.value
+        if isinstance(inner, Cast) and is_bf16(inner.dtype) and inner.value.dtype == n.dtype:
+            return self.visit(inner.value) if dt.element(n.dtype) == SINGLE else self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+
+class BF16ComputeLegalize(PrimFuncPass):
+    """Compute with bfloat16 in single precision, and round only what is stored in memory of the caller.
+
+    For example::
+
+        B = T.allocate([8], "bfloat16")             B = T.allocate([8], "float32")
+        B_1[i] = A[i] + A[i]                 →      B_1[i] = float32(A[i]) + float32(A[i])
+        C[i] = T.exp(B_1[i])                        C[i] = bfloat16(T.exp(B_1[i]))
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Compute().visit(func.body))
+
+
+class _Compute(_Promote):
+    def __init__(self) -> None:
+        self._variables: dict[Var, Var] = {}
+        self._buffers: dict[Buffer, Buffer] = {}
+
+    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+        a, b = self.visit(n.a), self.visit(n.b)
+        if a is n.a and b is n.b and not is_bf16(a.dtype):
+            return n
+        return type(n)(single(a), single(b))
+
+    def visit_FloatImm(self, n: FloatImm) -> PrimExpr:
+        return FloatImm(SINGLE, n.value) if n.dtype == BF16 else n
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._variables.get(n, n)
+
+    def visit_Cast(self, n: Cast) -> PrimExpr:
+        value = self.visit(n.value)
+        if is_bf16(n.dtype):
+            return cast(dt.with_lanes(SINGLE, dt.lanes(n.dtype)), value)
+        return n if value is n.value else cast(n.dtype, value)
+
+    def visit_Select(self, n: Select) -> PrimExpr:
+        true, false = single(self.visit(n.true_value)), single(self.visit(n.false_value))
+        return rebuild(n, condition=self.visit(n.condition), true_value=true, false_value=false)
+
+    def visit_Broadcast(self, n: Broadcast) -> PrimExpr:
+        return rebuild(n, value=single(self.visit(n.value)))
+
+    def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
+        return rebuild(n, vectors=tuple([single(self.visit(v)) for v in n.vectors]))
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if n.op is REINTERPRET or not isinstance(n.op, Op):
+            return self._as_before(n)
+        args = tuple([single(self.visit(arg)) for arg in n.args])
+        dtype = dt.with_lanes(SINGLE, dt.lanes(n.dtype)) if is_bf16(n.dtype) else n.dtype
+        return (
+            n
+            if dtype == n.dtype and all(a is b for a, b in zip(args, n.args, strict=True))
+            else Call(dtype, n.op, args)
+        )
+
+    def _as_before(self, n: Call) -> PrimExpr:
+        """Keep a call whose operands and result have to be what they are."""
+        args = tuple([cast(old.dtype, self.visit(old)) for old in n.args])
+        return single(rebuild(n, args=args))
+
+    def visit_Let(self, n: Let) -> PrimExpr:
+        value = self._bound(n.var, self.visit(n.value))
+        return rebuild(n, var=self._variables.get(n.var, n.var), value=value, body=self.visit(n.body))
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        value = self._bound(n.var, self.visit(n.value))
+        return rebuild(n, var=self._variables.get(n.var, n.var), value=value, body=self.visit(n.body))
+
+    def _bound(self, var: Var, value: PrimExpr) -> PrimExpr:
+        if is_bf16(var.dtype):
+            self._variables[var] = Var(var.name, dt.with_lanes(SINGLE, dt.lanes(var.dtype)), span=var.span)
+        return single(value)
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        if not is_bf16(n.dtype):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        dtype = dt.with_lanes(SINGLE, dt.lanes(n.dtype))
+        pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
+        return rebuild(
+            n, buffer_var=pointer, dtype=dtype, extents=self._visit_tuple(n.extents), body=self.visit(n.body)
+        )
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        pointer = self._variables.get(buffer.data)
+        if pointer is None:
+            return buffer
+        if buffer not in self._buffers:
+            dtype = dt.with_lanes(SINGLE, dt.lanes(buffer.dtype))
+            self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
+        return self._buffers[buffer]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        return rebuild(n, buffer=self._buffer(n.buffer), indices=self._visit_tuple(n.indices))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        buffer, value = self._buffer(n.buffer), self.visit(n.value)
+        value = cast(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value) if is_bf16(n.buffer.dtype) else value
+        return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
+
+
+def retyped_pointer(var: Var, dtype: str) -> Var:
+    """Return a pointer like ``var`` to elements of another data type."""
+    kind = var.type_annotation
+    scope = kind.storage_scope if isinstance(kind, PointerType) else "global"
+    return Var(var.name, var.dtype, PointerType(PrimType(dtype), scope), span=var.span)

@@ -1,0 +1,188 @@
+"""Storing bfloat16 where there is no such type: as the upper halves of single precision, in uint16."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Cast, FloatImm, IntImm, Let, PrimExpr, Var, cast
+from compiler.ir.transform import Pass, PassContext
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.arithmetic import bitwise_and, shift_left, shift_right
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import reinterpret
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.transform.bf16_compute_legalize import (
+    SINGLE,
+    BF16CastElimination,
+    BF16Promote,
+    is_bf16,
+    retyped_pointer,
+)
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+_BITS = "uint16"
+
+
+class BF16StorageLegalize(PrimFuncPass):
+    """Store bfloat16 as uint16, and convert by shifting and rounding.
+
+    What computes does so in single precision already, after ``BF16ComputeLegalize``::
+
+        C[i] = float32(A[i])     →     C[i] = T.reinterpret("float32", T.shift_left(uint32(A[i]), 16))
+
+    The buffers of the parameters become uint16 as well.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return _lower_types(func)
+
+
+class BF16TypeLowering(BF16StorageLegalize):
+    """Store bfloat16 as uint16: :class:`BF16StorageLegalize` under the name of TVM 0.8.
+
+    For example::
+
+        C[i] = float32(A[i])     →     C[i] = T.reinterpret("float32", T.shift_left(uint32(A[i]), 16))
+    """
+
+
+class BF16Legalize(Pass):
+    """Compute with bfloat16 in single precision and store it as uint16: the three passes of TVM 0.8 in order.
+
+    For example::
+
+        C[i] = A[i] + B[i]     →     C[i] = upper_half(round(single(A[i]) + single(B[i])))
+    """
+
+    prefix: ClassVar[str] = PrimFuncPass.prefix
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        for each in (BF16Promote(), BF16CastElimination(), BF16TypeLowering()):
+            mod = each(mod)
+        return mod
+
+
+def _lower_types(func: PrimFunc) -> PrimFunc:
+    lower = _LowerTypes()
+    buffer_map = {param: lower.parameter(buffer) for param, buffer in func.buffer_map.items()}
+    body = lower.visit(func.body)
+    changed = any(buffer is not func.buffer_map[param] for param, buffer in buffer_map.items())
+    return rebuild(func.with_body(body), buffer_map=buffer_map) if changed else func.with_body(body)
+
+
+class _LowerTypes(Mutator):
+    def __init__(self) -> None:
+        self._variables: dict[Var, Var] = {}
+        self._buffers: dict[Buffer, Buffer] = {}
+
+    def parameter(self, buffer: Buffer) -> Buffer:
+        """Return the buffer that a parameter points to, with its pointer."""
+        if is_bf16(buffer.dtype):
+            self._variables[buffer.data] = retyped_pointer(buffer.data, _stored(buffer.dtype))
+        return self._buffer(buffer)
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._variables.get(n, n)
+
+    def visit_FloatImm(self, n: FloatImm) -> PrimExpr:
+        if not is_bf16(n.dtype):
+            return n
+        bits = int(np.float32(n.value).view(np.uint32))
+        return IntImm(_BITS, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF)
+
+    def visit_Cast(self, n: Cast) -> PrimExpr:
+        value, count = self.visit(n.value), dt.lanes(n.dtype)
+        if is_bf16(n.value.dtype):
+            wide = _to_single(value, count)
+            return wide if dt.element(n.dtype) == SINGLE else cast(n.dtype, wide)
+        if is_bf16(n.dtype):
+            return _to_bf16(cast(dt.with_lanes(SINGLE, count), value), count)
+        return n if value is n.value else cast(n.dtype, value)
+
+    def visit_Let(self, n: Let) -> PrimExpr:
+        return rebuild(n, value=self.visit(n.value), var=self._defined(n.var), body=self.visit(n.body))
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        return rebuild(n, value=self.visit(n.value), var=self._defined(n.var), body=self.visit(n.body))
+
+    def _defined(self, var: Var) -> Var:
+        kind = var.type_annotation
+        if (
+            isinstance(kind, PointerType)
+            and isinstance(kind.element_type, PrimType)
+            and is_bf16(kind.element_type.dtype)
+        ):
+            self._variables[var] = retyped_pointer(var, _stored(kind.element_type.dtype))
+        elif is_bf16(var.dtype):
+            self._variables[var] = Var(var.name, _stored(var.dtype), span=var.span)
+        return self._variables.get(var, var)
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        if not is_bf16(n.dtype):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        dtype = _stored(n.dtype)
+        pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
+        return rebuild(
+            n, buffer_var=pointer, dtype=dtype, extents=self._visit_tuple(n.extents), body=self.visit(n.body)
+        )
+
+    def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
+        return rebuild(
+            n,
+            buffer=self._buffer(n.buffer),
+            bounds=self._visit_tuple(n.bounds),
+            condition=self.visit(n.condition),
+            body=self.visit(n.body),
+        )
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        subject = n.node
+        if isinstance(subject, Var):
+            subject = self._variables.get(subject, subject)
+        elif isinstance(subject, Buffer):
+            subject = self._buffer(subject)
+        return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        if not is_bf16(buffer.dtype):
+            return buffer
+        if buffer not in self._buffers:
+            dtype = _stored(buffer.dtype)
+            pointer = self._variables.setdefault(buffer.data, retyped_pointer(buffer.data, dtype))
+            self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
+        return self._buffers[buffer]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        return rebuild(n, buffer=self._buffer(n.buffer), indices=self._visit_tuple(n.indices))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        buffer, value = self._buffer(n.buffer), self.visit(n.value)
+        return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
+
+
+def _stored(dtype: str) -> str:
+    return dt.with_lanes(_BITS, dt.lanes(dtype))
+
+
+def _to_single(bits: PrimExpr, count: int) -> PrimExpr:
+    """Return the number whose upper half the bits are."""
+    wide = dt.with_lanes("uint32", count)
+    return reinterpret(dt.with_lanes(SINGLE, count), shift_left(cast(wide, bits), cast(wide, 16)))
+
+
+def _to_bf16(value: PrimExpr, count: int) -> PrimExpr:
+    """Return the upper half of a number, rounded to nearest, ties to even."""
+    wide = dt.with_lanes("uint32", count)
+    bits = reinterpret(wide, value)
+    rounding = bitwise_and(shift_right(bits, cast(wide, 16)), cast(wide, 1)) + cast(wide, 0x7FFF)
+    return cast(dt.with_lanes(_BITS, count), shift_right(bits + rounding, cast(wide, 16)))

@@ -1,0 +1,33 @@
+"""Doing without threads: parallel loops become serial ones."""
+
+from __future__ import annotations
+
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, ForKind, Stmt
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class ConvertForLoopsToSerial(PrimFuncPass):
+    """Run parallel loops in one thread.
+
+    For example::
+
+        for i in T.parallel(8):     →     for i in range(8):
+            B[i] = A[i]                       B[i] = A[i]
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if ForKind.PARALLEL not in features(func).kinds:
+            return func
+        return func.with_body(_Serial().visit(func.body))
+
+
+class _Serial(StmtMutator):
+    def visit_For(self, n: For) -> Stmt:
+        kind = ForKind.SERIAL if n.kind is ForKind.PARALLEL else n.kind
+        return rebuild(n, kind=kind, body=self.visit(n.body))

@@ -1,0 +1,23 @@
+"""Marking the body of a function as code of a device."""
+
+from __future__ import annotations
+
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import const
+from compiler.ir.transform import PassContext
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class DecorateDeviceScope(PrimFuncPass):
+    """Put the whole body of a function under the attribute ``device_scope``.
+
+    For example::
+
+        B[0] = A[0]     →     with T.attr(0, "device_scope", 0):
+                                  B[0] = A[0]
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(AttrStmt(const(0), "device_scope", const(0), func.body))

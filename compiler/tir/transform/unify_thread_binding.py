@@ -1,0 +1,97 @@
+"""One variable for each thread axis of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IterVar, PrimExpr, Var, const, is_const_int
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+FROM_SCHEDULE = "from_legacy_te_schedule"
+
+
+class UnifyThreadBinding(PrimFuncPass):
+    """Let all loops of a kernel that are bound to one thread axis be one loop, outside of everything else.
+
+    For example::
+
+        for i in T.thread_binding(8, "blockIdx.x"):         for bx in T.thread_binding(8, "blockIdx.x"):
+            for j in T.thread_binding(4, "threadIdx.x"):        for tx in T.thread_binding(4, "threadIdx.x"):
+                B[i, j] = A[i, j]                     →             B[bx, tx] = A[bx, tx]
+            for k in T.thread_binding(4, "threadIdx.x"):            C[bx, tx] = B[bx, tx]
+                C[i, k] = B[i, k]
+
+    Launches of thread axes become such loops as well.  Functions that were lowered from a schedule of tensor
+    expressions have one variable for each axis already.
+
+    Raises
+    ------
+    ArgumentError
+        If two loops of a kernel bind one axis with different extents.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if func.attrs.get(FROM_SCHEDULE):
+            return func
+        occurring = features(func)
+        if ForKind.THREAD_BINDING not in occurring.kinds and not occurring.attrs.intersection(THREAD_KEYS):
+            return func
+        return func.with_body(_Unify().visit(func.body))
+
+
+class _Unify(Mutator):
+    def __init__(self) -> None:
+        self._kernel: dict[str, For] = {}
+        self._inside = False
+        self._values: dict[Var, PrimExpr] = {}
+        self._analyzer = Analyzer()
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._values.get(n, n)
+
+    def visit_For(self, n: For) -> Stmt:
+        if n.kind is not ForKind.THREAD_BINDING or n.thread_binding is None:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self._launch(n, n.thread_binding.thread_tag, n.loop_var, self.visit(n.min), self.visit(n.extent))
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key not in THREAD_KEYS or not isinstance(n.node, IterVar):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self._launch(n, n.node.thread_tag, n.node.var, const(0, n.node.dtype), self.visit(n.value))
+
+    def _launch(self, n: For | AttrStmt, tag: str, var: Var, low: PrimExpr, extent: PrimExpr) -> Stmt:
+        outermost, self._inside = not self._inside, True
+        axis = self._axis(tag, var, extent, dict(n.annotations) if isinstance(n, For) else {}, n)
+        self._values[var] = axis if is_const_int(low, 0) else axis + low
+        body = self.visit(n.body)
+        if outermost:
+            for loop in reversed(self._kernel.values()):
+                body = rebuild(loop, body=body)
+            self._kernel, self._inside = {}, False
+        return body  # type: ignore[no-any-return]
+
+    def _axis(self, tag: str, var: Var, extent: PrimExpr, annotations: dict[str, Any], n: For | AttrStmt) -> Var:
+        """Return the variable of an axis in this kernel."""
+        loop = self._kernel.get(tag)
+        if loop is None:
+            binding = IterVar(None, Var("", var.dtype), IterVar.ThreadIndex, tag)
+            name, low = tag.replace(".", "_"), const(0, var.dtype)
+            loop = For(Var(name, var.dtype), low, extent, ForKind.THREAD_BINDING, n.body, binding, annotations)
+        elif not self._analyzer.can_prove_equal(loop.extent, extent):
+            raise ArgumentError(
+                f"UnifyThreadBinding: all loops that are bound to {tag!r} must have one extent, got "
+                f"{show(loop.extent)} and {show(extent)}"
+            )
+        else:
+            loop = rebuild(loop, annotations={**loop.annotations, **annotations})
+        self._kernel[tag] = loop
+        return loop.loop_var

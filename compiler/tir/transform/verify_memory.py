@@ -1,0 +1,39 @@
+"""Refusing functions that touch memory where their target cannot."""
+
+from __future__ import annotations
+
+from compiler.ir.error import LoweringError
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.verify import verify_memory
+from compiler.tir.function import PrimFunc
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class VerifyMemory(PrimFuncPass):
+    """Check that memory is touched only where the target of each function can do so; nothing changes.
+
+    On a GPU the memory of the parameters may be read and written only under a thread axis::
+
+        # target: cuda
+        for i in range(8):            # refused: i is bound to no thread axis
+            B[i] = A[i] + 1.0
+
+    Raises
+    ------
+    LoweringError
+        If a function touches memory outside of all thread axes.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        _check(func)
+        return func
+
+
+def _check(func: PrimFunc) -> None:
+    if not verify_memory(func):
+        name = func.attrs.get("global_symbol", "main")
+        raise LoweringError(
+            f"Memory verification failed: function {name!r} touches memory from the host, which its target "
+            f"{str(func.attrs['target'])!r} cannot; did you forget to bind its loops to thread axes?"
+        )
