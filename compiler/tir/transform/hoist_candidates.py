@@ -22,7 +22,7 @@ from compiler.ir.primexpr import (
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, uses_var
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.builtin import IF_THEN_ELSE, LIKELY
+from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, Evaluate, For, IfThenElse, LetStmt, SeqStmt, Stmt
 
 IF_ELSE_STMT, IF_ELSE_EXPR, BOOLEAN_EXPRESSION, USING_BLOCK_VAR = 1, 2, 4, 8
@@ -169,8 +169,6 @@ class Candidates(Visitor):
     # where things go
 
     def _condition(self, condition: PrimExpr) -> None:
-        while isinstance(condition, Call) and condition.op is LIKELY:
-            condition = condition.args[0]
         if isinstance(condition, IntImm) or condition.dtype != "bool" or not may_move(condition):
             return
         if not self._conditionals & USING_BLOCK_VAR and uses_var(condition, self._threads.__contains__):
