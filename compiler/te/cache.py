@@ -40,7 +40,7 @@ def cache_read(schedule: ScheduleState, tensor: Tensor, scope: str, readers: Rea
         return replace_inputs(reader.op, {source: cached}) if reader in reader_stages else reader.op
 
     rewrite_dataflow(schedule.stages, rewrite)
-    new_stage = schedule.add_stage(schedule.stages.index(stage) + 1, cached.op)
+    new_stage = schedule.add_stage(schedule.stages.index(stage) + 1, cached.op, [stage, *reader_stages])
     new_stage.scope = scope
     return cached
 
@@ -103,7 +103,7 @@ def cache_write(schedule: ScheduleState, tensors: Tensors, scope: str) -> Tensor
     mapping = dict(zip(op.outputs, copy.outputs, strict=True))
     stage.set_op(copy)
     replace_dataflow(schedule.stages, mapping)
-    schedule.add_stage(schedule.stages.index(stage), cached).scope = scope
+    schedule.add_stage(schedule.stages.index(stage), cached, [stage]).scope = scope
     return list(cached.outputs) if isinstance(tensors, (list, tuple)) else cached.output(0)
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 from compiler.ir.error import ScheduleError
 from compiler.ir.primexpr import IterVar, Var
 from compiler.te.dataflow import rewrite_dataflow
+from compiler.te.group import enclosing_groups
 from compiler.te.inlining import with_inlined
 from compiler.te.operation import PlaceholderOp
 from compiler.te.relations.rebase import Rebase
@@ -24,6 +25,7 @@ def normalize(schedule: S) -> S:
     new = schedule.copy()
     new.place_scan_bodies()
     _inline(new)
+    _place_groups(new)
     for stage in new.stages:
         _settle_attachment(stage)
     _rebase(new)
@@ -43,6 +45,21 @@ def _inline(schedule: ScheduleState) -> None:
                 f"compute_at: stage {stage.op.name!r} is computed in stage {stage.attach_stage.op.name!r}, "
                 "which is inlined and has no loops"
             )
+
+
+def _place_groups(schedule: ScheduleState) -> None:
+    """Put the stages that have no place of their own where their group is computed."""
+    for stage in schedule.stages:
+        if stage.attach_type not in (AttachType.ROOT, AttachType.SCAN_UPDATE):
+            continue
+        for group in enclosing_groups(stage):
+            if group.attach_stage is not None:
+                stage.attach_type, stage.attach_stage, stage.attach_ivar = (
+                    group.attach_type,
+                    group.attach_stage,
+                    group.attach_ivar,
+                )
+                break
 
 
 def _settle_attachment(stage: Stage) -> None:

@@ -31,7 +31,8 @@ class Primitive:
     line : int or None
         The user's line.
     index : int or None
-        Which stage it was called on, counted at the time of the call; None for methods of the schedule.
+        Which stage it was called on, counted at the time of the call; -1, -2, … for groups, None for methods of the
+        schedule.
     args : tuple of object
     kwargs : dict of str to object
         The arguments, as they were passed.
@@ -56,7 +57,7 @@ class Primitive:
 
 
 class RecordedStage:
-    """The base of stages: what recording reads of them.
+    """The base of stages and groups of them: what recording reads of them.
 
     Attributes
     ----------
@@ -68,6 +69,11 @@ class RecordedStage:
 
     schedule: Recorder
     op: Operation
+
+    @property
+    def label(self) -> str:
+        """What it is called in records."""
+        return self.op.name
 
 
 class Recorder(Protocol):
@@ -86,6 +92,13 @@ class Recorder(Protocol):
     @property
     def stages(self) -> Sequence[RecordedStage]:
         """Its stages, in the order of the data."""
+
+    @property
+    def groups(self) -> Sequence[RecordedStage]:
+        """Its groups of stages, in the order in which they were made."""
+
+    def index_of(self, target: RecordedStage) -> int:
+        """Return the number of a stage, or the negative one of a group."""
 
     def checkpoint(self) -> Callable[[], None]:
         """Return a function that brings the stages back to how they are now."""
@@ -118,8 +131,8 @@ def primitive(method: F) -> F:
             return method(self, *args, **kwargs)
         stage = self if isinstance(self, RecordedStage) else None
         call = f"{method.__name__}({_arguments(args, kwargs, names, variadic)})"
-        origin = call if stage is None else f"{stage.op.name}: {call}"
-        index = None if stage is None else schedule.stages.index(stage)
+        origin = call if stage is None else f"{stage.label}: {call}"
+        index = None if stage is None else schedule.index_of(stage)
         # Only new axes and tensors derive from the arguments; an annotation does not derive from the loops it names.
         span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
         restore = schedule.checkpoint()
@@ -137,7 +150,7 @@ def primitive(method: F) -> F:
         done = Primitive(
             name=method.__name__,
             label=f"{call} -> {made}" if made else call,
-            stage="" if stage is None else stage.op.name,
+            stage="" if stage is None else stage.label,
             line=frame.f_lineno if frame else None,
             index=index,
             args=args,
@@ -233,7 +246,7 @@ def _shown(value: object) -> str:
     if isinstance(value, (Tensor, Operation)):
         return value.name
     if isinstance(value, RecordedStage):
-        return value.op.name
+        return value.label
     if isinstance(value, tuple):
         return ", ".join(_shown(v) for v in value)
     if isinstance(value, list):

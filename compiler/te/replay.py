@@ -38,7 +38,7 @@ def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Cal
     """
     correspondence = _Correspondence(schedule)
     for p in primitives:
-        target = schedule if p.index is None else schedule.stages[p.index]
+        target = schedule if p.index is None else schedule.target_at(p.index)
         args = tuple(correspondence.of(a) for a in p.args)
         kwargs = {key: correspondence.of(value) for key, value in p.kwargs.items()}
         method = getattr(type(target), p.name).__wrapped__

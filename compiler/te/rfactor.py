@@ -41,7 +41,7 @@ def factor_reduction(schedule: ScheduleState, tensor: Tensor, axis: IterVar, fac
     replaced = dict(zip(op.outputs, final.outputs, strict=True))
     stage.set_op(final)
     replace_dataflow(schedule.stages, replaced)
-    schedule.add_stage(schedule.stages.index(stage), partial)
+    schedule.add_stage(schedule.stages.index(stage), partial, [stage])
     return partial.output(0) if partial.num_outputs == 1 else list(partial.outputs)
 
 

@@ -192,7 +192,9 @@ def scan(
     >>> update = te.compute((m, n), lambda t, i: state[t - 1, i] + X[t, i])
     >>> sums = te.scan(init, update, state, inputs=[X])
     """
-    inits, updates, states, begins = (_listed(t) for t in (init, update, state_placeholder, inputs or ()))
+    inits, updates, states, begins = (
+        _listed(t) for t in (init, update, state_placeholder, [] if inputs is None else inputs)
+    )
     _check(inits, updates, states)
     with derived_from(mint_source(f"{name} = scan")):
         begin = inits[0].shape[0]

@@ -11,6 +11,8 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
 from compiler.te.cache import Readers, Tensors
+from compiler.te.group import Group
+from compiler.te.grouping import make_group
 from compiler.te.normalize import normalize
 from compiler.te.primitives import Primitive, primitive
 from compiler.te.rfactor import factor_reduction
@@ -154,6 +156,38 @@ class Schedule(ScheduleState):
         return cache.cache_write(self, tensor, scope)
 
     @primitive
+    def create_group(self, outputs: Tensors, inputs: Tensors, include_inputs: bool = False) -> Group:
+        """Make a group of the stages between some tensors, which are placed together.
+
+        ::
+
+            g = s.create_group(outputs=y, inputs=a)       for i in range(8):
+            g.compute_at(s[z], z.op.axis[0])      →           x[0] = a[i] + 1.0
+                                                              y[0] = x[0] * 2.0
+                                                              z[i] = y[0]
+
+        Parameters
+        ----------
+        outputs : Tensor or list of Tensor
+            The last stages of the group.
+        inputs : Tensor or list of Tensor
+            Where it begins.
+        include_inputs : bool
+            Whether the stages of ``inputs`` belong to it.
+
+        Returns
+        -------
+        Group
+            Its ``compute_at`` places all stages of it that have no place of their own.
+
+        Raises
+        ------
+        ScheduleError
+            If it cuts through another group, or there is no stage between the tensors.
+        """
+        return make_group(self, _listed(outputs), _listed(inputs), include_inputs)
+
+    @primitive
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor | list[Tensor]:
         """Reduce in two steps: over all other axes for each value of ``axis``, then over ``axis``.
 
@@ -190,6 +224,14 @@ class Schedule(ScheduleState):
             If ``tensor`` is no reduction, its reduction has initial values, or ``axis`` is none of its reduction loops.
         """
         return factor_reduction(self, tensor, axis, factor_axis)
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    listed = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    for t in listed:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(f"create_group: expected tensors, got {show(t)}")
+    return listed
 
 
 def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) -> Schedule:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
+from compiler.ir.primexpr import IterVar
 from compiler.te.dataflow import post_dfs_order
-from compiler.te.primitives import Primitive
+from compiler.te.group import Group, common_group
+from compiler.te.primitives import Primitive, RecordedStage
 from compiler.te.scan import ScanOp, scan_body
 from compiler.te.stage import AttachType, Stage
 from compiler.te.tensor import Operation, Tensor
@@ -24,6 +26,8 @@ class ScheduleState:
         The operations to compute, as the user defined them.
     stages : list of Stage
         One for each operation, each after those that it reads.
+    groups : list of Group
+        Stages that are placed together, in the order in which the groups were made.
     primitives : list of Primitive
         The calls that shaped the schedule, in order.
     applying : bool
@@ -34,6 +38,7 @@ class ScheduleState:
         self.outputs = list(outputs)
         self.primitives: list[Primitive] = []
         self.applying = False
+        self.groups: list[Group] = []
         self.stages: list[Stage] = [Stage(self, op) for op in post_dfs_order(outputs)]
         self._stage_of: dict[Operation, Stage] = {stage.origin_op: stage for stage in self.stages}
         for op in self.outputs:
@@ -87,9 +92,20 @@ class ScheduleState:
             return None
         return self._stage_of.get(op) or next((s for s in self.stages if s.op is op), None)
 
-    def add_stage(self, at: int, op: Operation) -> Stage:
-        """Insert a stage for a new operation."""
+    def index_of(self, target: RecordedStage) -> int:
+        """Return the number of a stage, or -1, -2, … for the groups."""
+        if isinstance(target, Group):
+            return -1 - self.groups.index(target)
+        return next(i for i, stage in enumerate(self.stages) if stage is target)
+
+    def target_at(self, index: int) -> Stage | Group:
+        """Return the stage or the group that has a number of :meth:`index_of`."""
+        return self.stages[index] if index >= 0 else self.groups[-1 - index]
+
+    def add_stage(self, at: int, op: Operation, near: Iterable[Stage] = ()) -> Stage:
+        """Insert a stage for a new operation, in the innermost group that the stages ``near`` it share."""
         stage = Stage(self, op)
+        stage.group = common_group(near)
         self.stages.insert(at, stage)
         self._stage_of[op] = stage
         self.place_scan_bodies()
@@ -99,10 +115,22 @@ class ScheduleState:
         """Compute what a step of a scan carries out, and has no other place, in the loop of the steps."""
         for scan in self.stages:
             if isinstance(scan.op, ScanOp):
+                group = self._group_of_steps(scan, scan.op.scan_axis)
                 for op in scan_body(scan.op):
                     stage = self[op]
+                    if stage.group is None:
+                        stage.group = group
                     if stage.attach_type is AttachType.ROOT:
                         stage.place_in_step(scan, scan.op.scan_axis)
+
+    def _group_of_steps(self, scan: Stage, steps: IterVar) -> Group:
+        for group in self.groups:
+            if group.attach_type is AttachType.SCAN_UPDATE and group.attach_stage is scan:
+                return group
+        group = Group(self, f"{scan.op.name}.step", scan.group, AttachType.SCAN_UPDATE)
+        group.attach_stage, group.attach_ivar = scan, steps
+        self.groups.append(group)
+        return group
 
     def copy(self) -> Self:
         """Return a schedule with stages of its own for the same operations."""
@@ -111,8 +139,15 @@ class ScheduleState:
         pairs = {stage: stage.copy(new) for stage in self.stages}
         new.stages = list(pairs.values())
         new._stage_of = {stage.origin_op: stage for stage in new.stages}
+        groups = {group: Group(new, group.name, group.group, group.attach_type) for group in self.groups}
+        new.groups = list(groups.values())
         for stage in new.stages:
             stage.attach_stage = pairs[stage.attach_stage] if stage.attach_stage else None
+            stage.group = groups[stage.group] if stage.group else None
+        for old, group in groups.items():
+            group.group = groups[old.group] if old.group else None
+            group.attach_stage = pairs[old.attach_stage] if old.attach_stage else None
+            group.attach_ivar = old.attach_ivar
         return new
 
     def record(self, primitive: Primitive) -> None:
@@ -122,8 +157,12 @@ class ScheduleState:
     def checkpoint(self) -> Callable[[], None]:
         """Return a function that brings the stages back to how they are now."""
         saved = [(stage, stage.copy(self)) for stage in self.stages]
+        groups = [(group, group.checkpoint()) for group in self.groups]
 
         def restore() -> None:
+            self.groups = [group for group, _ in groups]
+            for _, restore_group in groups:
+                restore_group()
             self.stages = [stage for stage, _ in saved]
             for stage, copy in saved:
                 stage.take(copy)

@@ -8,6 +8,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
 from compiler.ir.primexpr import ExprLike, IntImm, IterVar, Reduce, StringImm, convert
 from compiler.te.dataflow import depends_on
+from compiler.te.group import require_same_group
 from compiler.te.operation import ComputeOp
 from compiler.te.primitives import primitive
 from compiler.te.relations import fuse, import_relations, reverse, split
@@ -315,6 +316,7 @@ class Stage(StageStorage):
         if self.is_output:
             raise ScheduleError(f"compute_at: stage {self.op.name!r} is an output, which must be computed as a whole")
         parent.require_leaf("compute_at", scope)
+        require_same_group(self, parent)
         if not depends_on(parent.op, self.op):
             raise ScheduleError(
                 f"compute_at: stage {self.op.name!r} must be computed inside a stage that reads it, "

@@ -16,6 +16,7 @@ from compiler.te.relations.relation import Relation
 from compiler.te.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
+    from compiler.te.group import Group
     from compiler.te.tensor_intrin import TensorIntrin
 
 __all__ = ["AttachType", "IterVarAttr", "StageState", "position", "stage_primitive", "stage_primitives"]
@@ -96,6 +97,8 @@ class StageState(RecordedStage):
         Every axis that ever was, and the loops from the outermost to the innermost.
     relations : list of Relation
         How its axes are made from one another, in the order in which the primitives made them.
+    group : Group, optional
+        What it is placed together with.
     attach_type, attach_stage, attach_ivar
         Where the stage is computed.
     place_span : Span
@@ -117,6 +120,7 @@ class StageState(RecordedStage):
         self.double_buffered = False
         self.rolling = False
         self.store_predicate: PrimExpr | None = None
+        self.group: Group | None = None
         self.attach_type = AttachType.ROOT
         self.attach_stage: Self | None = None
         self.attach_ivar: IterVar | None = None
@@ -149,7 +153,7 @@ class StageState(RecordedStage):
         self.op, self.origin_op = other.op, other.origin_op
         self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
         self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
-        self.rolling = other.rolling
+        self.rolling, self.group = other.rolling, other.group
         self.place_span, self.store_predicate = other.place_span, other.store_predicate
         self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)

@@ -37,4 +37,6 @@ def relaxed_by_scope(stage: Stage, thread: IterVar, inside_attach: bool) -> bool
     rank = thread_rank(thread)
     if rank < 0 or not stage.scope:
         return not inside_attach
+    if stage.scope.split(".")[0] == "warp" and thread.thread_tag == "threadIdx.x":
+        return True  # the threads of a warp are those along x
     return scope_rank(stage.scope) <= rank

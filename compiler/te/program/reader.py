@@ -12,6 +12,7 @@ from compiler.ir.error import show
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var
 from compiler.te.axis import reduce_axis, size_var, thread_axis, var
+from compiler.te.group import Group
 from compiler.te.operation import compute, placeholder
 from compiler.te.primitives import primitives_of
 from compiler.te.program.expression_reader import Leaves, read_rows
@@ -183,9 +184,9 @@ class _Reader:
     def _apply(self, schedule: Schedule, written: object, where: str) -> None:
         name, label = (text(entry(written, key, where), f"{where}.{key}") for key in ("primitive", "label"))
         index = entry(written, "stage", where)
-        target: Schedule | Stage = schedule
+        target: Schedule | Stage | Group = schedule
         if index is not None:
-            target = schedule.stages[integer(index, f"{where}.stage", len(schedule.stages))]
+            target = self._target(schedule, index, f"{where}.stage")
         method = primitives_of(type(target)).get(name)
         if method is None:
             raise wrong(f"{where}.primitive", f"a primitive of a {type(target).__name__.lower()}", name)
@@ -206,6 +207,12 @@ class _Reader:
         schedule.primitives[-1] = replace(made, line=None if line is None else integer(line, f"{where}.line"))
         self._values.add(made.result)
         self._values.add(made.operations)
+
+    def _target(self, schedule: Schedule, index: object, where: str) -> Stage | Group:
+        number = integer(index, where)
+        if not -len(schedule.groups) <= number < len(schedule.stages):
+            raise wrong(where, f"a stage or a group of {len(schedule.stages)} and {len(schedule.groups)}", index)
+        return schedule.target_at(number)
 
     def _argument(self, schedule: Schedule, written: object, where: str) -> object:
         if isinstance(written, list):
