@@ -82,6 +82,7 @@ def register(
     returns: str = "",
     references: Sequence[str] = (),
     waived: Mapping[str, str] | None = None,
+    rules: Mapping[str, Callable[..., Any]] | None = None,
 ) -> OpFunction:
     """Register an operator under a name that is still free and return its public function.
 
@@ -98,7 +99,7 @@ def register(
     topi : callable, optional
         The definition as a tensor expression, where it stands beside the row; ``topi`` exports it under ``name``.
     relation, complete, pattern, compute, schedule, reference, gradient, stateful, alter_layout, layout, static_form, \
-onnx, spelt_out, parameters, returns, references, waived
+onnx, spelt_out, parameters, returns, references, waived, rules
         The other fields of :class:`~compiler.relay.operator.RelayOp`.
 
     Returns
@@ -133,6 +134,7 @@ onnx, spelt_out, parameters, returns, references, waived
         returns=returns,
         references=tuple(references),
         waived=dict(waived or {}),
+        rules=dict(rules or {}),
     )
     add_op(op)
     if onnx:

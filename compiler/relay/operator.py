@@ -184,6 +184,9 @@ class RelayOp(Op):
         Of a public function that has other parameters than the row; None derives it from the row.
     waived : mapping of str to str
         Fields that are left out on purpose, each with the reason.
+    rules : mapping of str to callable
+        What passes make of its calls, under the names of TVM's operator attributes: ``FTVMQnnCanonicalize``,
+        ``FTVMQnnLegalize``.  Each takes the attributes, the arguments, and their types with that of the result last.
     """
 
     inputs: Mapping[str, Input] = field(default_factory=dict)
@@ -206,6 +209,7 @@ class RelayOp(Op):
     result_type: str = "Call"
     documented: Documentation | None = None
     waived: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def own_attr(self, name: str) -> object:
         """Return an attribute that the operator's row says; None for others.
@@ -213,12 +217,15 @@ class RelayOp(Op):
         Parameters
         ----------
         name : str
-            ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient`` or ``FInferCorrectLayout``.
+            ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient``, ``FInferCorrectLayout``, or one of the
+            :attr:`rules`.
 
         Returns
         -------
         object
         """
+        if name in self.rules:
+            return self.rules[name]
         return {
             "TOpPattern": int(self.pattern),
             "TOpIsStateful": self.stateful,

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import IntImm, PrimExpr
-from compiler.relay.operator import RelationError
+from compiler.relay.operator import RelationError, call_op
 from compiler.relay.ty import AnyDim, Dim
 
 FAR = 1 << 30
@@ -59,6 +60,12 @@ def is_symbolic(dim: Any) -> bool:
 def has_any_dim(*dims: Any) -> bool:
     """Return whether one of the extents is known to nobody but the running program."""
     return any(isinstance(d, AnyDim) for d in dims)
+
+
+def along_axis(vector: RelayExpr, axis: int, rank: int) -> Any:
+    """Return a vector with axes of extent 1 behind it, so that it broadcasts along an axis of a tensor."""
+    behind = rank - 1 - axis % rank
+    return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
 
 
 def num_elements(dims: Iterable[Dim]) -> Dim:

@@ -90,7 +90,7 @@ def _known(extents: Sequence[Dim]) -> Dim:
     )
 
 
-def _concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:
+def concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:
     """One tensor whose extent along ``axis`` is the sum of those of the inputs."""
     parts = fields(types[0])
     rank = len(parts[0].shape)
@@ -119,7 +119,7 @@ concatenate = register(
     doc="Concatenate tensors along an axis.",
     inputs={"data": "A tuple of tensors that have the same extents along the other axes."},
     attrs=ConcatenateAttrs,
-    relation=_concatenate_relation,
+    relation=concatenate_relation,
     pattern=OpPattern.INJECTIVE,
     layout=concatenate_layout,
     compute=lambda attrs, inputs, out_type: [topi.concatenate(inputs, attrs.axis)],

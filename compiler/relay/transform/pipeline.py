@@ -20,6 +20,8 @@ from compiler.relay.transform.fold_constant import FoldConstant
 from compiler.relay.transform.fold_scale_axis import FoldScaleAxis
 from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.legalize import Legalize
+from compiler.relay.transform.qnn import CanonicalizeQnn
 from compiler.relay.transform.rewriter import op_name
 from compiler.relay.transform.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify_inference import SimplifyInference
@@ -44,7 +46,8 @@ def optimization_passes(target: Target) -> list[Pass]:
     =====  =====================================================================
     level  what runs from it on
     =====  =====================================================================
-    0      WidenHalfPrecision, SimplifyInference, SimplifyExpr
+    0      CanonicalizeQnn, WidenHalfPrecision, SimplifyInference, SimplifyExpr
+    1      Legalize (of quantised operators)
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
            CanonicalizeOps, AlterOpLayout
@@ -62,6 +65,8 @@ def optimization_passes(target: Target) -> list[Pass]:
     """
     return [
         InferType(),
+        Legalize("FTVMQnnLegalize"),
+        CanonicalizeQnn(),
         WidenHalfPrecision(),
         SimplifyInference(),
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
@@ -110,8 +115,10 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
     IRModule
     """
     given = Target(target) if isinstance(target, str) else target
-    for each in build_passes(given or Target.current() or Target("llvm -mcpu=native")):
-        mod = each.run_if_enabled(mod)
+    machine = given or Target.current() or Target("llvm -mcpu=native")
+    with machine:
+        for each in build_passes(machine):
+            mod = each.run_if_enabled(mod)
     return mod
 
 

@@ -16,7 +16,8 @@ from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
-from compiler.relay.operator import RelayOp, call_op
+from compiler.relay.op.common import along_axis as along_axis
+from compiler.relay.operator import RelayOp
 from compiler.relay.operator import call_of as call_of
 from compiler.relay.operator import op_name as op_name
 from compiler.relay.transform.function_pass import FunctionPass
@@ -78,12 +79,6 @@ class RewritePass(FunctionPass, abstract=True):
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         result: Function = self.mutator().rewrite(func)
         return result
-
-
-def along_axis(vector: RelayExpr, axis: int, rank: int) -> Any:
-    """Return a vector with axes of extent 1 behind it, so that it broadcasts along an axis of a tensor."""
-    behind = rank - 1 - axis % rank
-    return call_op("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
 
 
 def relay_op(expr: GraphExpr) -> RelayOp | None:

@@ -1,4 +1,4 @@
-"""Quantised tensors: ``real = (quantized - zero point) * scale``.
+"""Quantisation simulated in floating point, where the data type of the integers is known to the running program only.
 
 References
 ----------
@@ -8,6 +8,7 @@ Jacob et al., "Quantization and Training of Neural Networks for Efficient Intege
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
@@ -15,158 +16,104 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, dims, is_one
+from compiler.topi.util import Index, dims
 
-__all__ = ["centred", "dequantize", "quantize", "requantize"]
+__all__ = ["SQNN_CODE_TO_DTYPE", "SQNN_DTYPE_TO_CODE", "simulated_dequantize", "simulated_quantize"]
+
+SQNN_DTYPE_TO_CODE = {"disable": 0, "int8": 1, "uint8": 2, "int32": 3}
+"""The numbers that name data types of integers to running programs; ``disable`` leaves the data as it is."""
+SQNN_CODE_TO_DTYPE = {code: name for name, code in SQNN_DTYPE_TO_CODE.items()}
 
 
-def parameter(value: Tensor, at: Sequence[Index], axis: int) -> PrimExpr:
-    """Return the scale or zero point of one element.
-
-    Parameters
-    ----------
-    value : Tensor
-        Without dimensions, or ``(1,)``, or a vector along ``axis``.
-    at : sequence of (int or PrimExpr)
-        The indices of the element.
-    axis : int
-
-    Returns
-    -------
-    PrimExpr
-    """
+def _parameter(value: Tensor | None, at: Sequence[Index], axis: int, usual: float, dtype: str) -> PrimExpr:
+    """Return the scale or zero point of one element: one for all, or one for each index along an axis."""
+    if value is None:
+        return tir.const(usual, dtype)
     if value.ndim == 0:
-        return value()
-    return value(0) if is_one(dims(value)[0]) else value(at[axis])
+        return value().astype(dtype)
+    return value(tir.indexmod(at[axis], dims(value)[0]) if at else 0).astype(dtype)
 
 
-def saturate(value: PrimExpr, dtype: str) -> PrimExpr:
-    """Return a value as an integer type: the nearest number that the type has.
-
-    Parameters
-    ----------
-    value : PrimExpr
-    dtype : str
-
-    Returns
-    -------
-    PrimExpr
-    """
-    low, high = dt.int_range(dtype)
-    bounded = te.max(te.min(value, tir.const(high, value.dtype)), tir.const(low, value.dtype))
-    return bounded.astype(dtype)
+def _code(dtype: Tensor) -> PrimExpr:
+    return dtype() if dtype.ndim == 0 else dtype(*[0] * dtype.ndim)
 
 
-def quantize(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, dtype: str) -> Tensor:
-    """Return the integers that stand for real numbers, rounded to the nearest, halves to even ones.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and a float type.
-    scale, zero_point : Tensor
-        Without dimensions, or ``(1,)``, or a vector along ``axis``.
-    axis : int
-        Not negative.
-    dtype : str
-        Of the result, an integer type; what it cannot hold becomes its smallest or largest value.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``.
-    """
-
-    def element(*at: Var) -> PrimExpr:
-        ratio = te.nearbyint(data(*at) / parameter(scale, at, axis).astype(data.dtype))
-        return saturate(ratio + parameter(zero_point, at, axis).astype(data.dtype), dtype)
-
-    return compute(dims(data), element, name="quantize", tag=Tag.BROADCAST)
-
-
-def dequantize(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, dtype: str) -> Tensor:
-    """Return the real numbers that integers stand for.
-
-    Parameters
-    ----------
-    data : Tensor
-        Of any shape and an integer type.
-    scale, zero_point : Tensor
-        Without dimensions, or ``(1,)``, or a vector along ``axis``.
-    axis : int
-        Not negative.
-    dtype : str
-        Of the result, a float type.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of ``data``.
-    """
-
-    def element(*at: Var) -> PrimExpr:
-        difference = data(*at).astype("int32") - parameter(zero_point, at, axis).astype("int32")
-        return (difference.astype("float32") * parameter(scale, at, axis).astype("float32")).astype(dtype)
-
-    return compute(dims(data), element, name="dequantize", tag=Tag.BROADCAST)
-
-
-def requantize(
-    data: Tensor, source: Sequence[Tensor], target: Sequence[Tensor], axis: int, upward: bool, dtype: str
+def simulated_quantize(
+    data: Tensor,
+    out_dtype: Tensor,
+    output_scale: Tensor | None = None,
+    output_zero_point: Tensor | None = None,
+    axis: int = -1,
 ) -> Tensor:
-    """Return integers of one scale and zero point as those of another.
-
-    Computed in float64, with 53 binary digits, so that no 32-bit number is rounded twice.
+    """Return the integers that stand for real numbers, as real numbers.
 
     Parameters
     ----------
     data : Tensor
-        Of any shape and an integer type.
-    source, target : (Tensor, Tensor)
-        Scale and zero point of ``data``, and of the result; without dimensions, or vectors along ``axis``.
+        Of any shape; float32.
+    out_dtype : Tensor
+        Without dimensions or ``(1,)``, int32: a number of ``SQNN_DTYPE_TO_CODE``.
+    output_scale : Tensor, optional
+        Without dimensions, or a vector along ``axis``; 1 when left out.
+    output_zero_point : Tensor, optional
+        Without dimensions, or a vector along ``axis``; 0 when left out.
     axis : int
-        Not negative.
-    upward : bool
-        Whether halves are rounded up, else away from zero.
-    dtype : str
-        Of the result, an integer type; what it cannot hold becomes its smallest or largest value.
+        Of the parameters; negative ones count from the end.
 
     Returns
     -------
     Tensor
-        Of the shape of ``data``.
+        Of the shape and data type of ``data``.
     """
 
     def element(*at: Var) -> PrimExpr:
-        scale, zero = (parameter(p, at, axis).astype("float64") for p in source)
-        new_scale, new_zero = (parameter(p, at, axis).astype("float64") for p in target)
-        real = (data(*at).astype("float64") - zero) * scale / new_scale
-        rounded = te.floor(real + tir.const(0.5, "float64")) if upward else te.round(real)
-        return saturate(rounded + new_zero, dtype)
+        kind = data.dtype
+        x = data(*at)
+        scaled = te.round(x / _parameter(output_scale, at, axis, 1, kind))
+        shifted = scaled + _parameter(output_zero_point, at, axis, 0, kind)
 
-    return compute(dims(data), element, name="requantize", tag=Tag.BROADCAST)
+        def bounded(rest: PrimExpr, dtype: str) -> PrimExpr:
+            low, high = (tir.const(v, kind) for v in dt.int_range(dtype))
+            chosen = te.max(te.min(shifted, high), low)
+            return tir.Select(_code(out_dtype) == SQNN_DTYPE_TO_CODE[dtype], chosen, rest)
+
+        return reduce(bounded, ("int32", "uint8", "int8"), x)
+
+    return compute(dims(data), element, name="simulated_quantize", tag=Tag.BROADCAST)
 
 
-def centred(data: Tensor, zero_point: Tensor, axis: int) -> Tensor:
-    """Return integers less their zero point.
+def simulated_dequantize(
+    data: Tensor,
+    in_dtype: Tensor,
+    input_scale: Tensor | None = None,
+    input_zero_point: Tensor | None = None,
+    axis: int = -1,
+) -> Tensor:
+    """Return the real numbers that integers, held as real numbers, stand for.
 
     Parameters
     ----------
     data : Tensor
-        Of any shape and an integer type.
-    zero_point : Tensor
-        Without dimensions, or ``(1,)``, or a vector along ``axis``.
+        Of any shape; float32.
+    in_dtype : Tensor
+        Without dimensions or ``(1,)``, int32: a number of ``SQNN_DTYPE_TO_CODE``.
+    input_scale : Tensor, optional
+        Without dimensions, or a vector along ``axis``; 1 when left out.
+    input_zero_point : Tensor, optional
+        Without dimensions, or a vector along ``axis``; 0 when left out.
     axis : int
-        Not negative.
+        Of the parameters; negative ones count from the end.
 
     Returns
     -------
     Tensor
-        Of the shape of ``data``; int32.
+        Of the shape and data type of ``data``.
     """
-    return compute(
-        dims(data),
-        lambda *at: data(*at).astype("int32") - parameter(zero_point, at, axis).astype("int32"),
-        name="centred",
-        tag=Tag.ELEMWISE,
-    )
+
+    def element(*at: Var) -> PrimExpr:
+        kind = data.dtype
+        x = data(*at)
+        real = (x - _parameter(input_zero_point, at, axis, 0, kind)) * _parameter(input_scale, at, axis, 1, kind)
+        return tir.Select(_code(in_dtype) == SQNN_DTYPE_TO_CODE["disable"], x, real)
+
+    return compute(dims(data), element, name="simulated_dequantize", tag=Tag.BROADCAST)

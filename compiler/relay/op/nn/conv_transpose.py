@@ -33,7 +33,7 @@ from compiler.topi.schedules.x86.conv import schedule_conv
 _PLAIN_LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
 
 
-def _relation(types: Types, attrs: ConvTransposeAttrs) -> Type:
+def transpose_relation(types: Types, attrs: ConvTransposeAttrs) -> Type:
     """The transposed images, of ``out_layout`` and ``out_dtype``."""
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")
@@ -63,7 +63,7 @@ def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: i
     return size
 
 
-def _complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type | None]:
+def transpose_complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type | None]:
     data, weight = types
     if data is None or weight is not None or attrs.channels is None or attrs.kernel_size is None:
         return types
@@ -80,7 +80,7 @@ def _compute(attrs: ConvTransposeAttrs, inputs: list[Tensor], out_type: Type) ->
     return [topi_conv_transpose(inputs[0], inputs[1], attrs.spec(inputs[0].dtype), attrs.output_padding)]
 
 
-def _reference(attrs: ConvTransposeAttrs, data: Array, weight: Array) -> Any:
+def transpose_reference(attrs: ConvTransposeAttrs, data: Array, weight: Array) -> Any:
     """Add each element of the kernel times the data where it belongs in the result, then cut off the padding."""
     letters = spatial_letters(attrs.data_layout)
     dtype = attrs.out_dtype or str(data.dtype)
@@ -161,12 +161,12 @@ def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:
         spelt_out=("padding",),
         parameters=_PARAMETERS,
         attrs=attrs,
-        relation=_relation,
-        complete=_complete,
+        relation=transpose_relation,
+        complete=transpose_complete,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_compute,
         schedule=schedule_conv,
-        reference=_reference,
+        reference=transpose_reference,
         gradient=_gradient,
         layout=convolution_layout,
     )

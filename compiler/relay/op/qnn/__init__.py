@@ -2,6 +2,7 @@
 
 import sys
 
+from compiler.ir.extension import extension_point
 from compiler.relay.op_registry import find_public, load_operators
 
 __all__ = ["op", *load_operators(globals(), "qnn")]
@@ -11,4 +12,6 @@ op = sys.modules[__name__]
 
 
 def __getattr__(name: str) -> object:
+    if (load := extension_point("tvm.relay.qnn").find(name)) is not None:
+        return load()
     return find_public("qnn", name)

@@ -1,47 +1,110 @@
-"""Quantised operators against real arithmetic."""
+"""Quantised operators: their canonical forms against their references, and both against real arithmetic."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler import relay
 from compiler.ir.error import ArgumentError
-from tests.compiler.relay.op.nn.harness import check, random
+from compiler.relay.analysis import post_order
+from compiler.relay.operator import op_name
+from tests.compiler.relay.op.example import Example, by_reference, evaluate
+from tests.compiler.relay.op.examples import quantized
+from tests.compiler.relay.op.examples.quantized import point, scale
 
 qnn = relay.qnn.op
+_SIMULATED = ("qnn.simulated_quantize", "qnn.simulated_dequantize")
+_CASES = [
+    pytest.param(example, id=f"{name}-{i}")
+    for name, examples in quantized.EXAMPLES.items()
+    if name not in _SIMULATED
+    for i, example in enumerate(examples)
+]
 
 
-def scalar(value: float, dtype: str = "float32") -> np.ndarray:
-    return np.asarray(value, dtype)
+def canonical(example: Example, target: str = "llvm") -> Any:
+    """Return a function of the example's variables in its canonical form."""
+    variables = example.variables
+    mod = tvm.IRModule.from_expr(relay.Function(variables, example.call(variables)))
+    with tvm.target.Target(target):
+        return relay.qnn.transform.CanonicalizeOps()(relay.transform.InferType()(mod))["main"]
 
 
-def test_real_to_whole_and_back() -> None:
+@pytest.mark.parametrize("example", _CASES)
+def test_canonical_form_equals_reference(example: Example) -> None:
+    func = canonical(example)
+    assert not any(op_name(part).startswith("qnn.") for part in post_order(func))
+    [wanted] = by_reference(example)
+    result = evaluate(func.body, dict(zip(func.params, example.arrays, strict=True)))
+    np.testing.assert_array_equal(result, wanted)
+    assert result.dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("example", _CASES[::7])
+def test_built_code_equals_reference(example: Example) -> None:
+    variables = example.variables
+    mod = tvm.IRModule.from_expr(relay.Function(variables, example.call(variables)))
+    run = relay.create_executor("graph", mod=mod, target="llvm").evaluate()
+    np.testing.assert_array_equal(run(*example.arrays).numpy(), by_reference(example)[0])
+
+
+def test_real_numbers_to_integers_and_back() -> None:
     x = np.array([-200.0, -1.5, -0.5, 0.0, 0.5, 1.5, 2.6, 300.0], "float32")
-    args = [x, scalar(1.0), scalar(3, "int32")]
-    check(qnn.quantize, args, [-128, 1, 3, 3, 3, 5, 6, 127])
-    check(lambda *a: qnn.quantize(*a, out_dtype="uint8"), args, [0, 1, 3, 3, 3, 5, 6, 255])
-    scales, zeros = np.array([0.5, 2.0], "float32"), np.array([1, -1], "int32")
-    whole = random(3, 2, dtype="int8")
-    check(lambda *a: qnn.dequantize(*a, axis=1), [whole, scales, zeros], (whole - zeros) * scales)
+    for dtype, wanted in (("int8", [-128, 1, 2, 3, 4, 5, 6, 127]), ("uint8", [0, 1, 2, 3, 4, 5, 6, 255])):
+        call = Example(lambda v, dtype=dtype: qnn.quantize(v, scale(1), point(3), out_dtype=dtype), [x])
+        np.testing.assert_array_equal(by_reference(call)[0], wanted)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
 @pytest.mark.parametrize(("rounding", "wanted"), [("UPWARD", [-2, 3, 8]), ("TONEAREST", [-3, 3, 8])])
-def test_whole_numbers_of_another_scale(rounding: str, wanted: list[int]) -> None:
-    args = [np.array([-10, 10, 30], "int32"), scalar(0.5), scalar(0, "int32"), scalar(2.0), scalar(0, "int32")]
-    check(lambda *a: qnn.requantize(*a, rounding=rounding), args, wanted)
+def test_halves_are_rounded_as_asked(rounding: str, wanted: list[int], dtype: str) -> None:
+    x = np.array([-10, 10, 30], "int32")
+
+    def make(v: Any, **attrs: str) -> Any:
+        return qnn.requantize(v, scale(0.5), point(0), scale(2.0), point(0), **attrs)
+
+    given = Example(lambda v: make(v, rounding=rounding, compute_dtype=dtype), [x])
+    np.testing.assert_array_equal(by_reference(given)[0], wanted)
+    with qnn.requantize_config(rounding=rounding, compute_dtype=dtype):
+        np.testing.assert_array_equal(by_reference(Example(make, [x]))[0], wanted)
+
+
+def test_wrong_options_are_refused() -> None:
     with pytest.raises(ArgumentError, match="rounding must be one of 'None', 'UPWARD', 'TONEAREST', got 'DOWN'"):
         qnn.requantize(*[relay.var("x")] * 5, rounding="DOWN")
+    with pytest.raises(ArgumentError, match="compute_dtype must be"):
+        qnn.requantize_config(compute_dtype="int8")
 
 
-def test_layers_of_whole_numbers() -> None:
-    x, w = random(1, 3, 6, 5, dtype="uint8"), random(4, 3, 3, 3, dtype="int8")
-    zero, kernel_zero = scalar(7, "int32"), np.array([1, -2, 0, 3], "int32")
-    args = [x, w, zero, kernel_zero, scalar(0.5), np.full(4, 0.25, "float32")]
-    found = check(lambda *a: qnn.conv2d(*a, padding=1, channels=4, kernel_size=3), args)[0]
-    padded = np.pad(x.astype("int32") - 7, [(0, 0), (0, 0), (1, 1), (1, 1)])
-    centred = w.astype("int32") - kernel_zero[:, None, None, None]
-    assert found[0, 2, 3, 4] == (padded[0, :, 3:6, 4:7] * centred[2]).sum()
-    a, b = random(3, 8, dtype="uint8"), random(5, 8, dtype="int8")
-    args = [a, b, zero, scalar(2, "int32"), scalar(0.5), scalar(0.25)]
-    check(qnn.dense, args, (a.astype("int32") - 7) @ (b.astype("int32") - 2).T)
+def test_cpus_that_the_target_names_requantize_in_float32() -> None:
+    example = Example(
+        lambda x: qnn.requantize(x, scale(0.3), point(2), scale(0.7), point(3)), [np.arange(9, dtype="int32")]
+    )
+    for target, name in (("llvm", "fixed_point_multiply"), ("llvm -mcpu=skylake-avx512", "floor")):
+        assert name in {op_name(part) for part in post_order(canonical(example, target))}
+
+
+@pytest.mark.parametrize(
+    ("target", "data", "weight", "left"),
+    [
+        ("llvm", "uint8", "int8", False),
+        ("llvm -mcpu=skylake-avx512", "uint8", "int8", True),
+        ("llvm -mcpu=skylake-avx512", "int8", "int8", True),
+        ("llvm -mtriple=aarch64-linux-gnu -mattr=+v8.2a,+dotprod", "uint8", "int8", True),
+    ],
+)
+def test_layers_in_the_data_types_of_the_target(target: str, data: str, weight: str, left: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 100, (3, 8)).astype(data), rng.integers(-90, 90, (5, 8)).astype(weight)
+    variables = Example(lambda: None, [x, w]).variables
+    call = qnn.dense(*variables, point(7), point(2), scale(0.5), scale(0.25), units=5)
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function(variables, call)))
+    with tvm.target.Target(target):
+        func = relay.qnn.transform.Legalize()(mod)["main"]
+    assert ("qnn.dense" in func.astext()) == left
+    result = evaluate(func.body, dict(zip(func.params, [x, w], strict=True)))
+    np.testing.assert_array_equal(result, (x.astype("int32") - 7) @ (w.astype("int32") - 2).T)

@@ -196,35 +196,3 @@ EXAMPLES["vision.all_class_non_max_suppression"] = [
 
 def _scale(value: float) -> Any:
     return relay.const(value, "float32")
-
-
-def _zero(value: int) -> Any:
-    return relay.const(value, "int32")
-
-
-_BYTES = ints(1, 4, 5, 5, low=-128, high=127, dtype="int8")
-EXAMPLES |= {
-    "qnn.quantize": [Example(lambda x: relay.qnn.op.quantize(x, _scale(0.03), _zero(2)), [_X], tolerance=1)],
-    "qnn.dequantize": [Example(lambda x: relay.qnn.op.dequantize(x, _scale(0.03), _zero(2)), [_BYTES])],
-    "qnn.requantize": [
-        Example(
-            lambda x: relay.qnn.op.requantize(x, _scale(0.03), _zero(2), _scale(0.5), _zero(0), out_dtype="int8"),
-            [ints(40, low=-500, high=500)],
-            tolerance=1,
-        )
-    ],
-    "qnn.dense": [
-        Example(
-            lambda x, w: relay.qnn.op.dense(x, w, _zero(1), _zero(0), _scale(0.1), _scale(0.2), 5),
-            [ints(3, 4, dtype="int8"), ints(5, 4, dtype="int8")],
-        )
-    ],
-    "qnn.conv2d": [
-        Example(
-            lambda x, w: relay.qnn.op.conv2d(
-                x, w, _zero(1), _zero(0), _scale(0.1), _scale(0.2), kernel_size=(3, 3), channels=3
-            ),
-            [_BYTES, ints(3, 4, 3, 3, dtype="int8")],
-        )
-    ],
-}

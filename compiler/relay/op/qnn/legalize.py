@@ -1,0 +1,93 @@
+"""Layers of integers in the data types that a CPU is fast at: ``qnn.transform.Legalize``.
+
+x86 CPUs multiply unsigned by signed bytes fast, ARM's with the dot product instructions bytes of one signedness.
+Others get 16-bit numbers, from which the zero points are subtracted beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.types import Type
+from compiler.relay.expr import const
+from compiler.relay.op.qnn.arithmetic import centred, rank_of
+from compiler.relay.operator import call_op
+from compiler.relay.ty import TensorType
+from compiler.target.cpu_features import has_sse41
+from compiler.target.target import Target
+
+LegalizeRule = Callable[[Any, Sequence[RelayExpr], Sequence[Type]], Any]
+
+_DOT_PRODUCT = {"+v8.2a", "+dotprod"}
+_SIGN_STEP = 128
+"""What lies between the bytes of both signednesses that mean the same."""
+
+
+def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str] | None:
+    """Return the data types of data and weight for a target that multiplies bytes fast; None for others.
+
+    Parameters
+    ----------
+    target : Target or None
+    data, weight : str
+        Their data types now.
+    """
+    if target is None:
+        return None
+    if target.kind == "cuda":
+        return "int8", "int8"
+    if target.mcpu and has_sse41(target.triple, target.cpu, target.features):
+        return "uint8", "int8"
+    return (weight, weight) if set(target.mattr) >= _DOT_PRODUCT else None
+
+
+def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = None) -> LegalizeRule:
+    """Return the rule of a layer of integers for :class:`~compiler.relay.transform.Legalize`.
+
+    Parameters
+    ----------
+    plain : str
+        The operator that does the same without zero points.
+    axes : callable, optional
+        From attributes to the axes of data and weight that zero points belong to; those of a convolution's layouts when
+        left out.
+    """
+
+    def rule(attrs: Any, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
+        data, weight = types[:2]
+        if not (isinstance(data, TensorType) and isinstance(weight, TensorType)):
+            return None
+        where = axes(attrs) if axes else (attrs.data_layout.index("C"), attrs.kernel_layout.index("O"))
+        dtypes = fast_dtypes(Target.current(), data.dtype, weight.dtype)
+        if dtypes is not None:
+            return _with_dtypes(plain, dtypes, attrs, args, (data.dtype, weight.dtype))
+        if data.dtype not in ("int8", "uint8") or weight.dtype not in ("int8", "uint8"):
+            return None
+        pairs = zip(args[:2], args[2:4], where, types[:2], strict=True)
+        return call_op(plain, *(centred(x, zero, axis, rank_of(t), "int16") for x, zero, axis, t in pairs), **attrs)
+
+    return rule
+
+
+def _with_dtypes(
+    plain: str, dtypes: tuple[str, str], attrs: Any, args: Sequence[RelayExpr], earlier: tuple[str, str]
+) -> Any:
+    if dtypes == earlier:
+        return None
+    inputs, zero_points = list(args[:2]), list(args[2:4])
+    for i, (old, new) in enumerate(zip(earlier, dtypes, strict=True)):
+        if old != new:
+            step = _SIGN_STEP if new == "uint8" else -_SIGN_STEP
+            inputs[i] = _moved(inputs[i], step, new)
+            zero_points[i] = call_op("add", zero_points[i], const(np.asarray(step, "int32")))
+    return call_op(plain.replace("nn.", "qnn."), *inputs, *zero_points, *args[4:], **attrs)
+
+
+def _moved(x: RelayExpr, step: int, dtype: str) -> Any:
+    """Return bytes as those of the other signedness."""
+    wide = call_op("cast", x, dtype="int32")
+    return call_op("cast", call_op("add", wide, const(np.asarray(step, "int32"))), dtype=dtype)

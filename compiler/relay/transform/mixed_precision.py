@@ -1,0 +1,183 @@
+"""Which operators compute in another floating-point type: ``relay.transform.mixed_precision``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.op import Op, register_op_attr
+from compiler.relay.expr import Call
+
+__all__ = [
+    "DEFAULT_ALWAYS_LIST",
+    "DEFAULT_FOLLOW_LIST",
+    "DEFAULT_NEVER_LIST",
+    "MIXED_PRECISION_ALWAYS",
+    "MIXED_PRECISION_FOLLOW",
+    "MIXED_PRECISION_NEVER",
+    "conversion_of",
+    "register_mixed_precision_conversion",
+]
+
+MIXED_PRECISION_ALWAYS = 0
+"""Computed in the chosen type: what gains most."""
+MIXED_PRECISION_FOLLOW = 1
+"""Computed in the chosen type where all arguments come in it."""
+MIXED_PRECISION_NEVER = 2
+"""Computed in float32: what loses too much otherwise."""
+
+Conversion = list[Any]
+"""The category, the data type of sums, and the data type of the result."""
+Rule = Callable[[Call, str], Conversion]
+
+_ATTRIBUTE = "FTVMMixedPrecisionConversionType"
+
+DEFAULT_ALWAYS_LIST = [
+    "nn.conv1d",
+    "nn.conv2d",
+    "nn.conv3d",
+    "nn.conv1d_transpose",
+    "nn.conv2d_transpose",
+    "nn.conv3d_transpose",
+    "nn.dense",
+    "nn.batch_matmul",
+]
+
+DEFAULT_FOLLOW_LIST = [
+    # what moves data
+    "nn.pad",
+    "nn.batch_flatten",
+    "concatenate",
+    "zeros",
+    "split",
+    "squeeze",
+    "transpose",
+    "expand_dims",
+    "reshape",
+    "dyn.reshape",
+    "broadcast_to_like",
+    "dyn.broadcast_to",
+    "strided_slice",
+    "dyn.strided_slice",
+    "take",
+    "argwhere",
+    "where",
+    "tile",
+    "dyn.tile",
+    "scatter_elements",
+    "full",
+    "dyn.full",
+    "nn.depth_to_space",
+    # comparisons
+    "less",
+    "greater",
+    "less_equal",
+    "greater_equal",
+    # copies
+    "copy",
+    "cast",
+    "cast_like",
+    # arithmetic
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "nn.bias_add",
+    "nn.batch_norm",
+    "sqrt",
+    "shape_of",
+    # activations
+    "max",
+    "min",
+    "maximum",
+    "minimum",
+    "nn.relu",
+    "nn.leaky_relu",
+    "nn.prelu",
+    "nn.dropout",
+    "sigmoid",
+    "tanh",
+    "fast_tanh",
+    # windows
+    "nn.max_pool1d",
+    "nn.max_pool2d",
+    "nn.max_pool3d",
+    "nn.avg_pool1d",
+    "nn.avg_pool2d",
+    "nn.avg_pool3d",
+    "nn.adaptive_max_pool1d",
+    "nn.adaptive_max_pool2d",
+    "nn.adaptive_max_pool3d",
+    "nn.global_max_pool2d",
+]
+
+DEFAULT_NEVER_LIST = [
+    # what grows fast
+    "exp",
+    "power",
+    "nn.cross_entropy",
+    "nn.cross_entropy_with_logits",
+    "nn.softmax",
+    "nn.l2_normalize",
+    "erf",
+    # indices, and sums of many elements
+    "arange",
+    "sum",
+    "mean",
+    "variance",
+    "nn.layer_norm",
+    "nn.global_avg_pool2d",
+    "nn.adaptive_avg_pool1d",
+    "nn.adaptive_avg_pool2d",
+    "nn.adaptive_avg_pool3d",
+    "device_copy",
+]
+
+_CATEGORIES = {
+    **dict.fromkeys(DEFAULT_ALWAYS_LIST, MIXED_PRECISION_ALWAYS),
+    **dict.fromkeys(DEFAULT_FOLLOW_LIST, MIXED_PRECISION_FOLLOW),
+    **dict.fromkeys(DEFAULT_NEVER_LIST, MIXED_PRECISION_NEVER),
+}
+
+
+def conversion_of(call: Call, dtype: str) -> Conversion | None:
+    """Return what becomes of a call: what programs set for its operator, else what the lists say.
+
+    Parameters
+    ----------
+    call : Call
+        Of an operator.
+    dtype : str
+        The chosen type.
+
+    Returns
+    -------
+    list or None
+        The category, the data type of sums, and the data type of the result; None of an operator that is not listed.
+    """
+    rule = call.op.get_attr(_ATTRIBUTE) if isinstance(call.op, Op) else None
+    if rule is not None:
+        category, sums, result = rule(call, dtype)
+        return [int(category), str(sums), str(result)]
+    category = _CATEGORIES.get(call.op.name) if isinstance(call.op, Op) else None
+    return None if category is None else [category, dtype, dtype]
+
+
+def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, level: int = 10) -> Any:
+    """Set what becomes of the calls of an operator in another floating-point type.
+
+    Parameters
+    ----------
+    op_name : str
+    func : callable, optional
+        ``func(call, dtype)`` returns the category, the data type of sums, and the data type of the result; without it,
+        the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, _ATTRIBUTE, func, level)

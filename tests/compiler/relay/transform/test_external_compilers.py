@@ -1,0 +1,124 @@
+"""What external compilers get: annotations, regions, and functions of the module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.relay import transform
+from compiler.relay.analysis import post_order
+from compiler.relay.analysis.annotated_regions import AnnotatedRegionSet
+from compiler.relay.operator import get, op_name
+
+
+@pytest.fixture(autouse=True)
+def supported() -> Iterator[None]:
+    """Let compiler ``dsp`` support ``add`` and ``nn.relu``, and compiler ``npu`` support ``tanh``."""
+    rules = {("add", "dsp"), ("nn.relu", "dsp"), ("tanh", "npu")}
+    for op, compiler in rules:
+        get(op).set_attr(f"target.{compiler}", lambda call: True)
+    yield
+    for op, compiler in rules:
+        get(op).reset_attr(f"target.{compiler}")
+
+
+def module(body: str) -> Any:
+    source = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 5), float32], %y: Tensor[(4, 5), float32]) {{ {body} }}'
+    return transform.InferType()(relay.fromtext(source))
+
+
+CHAIN = "%0 = add(%x, %y); %1 = nn.relu(%0); %2 = tanh(%1); %3 = exp(%2); nn.relu(add(%3, %0))"
+
+
+def values(func: Any, arrays: dict[str, Any]) -> Any:
+    return relay.create_executor("debug", mod=tvm.IRModule.from_expr(func)).evaluate()(**arrays).numpy()
+
+
+def merged(mod: Any) -> Any:
+    mod = transform.AnnotateTarget(["dsp", "npu"])(mod)
+    return transform.MergeCompilerRegions()(transform.InferType()(mod))
+
+
+def test_annotating_twice_changes_nothing() -> None:
+    once = transform.AnnotateTarget(["dsp", "npu"])(module(CHAIN))
+    assert tvm.ir.structural_equal(transform.AnnotateTarget(["dsp", "npu"])(once), once)
+    in_turn = transform.AnnotateTarget("npu")(transform.AnnotateTarget("dsp")(module(CHAIN)))
+    assert tvm.ir.structural_equal(in_turn, once)
+    assert {part.attrs["compiler"] for part in post_order(once["main"]) if op_name(part).startswith("annotation")} == {
+        "dsp",
+        "npu",
+        "default",
+    }
+
+
+def test_annotations_keep_the_meaning() -> None:
+    mod = module(CHAIN)
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.standard_normal((4, 5)).astype("float32") for name in "xy"}
+    wanted = values(mod["main"], arrays)
+    annotated = transform.AnnotateTarget(["dsp", "npu"])(mod)
+    np.testing.assert_array_equal(values(annotated["main"], arrays), wanted)
+    np.testing.assert_array_equal(values(merged(mod)["main"], arrays), wanted)
+    partitioned = transform.PartitionGraph()(merged(mod))
+    whole = transform.Inline()(partitioned)
+    np.testing.assert_array_equal(values(whole["main"], arrays), wanted)
+
+
+def test_regions_are_merged_unless_one_waits_for_the_other() -> None:
+    regions = [r for r in AnnotatedRegionSet(merged(module(CHAIN))["main"]) if r.target == "dsp"]
+    # add and relu before tanh are one; those behind exp need it, and so are another.
+    names = [{op_name(n) for n in r.nodes if not op_name(n).startswith("annotation")} for r in regions]
+    assert names == [{"add", "nn.relu"}, {"add", "nn.relu"}]
+    assert len(regions[0].rets) == 2, "its sum is used by the other region too"
+
+
+def test_functions_of_external_compilers() -> None:
+    mod = transform.PartitionGraph("model")(merged(module(CHAIN)))
+    made = {var.name_hint: func for var, func in mod.items() if var.name_hint != "main"}
+    assert {func.attrs["Compiler"] for func in made.values()} == {"dsp", "npu"}
+    for name, func in made.items():
+        assert name == func.attrs["global_symbol"]
+        assert name.startswith(f"tvmgen_model_{func.attrs['Compiler']}_main_")
+        assert func.attrs["Primitive"] == func.attrs["Inline"] == 1
+    assert not any(op_name(part).startswith("annotation") for f in mod.functions.values() for part in post_order(f))
+
+
+def test_constants_are_bound_where_asked() -> None:
+    mod = merged(module("add(%x, 2f)"))
+    [func] = [f for v, f in transform.PartitionGraph()(mod).items() if v.name_hint != "main"]
+    assert len(func.params) == 1
+    [func] = [f for v, f in transform.PartitionGraph(bind_constants=False)(mod).items() if v.name_hint != "main"]
+    assert len(func.params) == 2
+
+
+def test_a_function_of_the_compiler_improves_its_functions() -> None:
+    tvm.register_func("relay.ext.dsp.optimize", lambda mod: transform.SimplifyExpr()(mod), override=True)
+    try:
+        [func] = [
+            f for v, f in transform.PartitionGraph()(merged(module("add(%x, 0f)"))).items() if v.name_hint != "main"
+        ]
+    finally:
+        tvm.register_func("relay.ext.dsp.optimize", lambda mod: mod, override=True)
+    assert func.body is func.params[0]
+
+
+def test_random_graphs_keep_their_meaning() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        values_so_far = [relay.var(name, shape=(2, 3)) for name in "xy"]
+        for _ in range(8):
+            a, b = (values_so_far[i] for i in rng.integers(0, len(values_so_far), 2))
+            op = rng.choice(["add", "nn.relu", "tanh", "abs"])
+            values_so_far.append(relay.add(a, b) if op == "add" else get(op)(a))
+        body = relay.concatenate(tuple(values_so_far[2:]), axis=0)
+        params = relay.analysis.free_vars(body)
+        mod = transform.InferType()(tvm.IRModule.from_expr(relay.Function(params, body)))
+        arrays = {p.name_hint: rng.standard_normal((2, 3)).astype("float32") for p in params}
+        partitioned = transform.PartitionGraph()(merged(mod))
+        inlined = transform.Inline()(partitioned)
+        np.testing.assert_array_equal(values(inlined["main"], arrays), values(mod["main"], arrays))
