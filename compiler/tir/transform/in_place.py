@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
+from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import ADDRESS_OF
@@ -89,17 +90,23 @@ def _each_once(indices: tuple[PrimExpr, ...], loops: list[For]) -> bool:
         if not isinstance(ramp.stride, IntImm) or ramp.stride.value != 1:
             return False
         index, width = ramp.base, ramp.lanes
-    terms: list[tuple[int, int]] = []
-    coefficients: list[Any] = list(detect_linear_equation(index, [loop.loop_var for loop in loops]))
+    coefficients = detect_linear_equation(index, [loop.loop_var for loop in loops])
     if len(coefficients) != len(loops) + 1:
         return False
-    for loop, coefficient in zip(loops, coefficients, strict=False):
-        if not isinstance(loop.extent, IntImm) or not isinstance(coefficient, IntImm):
+    return _is_mixed_radix([(c, loop.extent) for c, loop in zip(coefficients, loops, strict=False)], width)
+
+
+def _is_mixed_radix(digits: list[tuple[PrimExpr, PrimExpr]], width: int) -> bool:
+    """Return whether numbers with these digits (what one is worth, how many values it has) are all different."""
+    analyzer = Analyzer()
+    reach: PrimExpr = const(width, digits[0][0].dtype) if digits else const(width)
+    rest = [(worth, count) for worth, count in digits if not (isinstance(count, IntImm) and count.value <= 1)]
+    rest.sort(key=lambda digit: digit[0].value if isinstance(digit[0], IntImm) else math.inf)
+    while rest:
+        lowest = next((digit for digit in rest if analyzer.can_prove(digit[0] >= reach)), None)
+        if lowest is None:
             return False
-        terms.append((coefficient.value, loop.extent.value))
-    reach = width
-    for stride, extent in sorted(terms):
-        if extent > 1 and stride < reach:
-            return False
-        reach += stride * (extent - 1)
+        worth, count = lowest
+        reach = analyzer.simplify(reach + worth * (count - 1))
+        rest.remove(lowest)
     return True

@@ -8,17 +8,18 @@ from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.primexpr import Call, PrimExpr, Ramp, Var, cast, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.storage_lifetime import Lifetimes
-from compiler.tir.transform.storage_plan import Storage, plan
+from compiler.tir.transform.storage_plan import Storage, element_bits, plan
 from compiler.tir.transform.vector_type import use_vector_types
 
 register_config_option("tir.disable_storage_rewrite", (bool, int))
@@ -39,7 +40,9 @@ class StorageRewrite(PrimFuncPass):
                 C[i] = B[i] * 2.0                             use(B_1)
             use(C)
 
-    Memory that is only accessed by aligned vectors of one length becomes an array of such vectors.  The option
+    Buffers of a storage scope with a tag, such as ``local.L0A``, lie in a memory of one's own: they become one
+    allocation, whose size is checked against what ``register_func("tvm.info.mem.<scope>")`` says.  Memory that is
+    only accessed by aligned vectors of one length becomes an array of such vectors.  The option
     ``tir.disable_storage_rewrite`` leaves everything as it is.
     """
 
@@ -81,10 +84,16 @@ class _Rewrite(Mutator):
         self._at: dict[Stmt | None, list[Storage]] = {}
         self._var: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
+        self._offsets: dict[Var, int] = {}
+        """Where the buffers begin that do not at the beginning of their memory, in bits."""
         for storage in storages:
             self._at.setdefault(storage.region, []).append(storage)
-            for life in storage.members[1:]:
-                self._var[life.alloc.buffer_var] = storage.var
+            for life in storage.members:
+                var = life.alloc.buffer_var
+                if var is not storage.var:
+                    self._var[var] = storage.var
+                if storage.offsets.get(life):
+                    self._offsets[var] = storage.offsets[life]
 
     def allocated(self, region: Stmt | None, body: Stmt) -> Stmt:
         """Return ``body`` below the allocations of a region."""
@@ -121,12 +130,35 @@ class _Rewrite(Mutator):
             view = self._buffers[buffer] = rebuild(buffer, data=data, name=data.name)
         return view
 
+    def _place(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+        """Return the indices of an element in the memory that its buffer lies in."""
+        indices = self._visit_tuple(indices)
+        bits = self._offsets.get(buffer.data)
+        if bits is None:
+            return indices
+        offset = const(bits // element_bits(buffer.dtype), indices[0].dtype)
+        return (_moved(indices[0], offset), *indices[1:])
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        bits = self._offsets.get(n.args[1]) if n.op is ACCESS_PTR and isinstance(n.args[1], Var) else None
+        new: Call = self.visit_Node(n)
+        if bits is None:
+            return new
+        offset = new.args[2] + bits // element_bits(new.args[0].dtype)
+        return rebuild(new, args=(*new.args[:2], offset, *new.args[3:]))
+
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        buffer, indices = self._buffer(n.buffer), self._visit_tuple(n.indices)
+        buffer, indices = self._buffer(n.buffer), self._place(n.buffer, n.indices)
         return n if buffer is n.buffer and indices is n.indices else BufferLoad(buffer, indices)
 
     def visit_BufferStore(self, n: BufferStore) -> Any:
-        buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._visit_tuple(n.indices)
+        buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._place(n.buffer, n.indices)
         if buffer is n.buffer and value is n.value and indices is n.indices:
             return n
         return BufferStore(buffer, value, indices)
+
+
+def _moved(index: PrimExpr, offset: PrimExpr) -> PrimExpr:
+    if isinstance(index, Ramp):
+        return Ramp(index.base + offset, index.stride, index.lanes)
+    return index + cast(index.dtype, offset)

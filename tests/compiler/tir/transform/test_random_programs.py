@@ -24,6 +24,8 @@ PASSES: dict[str, Callable[[], Pass]] = {
     "equivalent_subexpressions": lambda: transform.CommonSubexprElimTIR(identify_equiv_terms=True),
     "partition": transform.LoopPartition,
     "hoist": transform.HoistIfThenElse,
+    "hoist_expressions": transform.HoistExpression,
+    "define_once": transform.ConvertSSA,
     "storage": transform.StorageRewrite,
     "narrow": lambda: transform.NarrowDataType(32),
     "flatten": lambda: transform.StorageFlatten(64),

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import pytest
+
+from compiler.ir.error import LoweringError
 from compiler.ir.primexpr import Var, const
+from compiler.runtime.packed_func import register_func
 from compiler.tir.buffer import Buffer, decl_buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.memory_info import MemoryInfo
 from compiler.tir.stmt import Allocate, BufferStore, Stmt, seq
 from compiler.tir.transform import StorageRewrite
 from tests.compiler.tir.transform.programs import (
@@ -509,3 +515,68 @@ def test_pieces_of_a_loop_that_allocate_the_same_buffers() -> None:
     after = rewritten(function(seq([first, first, second]), A, C))
     variables = [x.buffer_var for x in nodes(after, Allocate)]
     assert len(set(variables)) == len(variables)
+
+
+def test_a_memory_of_ones_own_is_one_allocation() -> None:
+    assert_pass(
+        StorageRewrite(),
+        """
+        L = T.allocate([16], "int32", "global:tag")
+        L_1 = T.Buffer((16,), "int32", data=L, scope="global:tag")
+        M = T.allocate([24], "int16", "global:tag")
+        M_1 = T.Buffer((24,), "int16", data=M, scope="global:tag")
+        for i in range(16):
+            L_1[i] = A[15 - i] + 1
+        for i in range(16):
+            M_1[i] = T.Cast("int16", L_1[15 - i])
+        for i in range(16):
+            C[i] = L_1[i] + T.Cast("int32", M_1[i])
+        """,
+        """
+        L = T.allocate([28], "int32", "global:tag")
+        L_1 = T.Buffer((16,), "int32", data=L, scope="global:tag")
+        for i in range(16):
+            L_1[i] = A[15 - i] + 1
+        M_1 = T.Buffer((24,), "int16", data=L, scope="global:tag")
+        for i in range(16):
+            M_1[i + 32] = T.Cast("int16", L_1[15 - i])
+        for i in range(16):
+            C[i] = L_1[i] + T.Cast("int32", M_1[i + 32])
+        """,
+        params=PARAMS,
+        values=(),
+    )
+
+
+def test_a_memory_of_ones_own_is_as_large_as_a_program_says() -> None:
+    func = program(
+        """
+        L = T.allocate([16], "int32", "local.scarce")
+        L_1 = T.Buffer((16,), "int32", data=L, scope="local.scarce")
+        for i in range(16):
+            L_1[i] = A[i]
+        for i in range(16):
+            C[i] = L_1[15 - i]
+        """,
+        PARAMS,
+    )
+    register_func("tvm.info.mem.local.scarce", lambda: MemoryInfo(8, 511, 32), override=True)
+    with pytest.raises(LoweringError, match=r"Allocation exceed bound of memory tag 'local\.scarce': 512 bits of 511"):
+        apply(func, StorageRewrite())
+    register_func("tvm.info.mem.local.scarce", lambda: MemoryInfo(8, 512, 32), override=True)
+    assert nodes(apply(func, StorageRewrite()), Allocate)[0].extents[0].value == 16
+
+
+def test_rows_of_a_symbolic_length_are_overwritten_in_place() -> None:
+    n, m, i, j = Var("n"), Var("m"), Var("i"), Var("j")
+    source = decl_buffer((n * m,), "int32", name="A")
+    target = decl_buffer((n * m,), "int32", name="C")
+    first, second = (decl_buffer((n * m,), "int32", name=name) for name in "LM")
+
+    def rows(to: Buffer, of: Buffer, stride: Any) -> Stmt:
+        return loop(i, n, loop(j, m, BufferStore(to, of[i * stride + j] + 1, (i * stride + j,))))
+
+    for stride, allocations in ((m, 1), (m - 1, 2)):
+        body = seq([rows(first, source, stride), rows(second, first, stride), rows(target, second, stride)])
+        func = PrimFunc((source.data, target.data, n, m), allocate(first, allocate(second, body)))
+        assert len(nodes(apply(func, StorageRewrite()), Allocate)) == allocations

@@ -1,0 +1,77 @@
+"""Storage scopes with a tag: memory of one's own, and what a program says about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.node import Node, node
+from compiler.runtime.packed_func import get_global_func
+
+__all__ = ["MemoryInfo", "is_tagged", "memory_info"]
+
+_RANKS = ("global", "shared", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "texture", "")
+_ORDINARY_TAGS = (".dyn", ".workspace", ".vtcm")
+
+
+@node
+class MemoryInfo(Node):
+    """What a memory of one's own can hold; ``register_func("tvm.info.mem.<scope>")`` names a function that says it.
+
+    Parameters
+    ----------
+    unit_bits : int
+        The size of the unit that is addressed.
+    max_num_bits : int
+        How much there is.
+    max_simd_bits : int
+        The size of the largest vector; what is allocated begins at multiples of it.
+    head_address : PrimExpr, optional
+        Where the memory begins.
+    """
+
+    unit_bits: int
+    max_num_bits: int
+    max_simd_bits: int
+    head_address: Any = None
+
+
+def is_tagged(scope: str) -> bool:
+    """Return whether a storage scope names memory of one's own, e.g. ``local.L0A`` or ``global:tag``.
+
+    Parameters
+    ----------
+    scope : str
+
+    Returns
+    -------
+    bool
+    """
+    rank = max([rank for rank in _RANKS if scope.startswith(rank)], key=len)
+    tag = scope.removeprefix(rank)
+    return bool(tag) and tag not in _ORDINARY_TAGS and bool(rank)
+
+
+def memory_info(scope: str) -> MemoryInfo | None:
+    """Return what a program says about the memory of a scope; None if it says nothing.
+
+    Parameters
+    ----------
+    scope : str
+
+    Returns
+    -------
+    MemoryInfo or None
+
+    Raises
+    ------
+    ArgumentError
+        If the function that a program registered returns anything else.
+    """
+    function = get_global_func(f"tvm.info.mem.{scope}", allow_missing=True)
+    if function is None:
+        return None
+    info = function()
+    if not isinstance(info, MemoryInfo):
+        raise ArgumentError(f"tvm.info.mem.{scope}: expected a function that returns a MemoryInfo, got {show(info)}")
+    return info
