@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.ir import instrument, transform
-from compiler.ir.attrs import Attrs, DictAttrs, make_node
+from compiler.ir import base, diagnostics, instrument, transform
+from compiler.ir.attrs import Attrs, DictAttrs
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import TVMError
 from compiler.ir.extension import public_module
+from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
 from compiler.ir.primexpr import PrimExpr, Range
-from compiler.ir.structural import assert_structural_equal, structural_equal, structural_hash
+from compiler.ir.structural import (
+    assert_structural_equal,
+    get_first_structural_mismatch,
+    structural_equal,
+    structural_hash,
+)
+from compiler.ir.type_keys import make_node
 from compiler.ir.types import (
     FuncType,
     IncompleteType,
@@ -48,10 +55,15 @@ __all__ = [
     "TypeRelation",
     "TypeVar",
     "assert_structural_equal",
+    "base",
+    "diagnostics",
+    "get_first_structural_mismatch",
     "instrument",
+    "load_json",
     "make_node",
     "register_intrin_lowering",
     "register_op_attr",
+    "save_json",
     "structural_equal",
     "structural_hash",
     "transform",

@@ -84,6 +84,8 @@ def _arithmetic(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
 def _compare(kind: type[BinaryOp], a: ExprLike, b: object) -> PrimExpr:
     """Build ``a == b`` or ``a != b``; what has no common type is compared by identity, as ``in`` and ``dict`` need."""
     if not _is_expr_like(b):
+        if isinstance(a, IntImm) and isinstance(b, str):  # a constant is compared at once, and this has no answer
+            raise DTypeError(f"{kind.__name__}: no common type for {a.dtype} {show(a)} and the text {show(b)}")
         return NotImplemented  # type: ignore[no-any-return]
     try:
         return binary(kind, a, b)

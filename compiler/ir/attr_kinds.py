@@ -9,7 +9,8 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import AttrKind, Attrs
-from compiler.ir.primexpr import IntImm, PrimExpr
+from compiler.ir.env_func import EnvFunc
+from compiler.ir.primexpr import IntImm, PrimExpr, as_exprs
 
 T = TypeVar("T")
 
@@ -30,8 +31,6 @@ class _Plain(AttrKind[T]):
 def as_int(value: object) -> int | None:
     """Return a value as an int; None if it is none."""
     if type(value) is int:  # nearly always; the check against a protocol below takes a hundred times as long
-        return value
-    if type(value) is int:
         return value
     if isinstance(value, IntImm):
         return value.value
@@ -149,6 +148,28 @@ INTS: AttrKind[tuple[int, ...]] = _Plain("int or sequence of int", _int_sequence
 FLOATS: AttrKind[tuple[float, ...]] = _Plain("sequence of float", _floats)
 SHAPE: AttrKind[tuple[int | PrimExpr, ...]] = _Plain("sequence of int or PrimExpr", _shape)
 PAIRS: AttrKind[tuple[tuple[int, int], ...]] = _Plain("sequence of pairs of int", _pairs)
+
+
+def _function(value: object) -> EnvFunc:
+    if not isinstance(value, EnvFunc):
+        raise ValueError("a function that is registered under a name")
+    return value
+
+
+EXPRS: AttrKind[tuple[PrimExpr, ...]] = _Plain("sequence of PrimExpr", as_exprs)
+FUNCTION: AttrKind[EnvFunc] = _Plain("EnvFunc", _function)
+
+
+def int_between(low: int, high: int) -> AttrKind[int]:
+    """Return the kind of ints from ``low`` to ``high``."""
+
+    def check(value: object) -> int:
+        number = as_int(value)
+        if number is None or not low <= number <= high:
+            raise ValueError(f"an int from {low} to {high}")
+        return number
+
+    return _Plain("int", check)
 
 
 class _Optional(AttrKind[T | None]):

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, dataclass_transform
 
-from compiler.ir.error import ArgumentError, TVMError, show, unknown_name
+from compiler.ir.error import AttrsError, TVMError, show, unknown_name
 
 if TYPE_CHECKING:
     from typing import Self
@@ -111,6 +111,11 @@ def attr_field(kind: AttrKind[T], doc: str, default: object = REQUIRED) -> T:
 _CLASSES: dict[str, type[Attrs]] = {}
 
 
+def attrs_type_key(cls: type[Attrs]) -> str:
+    """Return the type key of a class of attributes: what its body says, or one of an operator's attributes."""
+    return str(cls.__dict__.get("type_key", f"relay.attrs.{cls.__name__}"))
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, eq_default=False, field_specifiers=(attr_field,))
 class AttrsMeta(ABCMeta):
     """Turns the fields in a class body into slots and a table of declarations."""
@@ -126,7 +131,7 @@ class AttrsMeta(ABCMeta):
         plain.setdefault("__slots__", tuple(key for key in own if key not in inherited))
         made: Any = super().__new__(mcls, name, bases, plain, **options)
         made.__attr_fields__ = {key: _with_default(made, f) for key, f in (inherited | own).items()}
-        _CLASSES[f"relay.attrs.{name}"] = made
+        _CLASSES[attrs_type_key(made)] = made
         return made  # type: ignore[no-any-return]
 
 
@@ -186,7 +191,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
         Raises
         ------
-        ArgumentError
+        AttrsError
             If a name is unknown, a value does not fit, or a required one is missing.
         """
         made = cls.__new__(cls)
@@ -221,7 +226,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         for name in values:
             if name not in fields:
                 names = ", ".join(fields) or "none"
-                raise ArgumentError(f"{owner}: there is no attribute {name!r}; there are {names}")
+                raise AttrsError(f"{owner}: there is no attribute {name!r}; there are {names}")
         put = object.__setattr__
         for name, field in fields.items():
             default = field.default
@@ -250,7 +255,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
         Raises
         ------
-        ArgumentError
+        AttrsError
             If the value does not fit, or is missing and required.
         """
         default = cls.__attr_fields__[name].default
@@ -264,7 +269,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         except TVMError:
             raise
         except (ValueError, TypeError) as exc:
-            raise ArgumentError(f"{owner}: {name} must be {exc}, got {show(value)}") from None
+            raise AttrsError(f"{owner}: {name} must be {exc}, got {show(value)}") from None
 
     def __getitem__(self, key: str) -> Any:
         if key not in type(self).__attr_fields__:
@@ -322,7 +327,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
         Raises
         ------
-        ArgumentError
+        AttrsError
             If a name is unknown or a value does not fit.
         """
         cls = type(self)
@@ -330,7 +335,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         fields = cls.__attr_fields__
         for name in changes:
             if name not in fields:
-                raise ArgumentError(f"{cls.__name__}: there is no attribute {name!r}; there are {', '.join(fields)}")
+                raise AttrsError(f"{cls.__name__}: there is no attribute {name!r}; there are {', '.join(fields)}")
         for name in fields:
             value = cls.value_of(cls.__name__, name, changes) if name in changes else getattr(self, name)
             object.__setattr__(made, name, value)
@@ -406,6 +411,8 @@ class DictAttrs(Attrs):
         Further attributes by name.
     """
 
+    type_key = "DictAttrs"
+
     __slots__ = ("_entries",)
     _entries: dict[str, Any]
 
@@ -460,7 +467,7 @@ NO_ATTRS = DictAttrs()
 def _required(owner: str, name: str, default: T) -> T:
     """Return the default of an attribute that is left out, which must have one."""
     if default is REQUIRED:
-        raise ArgumentError(f"{owner}: attribute {name!r} must be given")
+        raise AttrsError(f"{owner}: attribute {name!r} must be given")
     return default
 
 
@@ -478,28 +485,6 @@ def attr_fields(cls: type[Attrs]) -> Mapping[str, AttrField]:
     return cls.__attr_fields__
 
 
-def make_node(type_key: str, **fields: object) -> Attrs:
-    """Return attributes of a class that is known by its type key.
-
-    Parameters
-    ----------
-    type_key : str
-        E.g. ``relay.attrs.Conv2DAttrs``, or ``DictAttrs``.
-    fields
-        The values; those left out have their defaults.
-
-    Returns
-    -------
-    Attrs
-
-    Raises
-    ------
-    TVMError
-        If there is no such class.
-    ArgumentError
-        If a name is unknown, a value does not fit, or a required one is missing.
-    """
-    kind = DictAttrs if type_key == "DictAttrs" else _CLASSES.get(type_key)
-    if kind is None:
-        raise TVMError(f"make_node: there are no attributes of type {type_key!r}")
-    return kind.make(type_key, fields)
+def attrs_class(type_key: str) -> type[Attrs] | None:
+    """Return the class of attributes that has a type key, e.g. ``relay.attrs.Conv2DAttrs``; None where none has."""
+    return _CLASSES.get(type_key)

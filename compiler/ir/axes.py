@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar
 
-from compiler.ir.coercion import cast, const, convert
+from compiler.ir.coercion import as_exprs, cast, const, convert
+from compiler.ir.error import ArgumentError
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike, ExprOperators
 from compiler.ir.scalars import IntImm, PrimExpr, Var
@@ -92,10 +93,10 @@ class IterVar(Node, ExprOperators):
 
     Parameters
     ----------
-    dom : Range or None
+    dom : Range, pair of int, or None
         What the variable runs over; None where bound inference finds it out.
-    var : Var
-        The variable of the loop.
+    var : Var or str
+        The variable of the loop; a name makes a new one.
     iter_type : int
         One of the constants of this class, e.g. ``IterVar.CommReduce`` for an axis of a reduction.
     thread_tag : str
@@ -119,6 +120,13 @@ class IterVar(Node, ExprOperators):
     var: Var
     iter_type: int = 0
     thread_tag: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dom, (tuple, list)):
+            object.__setattr__(self, "dom", Range(*self.dom))
+        if isinstance(self.var, str):
+            dtype = self.dom.extent.dtype if isinstance(self.dom, Range) else "int32"
+            object.__setattr__(self, "var", Var(self.var, dtype))
 
     @property
     def name(self) -> str:
@@ -151,12 +159,17 @@ class CommReducer(Node):
 
     Parameters
     ----------
-    lhs, rhs : tuple of Var
+    lhs, rhs : sequence of Var
         The values so far, and those that are combined with them.
-    result : tuple of PrimExpr
+    result : sequence of PrimExpr
         The combined values, in terms of ``lhs`` and ``rhs``.
-    identity_element : tuple of PrimExpr
+    identity_element : sequence of PrimExpr or number
         What combined with a value leaves the value: where a reduction starts.
+
+    Raises
+    ------
+    ArgumentError
+        If there are not as many of one as of the others.
     """
 
     children: ClassVar[tuple[str, ...]] = ("result", "identity_element")
@@ -167,6 +180,14 @@ class CommReducer(Node):
     result: tuple[PrimExpr, ...]
     identity_element: tuple[PrimExpr, ...]
 
+    def __post_init__(self) -> None:
+        for name in ("lhs", "rhs", "result", "identity_element"):
+            if type(getattr(self, name)) is not tuple:
+                object.__setattr__(self, name, as_exprs(getattr(self, name)))
+        counts = {len(self.lhs), len(self.rhs), len(self.result), len(self.identity_element)}
+        if len(counts) != 1:
+            raise ArgumentError("CommReducer: there must be one lhs, rhs and identity_element for each result")
+
 
 @node
 class Reduce(PrimExpr):
@@ -176,15 +197,15 @@ class Reduce(PrimExpr):
     ----------
     combiner : CommReducer
         How values are combined.
-    source : tuple of PrimExpr
+    source : sequence of PrimExpr or number
         What is combined, one for each value of the combiner.
-    axis : tuple of IterVar
+    axis : sequence of IterVar
         The axes of the reduction.
-    condition : PrimExpr
-        Where it is false, an iteration contributes nothing.
+    condition : PrimExpr, bool or None
+        Where it is false, an iteration contributes nothing; None for ``true``.
     value_index : int
         Which of the combiner's values this is.
-    init : tuple of PrimExpr
+    init : sequence of PrimExpr, optional
         Where the reduction starts instead of at the identity elements; empty for those.
     """
 
@@ -200,4 +221,11 @@ class Reduce(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("source", "init"):
+            if type(getattr(self, name)) is not tuple:
+                object.__setattr__(self, name, as_exprs(getattr(self, name) or ()))
+        if type(self.axis) is not tuple:
+            object.__setattr__(self, "axis", tuple(self.axis))
+        if not isinstance(self.condition, PrimExpr):
+            object.__setattr__(self, "condition", const(self.condition is None or bool(self.condition), "bool"))
         object.__setattr__(self, "dtype", self.source[self.value_index].dtype)

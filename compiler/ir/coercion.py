@@ -11,11 +11,14 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
-from compiler.ir.node import node
+from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike
-from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm
+from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm, Var
 
-__all__ = ["Broadcast", "Cast", "as_exprs", "cast", "const", "convert", "is_const_int", "match_types", "wrap_int"]
+__all__ = [
+    "Broadcast", "Cast", "as_exprs", "bound_value", "cast", "check_bound_value", "const", "convert", "is_const_int",
+    "match_types", "require_condition", "wrap_int",
+]  # fmt: skip
 
 
 @node
@@ -262,6 +265,75 @@ def as_exprs(values: Any) -> tuple[PrimExpr, ...]:
     if isinstance(values, Sequence) and not isinstance(values, str):
         return tuple(convert(v) for v in values)
     return (convert(values),)
+
+
+def bound_value(owner: str, var: Var, value: ExprLike) -> PrimExpr:
+    """Return a number as the value of a variable, in the variable's type.
+
+    Parameters
+    ----------
+    owner : str
+        The class of the node that binds the variable, for messages.
+    var : Var
+    value : ExprLike
+        No expression yet.
+
+    Returns
+    -------
+    PrimExpr
+
+    Raises
+    ------
+    DTypeError
+        If it is of another type.
+    """
+    made = const(value, var.dtype) if isinstance(value, (bool, int, float)) else convert(value)
+    if made.dtype != var.dtype:
+        check_bound_value(owner, var, made)
+    return made
+
+
+def check_bound_value(owner: str, var: Var, value: PrimExpr) -> None:
+    """Check that a variable and its value have one data type; handles are pointers, which integers hold as well.
+
+    Parameters
+    ----------
+    owner : str
+        The class of the node that binds the variable, for messages.
+    var : Var
+    value : PrimExpr
+
+    Raises
+    ------
+    DTypeError
+        If they have not.
+    """
+    if value.dtype != var.dtype and "handle" not in (var.dtype, value.dtype):
+        raise DTypeError(f"{owner}: {var.name!r} is of {var.dtype}, its value of {value.dtype}: {show(value)}")
+
+
+def require_condition(n: Node, name: str) -> None:
+    """Convert a truth value in a field of a node to a condition, and check that it is one.
+
+    Parameters
+    ----------
+    n : Node
+        While it is being made.
+    name : str
+        The field.
+
+    Raises
+    ------
+    DTypeError
+        If the field holds something else.
+    """
+    condition = getattr(n, name)
+    if not isinstance(condition, PrimExpr):
+        truth = isinstance(condition, (bool, int)) and condition in (0, 1)
+        condition = const(bool(condition), "bool") if truth else convert(condition)
+        object.__setattr__(n, name, condition)
+    if condition.dtype != "bool" and not dt.is_bool(condition.dtype):
+        raise DTypeError(f"{type(n).__name__}: {name} must be of type bool, got {condition.dtype}: {show(condition)}")
 
 
 def is_const_int(e: object, value: int | None = None) -> bool:

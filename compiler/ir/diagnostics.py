@@ -13,8 +13,10 @@ __all__ = [
     "Diagnostic",
     "DiagnosticContext",
     "DiagnosticLevel",
+    "DiagnosticRenderer",
     "Place",
     "PlacedError",
+    "get_renderer",
     "override_renderer",
     "rendered",
 ]
@@ -32,7 +34,14 @@ class DiagnosticLevel(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message belongs: a file, and a line and column of it, both counted from 1."""
+    """Where a message belongs.
+
+    Attributes
+    ----------
+    file : str
+    line, column : int
+        Both counted from 1.
+    """
 
     file: str
     line: int
@@ -55,19 +64,87 @@ class Diagnostic:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
 class DiagnosticContext:
-    """The messages about one program.
+    """The messages about one program, collected until they are rendered.
+
+    Parameters
+    ----------
+    module : IRModule or None
+        The program.
+    renderer : DiagnosticRenderer, optional
+        What shows the messages; the one of :func:`get_renderer` when left out.
+    diagnostics : sequence of Diagnostic
+        The first messages.
 
     Attributes
     ----------
-    diagnostics : tuple of Diagnostic
+    diagnostics : list of Diagnostic
     """
 
-    diagnostics: tuple[Diagnostic, ...]
+    def __init__(
+        self, module: object = None, renderer: DiagnosticRenderer | None = None, diagnostics: Sequence[Diagnostic] = ()
+    ) -> None:
+        self.module = module
+        self.renderer = renderer
+        self.diagnostics = list(diagnostics)
+
+    def emit(self, diagnostic: Diagnostic) -> None:
+        """Add a message.
+
+        Parameters
+        ----------
+        diagnostic : Diagnostic
+        """
+        self.diagnostics.append(diagnostic)
+
+    def render(self) -> None:
+        """Show the messages.
+
+        Raises
+        ------
+        DiagnosticError
+            If one of them is an error.
+        """
+        (self.renderer or get_renderer()).render(self)
+        errors = [d.message for d in self.diagnostics if d.level <= DiagnosticLevel.ERROR]
+        if errors:
+            raise DiagnosticError("\n".join(errors))
+
+    def get_renderer(self) -> DiagnosticRenderer:
+        """Return what shows the messages.
+
+        Returns
+        -------
+        DiagnosticRenderer
+        """
+        return self.renderer or get_renderer()
 
 
 Renderer = Callable[[DiagnosticContext], None]
+
+
+class DiagnosticRenderer:
+    """Shows the messages of a context.
+
+    Parameters
+    ----------
+    render_func : callable
+        Called with the :class:`DiagnosticContext`.
+    """
+
+    def __init__(self, render_func: Renderer) -> None:
+        self._render = render_func
+
+    def render(self, ctx: DiagnosticContext) -> None:
+        """Show the messages of a context.
+
+        Parameters
+        ----------
+        ctx : DiagnosticContext
+        """
+        self._render(ctx)
+
+
 _overriding: list[Renderer] = []
 
 
@@ -80,6 +157,22 @@ def override_renderer(render_func: Renderer | None) -> None:
         Called with a :class:`DiagnosticContext` before the error is raised; None for nobody.
     """
     _overriding[:] = [] if render_func is None else [render_func]
+
+
+def get_renderer() -> DiagnosticRenderer:
+    """Return what shows messages: the function given to :func:`override_renderer`, else one that prints them.
+
+    Returns
+    -------
+    DiagnosticRenderer
+    """
+    return DiagnosticRenderer(_overriding[0] if _overriding else _print)
+
+
+def _print(ctx: DiagnosticContext) -> None:
+    for d in ctx.diagnostics:
+        place = f"{d.span.file}:{d.span.line}:{d.span.column}: " if isinstance(d.span, Place) else ""
+        print(f"{place}{DiagnosticLevel(d.level).name.lower()}: {d.message}")
 
 
 class PlacedError(DiagnosticError):
@@ -95,10 +188,20 @@ class PlacedError(DiagnosticError):
 
 @contextmanager
 def rendered() -> Iterator[None]:
-    """Let the renderer hear of the error that leaves the block."""
+    """Let the renderer hear of the error that leaves the block.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    PlacedError
+        The one that leaves the block.
+    """
     try:
         yield
     except PlacedError as error:
         for render in _overriding:
-            render(DiagnosticContext(tuple(error.diagnostics)))
+            render(DiagnosticContext(diagnostics=error.diagnostics))
         raise

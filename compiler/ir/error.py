@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 __all__ = [
     "ArgumentError",
+    "AttrsError",
     "BoundError",
     "BuildError",
     "DTypeError",
@@ -66,6 +67,10 @@ class BuildError(TVMError):
 
 class ArgumentError(TVMError, ValueError):
     """Arguments that do not fit: of a built function at run time, or of an API call."""
+
+
+class AttrsError(ArgumentError, AttributeError):
+    """An attribute of an operator that it does not have, that is missing, or whose value does not fit."""
 
 
 class UnknownNameError(AttributeError, TVMError):

@@ -168,6 +168,9 @@ class Op:
         """
         return self is other
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Op.get, (self.name,))  # a copy, or what is unpickled, is the very operator
+
     def __repr__(self) -> str:
         return f"Op({self.name})"
 

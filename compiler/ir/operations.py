@@ -6,14 +6,15 @@ is converted, as TVM's constructors do.
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.ir import dtype as dt
-from compiler.ir.coercion import as_exprs, convert, match_types
+from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
+from compiler.ir.error import ArgumentError
 from compiler.ir.node import Node, node
+from compiler.ir.number_operations import logical_and, logical_or, trunc_div, trunc_mod
 from compiler.ir.op import Op
 from compiler.ir.scalars import PrimExpr, Var
 
@@ -21,9 +22,6 @@ __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "DataProducer", "Div", "FloorDiv",
     "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "ProducerLoad", "Ramp", "Select", "Shuffle", "Sub",
 ]  # fmt: skip
-
-
-Number = TypeVar("Number", int, float)
 
 
 @node
@@ -63,71 +61,6 @@ def _match_operands(n: BinaryOp) -> None:
     a, b = match_types(n.a, n.b, type(n).__name__)
     object.__setattr__(n, "a", a)
     object.__setattr__(n, "b", b)
-
-
-def trunc_div(a: Number, b: Number) -> Number:
-    """Divide; integers round towards zero, as in C.
-
-    Parameters
-    ----------
-    a, b : int or float
-        Both of one sort; ``b`` is not zero.
-
-    Returns
-    -------
-    int or float
-    """
-    if isinstance(a, int):
-        q = abs(a) // abs(b)
-        return q if (a < 0) == (b < 0) else -q
-    return a / b
-
-
-def logical_and(a: int, b: int) -> int:
-    """Return whether both conditions hold.
-
-    Parameters
-    ----------
-    a, b : int
-        0 or 1.
-
-    Returns
-    -------
-    int
-        0 or 1.
-    """
-    return a and b
-
-
-def logical_or(a: int, b: int) -> int:
-    """Return whether one of two conditions holds.
-
-    Parameters
-    ----------
-    a, b : int
-        0 or 1.
-
-    Returns
-    -------
-    int
-        0 or 1.
-    """
-    return a or b
-
-
-def trunc_mod(a: Number, b: Number) -> Number:
-    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``.
-
-    Parameters
-    ----------
-    a, b : int or float
-        Both of one sort; ``b`` is not zero.
-
-    Returns
-    -------
-    int or float
-    """
-    return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
 
 
 @node
@@ -476,9 +409,9 @@ class Shuffle(PrimExpr):
 
     Parameters
     ----------
-    vectors : tuple of PrimExpr
+    vectors : sequence of PrimExpr
         Of one element type.
-    indices : tuple of PrimExpr
+    indices : sequence of PrimExpr or int
         Constants, one for each lane of the result.
     """
 
@@ -489,6 +422,11 @@ class Shuffle(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("vectors", "indices"):
+            if type(getattr(self, name)) is not tuple:
+                object.__setattr__(self, name, as_exprs(getattr(self, name)))
+        if not self.vectors or not self.indices:
+            raise ArgumentError("Shuffle: vectors and indices must not be empty")
         object.__setattr__(self, "dtype", dt.with_lanes(self.vectors[0].dtype, len(self.indices)))
 
 
@@ -500,10 +438,15 @@ class Let(PrimExpr):
     ----------
     var : Var
         Defined in ``body``.
-    value : PrimExpr
-        Evaluated once.
-    body : PrimExpr
+    value : PrimExpr or number
+        Evaluated once; of the type of the variable.
+    body : PrimExpr or number
         The result.
+
+    Raises
+    ------
+    DTypeError
+        If the value is of another type than the variable.
     """
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
@@ -515,6 +458,12 @@ class Let(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", bound_value("Let", self.var, self.value))
+        elif self.value.dtype != self.var.dtype:
+            check_bound_value("Let", self.var, self.value)
+        if not isinstance(self.body, PrimExpr):
+            object.__setattr__(self, "body", convert(self.body))
         object.__setattr__(self, "dtype", self.body.dtype)
 
 
@@ -526,8 +475,8 @@ class Call(PrimExpr):
     ----------
     dtype : str
         The data type of the result.
-    op : Op or GlobalVar
-        What is called.
+    op : Op, GlobalVar or str
+        What is called; an operator also by its name, e.g. ``tir.exp``.
     args : sequence of PrimExpr or number
         Its arguments.
     """
@@ -541,6 +490,8 @@ class Call(PrimExpr):
     def __post_init__(self) -> None:
         if type(self.args) is not tuple:
             object.__setattr__(self, "args", as_exprs(self.args))
+        if isinstance(self.op, str):
+            object.__setattr__(self, "op", Op.get(self.op))
 
 
 @node
@@ -577,7 +528,7 @@ class ProducerLoad(PrimExpr):
     ----------
     producer : DataProducer
         The tensor.
-    indices : tuple of PrimExpr
+    indices : sequence of PrimExpr or int
         One for each dimension, in elements.
     """
 
@@ -588,4 +539,6 @@ class ProducerLoad(PrimExpr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
         object.__setattr__(self, "dtype", self.producer.dtype)

@@ -20,13 +20,17 @@ from compiler.ir.coercion import (
     Broadcast,
     Cast,
     as_exprs,
+    bound_value,
     cast,
+    check_bound_value,
     const,
     convert,
     is_const_int,
     match_types,
+    require_condition,
     wrap_int,
 )
+from compiler.ir.number_operations import trunc_div, trunc_mod
 from compiler.ir.operations import (
     EQ,
     GE,
@@ -55,14 +59,13 @@ from compiler.ir.operations import (
     Select,
     Shuffle,
     Sub,
-    trunc_div,
-    trunc_mod,
 )
 from compiler.ir.operators import (
     ExprLike,
     ExprOperators,
 )
 from compiler.ir.scalars import (
+    AnyDim,
     FloatImm,
     IntImm,
     PrimExpr,
@@ -80,6 +83,7 @@ __all__ = [
     "NE",
     "Add",
     "And",
+    "AnyDim",
     "BinaryOp",
     "Broadcast",
     "Call",
@@ -116,12 +120,15 @@ __all__ = [
     "as_exprs",
     "binary",
     "bitwise",
+    "bound_value",
     "cast",
+    "check_bound_value",
     "const",
     "convert",
     "fold",
     "is_const_int",
     "match_types",
+    "require_condition",
     "trunc_div",
     "trunc_mod",
     "wrap_int",

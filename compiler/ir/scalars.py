@@ -12,7 +12,7 @@ from compiler.ir.operators import ExprOperators
 from compiler.ir.text_format import text_of
 from compiler.ir.types import Type
 
-__all__ = ["FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]
+__all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]
 
 
 @node
@@ -113,6 +113,10 @@ class IntImm(PrimExpr):
         if not low <= self.value <= high:
             raise ArgumentError(f"IntImm: {self.value} does not fit into {self.dtype} ({low} to {high})")
 
+    def __hash__(self) -> int:
+        # A constant is an element of a set, or a key, as the number is; one of another type is another one.
+        return hash(self.value) if self.dtype == "int32" else hash((self.dtype, self.value))
+
     def __bool__(self) -> bool:
         return self.value != 0
 
@@ -171,3 +175,25 @@ class StringImm(PrimExpr):
 
     value: str
     dtype: str = "handle"
+
+    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+        return self.value == (other.value if isinstance(other, StringImm) else other)
+
+    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+@node
+class AnyDim(PrimExpr):
+    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``.
+
+    Parameters
+    ----------
+    dtype : str
+        An integer type.
+    """
+
+    dtype: str = "int64"

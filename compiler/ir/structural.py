@@ -8,7 +8,8 @@ tables: ``structure()``, ``defines``, ``free_var``, ``unique_instance`` and ``da
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import DefinedName, IRModule
 from compiler.ir.node import Node, structure
+from compiler.ir.object_path import AttributeAccessPath, ObjectPath
 from compiler.ir.scalars import IntImm
 
 
@@ -51,9 +53,38 @@ def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = Fals
     ArgumentError
         Showing in which lines they differ.
     """
-    if not structural_equal(lhs, rhs, map_free_vars):
+    paths = None if structural_equal(lhs, rhs, map_free_vars) else _FirstMismatch(map_free_vars).find(lhs, rhs)
+    if paths is not None:
         lines = difflib.unified_diff(str(lhs).splitlines(), str(rhs).splitlines(), "lhs", "rhs", lineterm="")
-        raise ArgumentError("assert_structural_equal: the structures differ\n" + "\n".join(lines))
+        raise ArgumentError(
+            "assert_structural_equal: the structures differ\n"
+            f"StructuralEqual check failed, caused by lhs at {paths[0]} and rhs at {paths[1]}:\n" + "\n".join(lines)
+        )
+
+
+def get_first_structural_mismatch(
+    lhs: object, rhs: object, map_free_vars: bool = False
+) -> tuple[ObjectPath, ObjectPath] | None:
+    """Return where two expressions, statements, functions or modules begin to differ in structure.
+
+    Parameters
+    ----------
+    lhs, rhs : Node, IRModule, or sequences and mappings of them
+        What is compared.
+    map_free_vars : bool
+        As given to :func:`structural_equal`.
+
+    Returns
+    -------
+    tuple of two ObjectPath, or None
+        The paths to the first parts that differ, from ``lhs`` and from ``rhs``; None where nothing does.
+
+    Examples
+    --------
+    >>> tvm.ir.get_first_structural_mismatch(x + 1, x + 2)
+    (<root>.b.value, <root>.b.value)
+    """
+    return _FirstMismatch(map_free_vars).find(lhs, rhs)
 
 
 def structural_hash(n: object, map_free_vars: bool = False) -> int:
@@ -74,6 +105,8 @@ def structural_hash(n: object, map_free_vars: bool = False) -> int:
 
 
 _SYMBOL = "global_symbol"
+_SINGLE = struct.Struct("f")
+
 _USE, _MATCH, _DEFINE = range(3)
 """What a variable does where it stands: it is used; it is matched with a new partner unless it has one (the shape of
 a buffer); it is defined anew (a loop)."""
@@ -120,14 +153,18 @@ class _Equality:
         if isinstance(a, Node):
             return type(a) is type(b) and self._nodes(a, b, mode)
         if isinstance(a, (tuple, list)):
-            if not isinstance(b, (tuple, list)) or len(a) != len(b):
-                return False
-            return self._later((x, y, mode) for x, y in zip(a, b, strict=True))
+            return isinstance(b, (tuple, list)) and self._sequences(a, b, mode)
         if isinstance(a, Mapping):
             return isinstance(b, Mapping) and self._mappings(a, b, mode)
         if isinstance(a, IRModule):
-            return isinstance(b, IRModule) and self._later([(_parts(a), _parts(b), _USE)])
+            return isinstance(b, IRModule) and self._modules(a, b)
         return _same_leaf(a, b)
+
+    def _sequences(self, a: Sequence[Any], b: Sequence[Any], mode: int) -> bool:
+        return len(a) == len(b) and self._later((x, y, mode) for x, y in zip(a, b, strict=True))
+
+    def _modules(self, a: IRModule, b: IRModule) -> bool:
+        return self._later((x, y, _USE) for x, y in zip(_parts(a), _parts(b), strict=True))
 
     def _nodes(self, a: Node, b: Node, mode: int) -> bool:
         if a.free_var:
@@ -172,6 +209,74 @@ class _Equality:
         return self._later((_entry(value), _entry(b[others[key]]), mode) for key, value in a.items())
 
 
+class _FirstMismatch(_Equality):
+    """Compares likewise, and knows the path to what it compares: each item of the list has its pair of paths."""
+
+    def __init__(self, map_free_vars: bool) -> None:
+        super().__init__(map_free_vars)
+        self._paths: list[tuple[ObjectPath, ObjectPath]] = []
+        self._path = (ObjectPath.root(), ObjectPath.root())
+
+    def find(self, a: object, b: object) -> tuple[ObjectPath, ObjectPath] | None:
+        """Return the paths to the first difference; None where there is none."""
+        self._todo.append((a, b, _USE))
+        self._paths.append(self._path)
+        while self._todo:
+            item = self._todo.pop()
+            self._path = self._paths.pop()
+            if not self._same(*item):
+                return self._to_number(item[0], 0), self._to_number(item[1], 1)
+        return None
+
+    def _to_number(self, thing: object, side: int) -> ObjectPath:
+        """Return the path to what differs: a number that is no attribute stands for a constant, whose value it is."""
+        path = self._path[side]
+        if isinstance(thing, (int, float)) and not isinstance(path, AttributeAccessPath):
+            return path.attr("value")
+        return path
+
+    def _note(self, step: Callable[[ObjectPath, int], ObjectPath], count: int) -> None:
+        """Note the paths of the items that come next."""
+        a, b = self._path
+        self._paths.extend((step(a, i), step(b, i)) for i in reversed(range(count)))
+
+    def _fields(self, a: Node, b: Node, mode: int) -> bool:
+        order = _field_order(type(a))
+        self._note(lambda path, i: path.attr(order[i][0]), len(order))
+        return super()._fields(a, b, mode)
+
+    def _sequences(self, a: Sequence[Any], b: Sequence[Any], mode: int) -> bool:
+        common = min(len(a), len(b))
+        if len(a) != len(b):
+            ends = [path.missing_array_element(common) if len(x) == common else path.array_index(common)
+                    for path, x in zip(self._path, (a, b), strict=True)]  # fmt: skip
+            self._differ_later(ends[0], ends[1])
+        self._note(ObjectPath.array_index, common)
+        return super()._sequences(a[:common], b[:common], mode)
+
+    def _modules(self, a: IRModule, b: IRModule) -> bool:
+        self._note(lambda path, i: path.attr(("type_definitions", "functions", "attrs")[i]), 3)
+        return super()._modules(a, b)
+
+    def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
+        if _SYMBOL in a or _SYMBOL in b:
+            a, b = _with_stated_symbols(a, b)
+        others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
+        left, right = self._path
+        for key in reversed([key for key in b if key not in others.values()]):
+            self._differ_later(left.missing_map_entry(), right.map_value(key))
+        for key in reversed([key for key, other in others.items() if other not in b]):
+            self._differ_later(left.map_value(key), right.missing_map_entry())
+        common = {key: other for key, other in others.items() if other in b}
+        self._paths.extend((left.map_value(k), right.map_value(o)) for k, o in reversed(common.items()))
+        return self._later((_entry(a[key]), _entry(b[other]), mode) for key, other in common.items())
+
+    def _differ_later(self, left: ObjectPath, right: ObjectPath) -> None:
+        """Put a difference behind what is still to be compared."""
+        self._todo.append((None, "", _USE))
+        self._paths.append((left, right))
+
+
 def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
     """Return what a module is made of, in the order in which it is compared: types come before functions."""
     types, functions = (
@@ -192,7 +297,16 @@ def _with_stated_symbols(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> tuple[Ma
 
 
 def _entry(value: object) -> object:
-    """Return an entry of a mapping, such as an attribute; an integer constant says what the number itself says."""
+    """Return an entry of a mapping, such as an attribute, as it is compared.
+
+    An integer constant says what the number itself says; so do the floats that are one in single precision, whether
+    written in a program (``epsilon=1e-5``) or read from an array of that precision.
+    """
+    if isinstance(value, float):
+        try:
+            return float(_SINGLE.unpack(_SINGLE.pack(value))[0])
+        except OverflowError:
+            return value
     return value.value if isinstance(value, IntImm) and value.dtype == "int32" else value
 
 

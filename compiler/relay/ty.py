@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node, structure
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, convert
+from compiler.ir.primexpr import AnyDim, IntImm, PrimExpr, Var, convert
 from compiler.ir.types import (
     FuncType,
     IncompleteType,
@@ -40,19 +40,6 @@ __all__ = [
 
 Dim = int | PrimExpr
 """One extent as relations compute with it: a number, or an expression where it is symbolic."""
-
-
-@node
-class AnyDim(PrimExpr):
-    """An extent that only the running program knows: ``relay.Any()``, printed as ``?``.
-
-    Parameters
-    ----------
-    dtype : str
-        An integer type.
-    """
-
-    dtype: str = "int64"
 
 
 @node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.ir import dtype as dt
+from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.runtime.device import Device, cpu
 
@@ -274,3 +276,19 @@ def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
     if not values.flags.c_contiguous:
         raise ArgumentError("numpyasarray: the array must be C-contiguous")
     return NDArray(values, str(values.dtype), cpu())
+
+
+def _written(arr: NDArray) -> dict[str, object]:
+    """Return what an array is made of; see :mod:`compiler.ir.codecs`."""
+    return {"shape": list(arr.shape), "dtype": arr.dtype, "data": base64.b64encode(arr.view().tobytes()).decode()}
+
+
+def _read(fields: Fields) -> NDArray:
+    made = empty(fields["shape"], fields["dtype"])
+    content = base64.b64decode(fields["data"], validate=True)
+    if len(content) != made.nbytes:
+        raise ArgumentError(f"NDArray: {made.nbytes} bytes fill the shape {made.shape}, got {len(content)}")
+    return made.copyfrom(np.frombuffer(content, made.view().dtype).reshape(made.shape))
+
+
+register_codec(NDArray, "runtime.NDArray", _written, _read)

@@ -2,75 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
-import shlex
 from collections.abc import Mapping
 from functools import cache
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 from llvmlite import binding
 
 from compiler.ir import dtype as dt
+from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
-from compiler.ir.error import TargetError, show
+from compiler.ir.error import TargetError
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 from compiler.target import vector_registers
+from compiler.target.kinds import KINDS, TargetKind
+from compiler.target.options import Description, Options, describe, keys_of, option_text
 
-__all__ = ["KINDS", "OPTIONS", "Target", "TargetKind", "TargetLike", "host_attributes"]
+__all__ = ["Target", "TargetKind", "TargetLike", "host_attributes"]
 
-Option: TypeAlias = str | int
-"""The value of an option: a text or a number, as :data:`OPTIONS` says."""
 TargetLike: TypeAlias = Union["Target", str, Mapping[str, object]]
 """What the constructor of a target takes."""
 
-KINDS = {
-    "llvm": "machine code through LLVM",
-    "cuda": "NVIDIA GPUs",
-    "opencl": "GPUs through OpenCL",
-    "vulkan": "GPUs through Vulkan",
-    "metal": "Apple GPUs",
-    "rocm": "AMD GPUs",
-    "c": "C source code",
-}
-"""Names that a target string may begin with."""
-
-OPTIONS: dict[str, type] = {
-    "mcpu": str,
-    "mattr": str,
-    "mtriple": str,
-    "mabi": str,
-    "mfloat-abi": str,
-    "opt-level": int,
-    "num-cores": int,
-    "device": str,
-    "keys": str,
-    "libs": str,
-    "model": str,
-    "tag": str,
-    "arch": str,
-    "max_num_threads": int,
-    "thread_warp_size": int,
-    "system-lib": int,
-    "runtime": str,
-}
-"""Options that may follow, with the type of their values."""
-
 _AVX512 = "avx512f"
-
-
-_LIMITS = {"cuda": (1024, 32), "rocm": (256, 64), "metal": (256, 16), "opencl": (256, 1), "vulkan": (256, 1)}
-"""Threads of a block, and those of them that run in lockstep, of GPUs whose target does not say."""
-
-
-class TargetKind(str):
-    """The first word of a target string; TVM's scripts ask for its ``name``."""
-
-    __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """The word itself."""
-        return str(self)
 
 
 class Target:
@@ -81,17 +33,20 @@ class Target:
     Parameters
     ----------
     target : Target, str or dict
-        A kind and its options, such as ``llvm -mcpu=haswell``, or ``{"kind": "llvm", "mcpu": "haswell"}``.
-        ``llvm`` alone, or with ``-mcpu=native``, is this machine.
+        A kind and its options, such as ``llvm -mcpu=haswell``, or ``{"kind": "llvm", "mcpu": "haswell"}``, also as
+        JSON; or the tag of a machine, such as ``nvidia/jetson-nano``.  ``llvm`` alone, or with ``-mcpu=native``, is
+        this machine.
     host : Target, str or dict, optional
-        The target that launches a device's kernels.
+        The target that launches a device's kernels; that of ``target`` when left out.
 
     Attributes
     ----------
     kind : TargetKind
         The first word, one of :data:`KINDS`.
-    attrs : dict of str to (str or int)
-        The options that were given.
+    attrs : dict of str to (str, int, bool or list)
+        The options that were given, and those that its kind has anyway.
+    keys : list of str
+        The groups of targets that it belongs to: those given, its device, those of its kind.
     host : Target or None
         The target that launches a device's kernels.
     triple, cpu, features : str
@@ -107,20 +62,28 @@ class Target:
     """LLVM's optimisation level for targets that do not name one; one for the process."""
 
     def __init__(self, target: TargetLike, host: TargetLike | None = None) -> None:
-        self.kind, self.attrs = _parse(target)
-        self.host = Target(host) if host is not None else None
+        self.description: Description = target.description if isinstance(target, Target) else describe(target)
+        made = self.description
+        self.kind: TargetKind = made.kind
+        self.attrs: dict[str, Any] = Options({**KINDS[made.kind].defaults, **made.given})
+        self.keys = keys_of(made)
+        own_host = target.host if isinstance(target, Target) else made.host
+        self.host: Target | None = _host(own_host if host is None else host)
+        if "devices" in self.attrs:
+            self.attrs["devices"] = [Target(device) for device in self.attrs["devices"]]
         self.triple = self._text("mtriple") or host_triple()
-        if self.kind != "llvm":
-            self.cpu, self.features = "", ""
-        elif self.triple == host_triple() and self.mcpu in ("", "native"):
-            self.cpu, self.features = host_cpu(), ",".join([*host_attributes(), *self.mattr])
-        else:
-            if self.mcpu == "native":
-                raise TargetError(f"Target: -mcpu=native is this machine, which is not a {self.triple}")
-            self.cpu, self.features = self.mcpu, ",".join(self.mattr)
+        self.cpu, self.features = self._cpu_and_features() if self.kind == "llvm" else ("", "")
         for feature in self.mattr:
             if feature[0] not in "+-" or len(feature) == 1:
-                raise TargetError(f"Target: -mattr takes features such as +avx2 or -avx512f, got {show(feature)}")
+                raise TargetError(f"Target: -mattr takes features such as +avx2 or -avx512f, got {feature!r}")
+
+    def _cpu_and_features(self) -> tuple[str, str]:
+        """Return what LLVM is asked for."""
+        if self.triple == host_triple() and self.mcpu in ("", "native"):
+            return host_cpu(), ",".join([*host_attributes(), *self.mattr])
+        if self.mcpu == "native":
+            raise TargetError(f"Target: -mcpu=native is this machine, which is not a {self.triple}")
+        return self.mcpu, ",".join(self.mattr)
 
     def _text(self, option: str) -> str:
         return str(self.attrs.get(option, ""))
@@ -140,12 +103,7 @@ class Target:
     @property
     def is_native(self) -> bool:
         """Whether the code uses nothing but what this machine's CPU can do."""
-        return self.is_host and self.cpu == host_cpu() and "+" not in self._text("mattr")
-
-    @property
-    def keys(self) -> list[str]:
-        """Groups of targets that this one belongs to, as TVM names them."""
-        return ["cpu"] if self.kind in ("llvm", "c") else [self.kind.name, "gpu"]
+        return self.is_host and self.cpu == host_cpu() and not any("+" in feature for feature in self.mattr)
 
     @property
     def mcpu(self) -> str:
@@ -155,7 +113,38 @@ class Target:
     @property
     def mattr(self) -> list[str]:
         """Features as the target string names them."""
-        return [f for f in self._text("mattr").split(",") if f]
+        return list(self.attrs.get("mattr", ()))
+
+    @property
+    def device_name(self) -> str:
+        """The device that the target is for, e.g. ``arm_cpu``; empty for any of its kind."""
+        return self._text("device")
+
+    @property
+    def model(self) -> str:
+        """The model of the device; ``unknown`` where the target does not say."""
+        return self._text("model") or "unknown"
+
+    @property
+    def arch(self) -> str:
+        """The architecture of a GPU, e.g. ``sm_75``."""
+        return self._text("arch")
+
+    @property
+    def tag(self) -> str:
+        """The tag that the target was made from; empty for others."""
+        return self._text("tag")
+
+    @property
+    def libs(self) -> list[str]:
+        """The libraries that kernels may be taken from."""
+        return list(self.attrs.get("libs", ()))
+
+    @property
+    def supports_integer_dot_product(self) -> bool:
+        """Whether a GPU multiplies and adds four bytes at once."""
+        capability = self.arch.removeprefix("sm_")
+        return bool(self.attrs.get("supports_integer_dot_product", capability.isdigit() and int(capability) >= 61))
 
     # what schedules ask
 
@@ -196,12 +185,102 @@ class Target:
     @property
     def max_num_threads(self) -> int:
         """Threads that a block of a GPU may have; 1 for a CPU."""
-        return int(self.attrs.get("max_num_threads", _LIMITS.get(self.kind, (1, 1))[0]))
+        return int(self.attrs.get("max_num_threads", 1))
 
     @property
     def thread_warp_size(self) -> int:
         """Threads of a GPU that run in lockstep; 1 for a CPU."""
-        return int(self.attrs.get("thread_warp_size", _LIMITS.get(self.kind, (1, 1))[1]))
+        return int(self.attrs.get("thread_warp_size", 1))
+
+    @property
+    def max_shared_memory_per_block(self) -> int:
+        """Bytes of memory that the threads of a block of a GPU share, 0 where the target does not say."""
+        return int(self.attrs.get("max_shared_memory_per_block", 0))
+
+    @property
+    def max_function_args(self) -> int:
+        """Parameters that a kernel may have, 0 where the target does not say."""
+        return int(self.attrs.get("max_function_args", 0))
+
+    @property
+    def vtcm_capacity(self) -> int:
+        """Bytes of the tightly coupled memory of a Hexagon processor, 0 where the target does not say."""
+        return int(self.attrs.get("vtcm-capacity", 0))
+
+    def get_kind_attr(self, attr_name: str) -> object:
+        """Return a fact that holds for all targets of this one's kind.
+
+        Parameters
+        ----------
+        attr_name : str
+            ``keys``, ``defaults`` or ``doc``.
+
+        Returns
+        -------
+        object
+            None where there is no such fact.
+        """
+        return getattr(KINDS[self.kind], attr_name, None)
+
+    # the host
+
+    def with_host(self, host: TargetLike) -> Target:
+        """Return this target with a host.
+
+        Parameters
+        ----------
+        host : Target, str or dict
+            The target that launches the kernels.
+
+        Returns
+        -------
+        Target
+        """
+        return Target(self, host)
+
+    @staticmethod
+    def check_and_update_host_consist(
+        target: TargetLike | None, host: TargetLike | None = None
+    ) -> tuple[Target | None, Target | None]:
+        """Return a target that has its host, and the host.
+
+        Parameters
+        ----------
+        target : Target, str, dict or None
+        host : Target, str, dict or None
+            Where None, that of ``target``.
+
+        Returns
+        -------
+        tuple of two Target or None
+
+        Raises
+        ------
+        AssertionError
+            If there is a host, but no target.
+        """
+        if target is None:
+            assert host is None, "Target host is not empty when target is empty."
+            return None, None
+        made = Target(target, host)
+        return made, made.host
+
+    canon_target_and_host = check_and_update_host_consist
+
+    @staticmethod
+    def canon_target(target: TargetLike | None) -> Target | None:
+        """Return what is given for a target as one.
+
+        Parameters
+        ----------
+        target : Target, str, dict or None
+
+        Returns
+        -------
+        Target or None
+            None for None.
+        """
+        return target if target is None or isinstance(target, Target) else Target(target)
 
     # texts
 
@@ -211,9 +290,10 @@ class Target:
         Returns
         -------
         dict
-            ``kind`` (str), ``keys`` (list of str) and the options that were given.
+            ``kind`` (str), ``keys`` (list of str), the options that were given, and ``host`` (dict) where there is one.
         """
-        return {"kind": self.kind.name, "keys": self.keys, **self.attrs}
+        options = {"kind": self.kind.name, "keys": self.keys, **self.description.given}
+        return options if self.host is None else {**options, "host": self.host.export()}
 
     @staticmethod
     def list_kinds() -> list[str]:
@@ -281,7 +361,10 @@ class Target:
         return hash(str(self))
 
     def __str__(self) -> str:
-        return " ".join([self.kind, *(f"-{key}={value}" for key, value in self.attrs.items())])
+        made = self.description
+        keys = [option_text("keys", made.keys)] if made.keys else []
+        given = [option_text(key, value) for key, value in made.given.items() if key != "tag"]
+        return " ".join([self.kind, *keys, *given])
 
     __repr__ = __str__
 
@@ -289,59 +372,15 @@ class Target:
 _STACK: ContextStack[Target] = ContextStack("Target")
 
 
-def _parse(target: TargetLike) -> tuple[TargetKind, dict[str, Option]]:
-    if isinstance(target, Target):
-        return target.kind, dict(target.attrs)
-    if isinstance(target, Mapping):
-        given = {k: v for k, v in target.items() if k not in ("kind", "keys")}
-        options = {k: ",".join(v) if isinstance(v, (list, tuple)) else str(v) for k, v in given.items()}
-        return _kind(str(target.get("kind", ""))), {k: _option(k, v) for k, v in options.items()}
-    if not isinstance(target, str):
-        raise TargetError(f"Target: expected a string such as 'llvm -mcpu=native', got {show(target)}")
-    try:
-        kind, *words = shlex.split(target) or [""]
-    except ValueError as exc:
-        raise TargetError(f"Target: {show(target)} is not well-formed: {exc}") from None
-    return _kind(kind), dict(_options(words, target))
+def _host(host: object) -> Target | None:
+    if host is None or isinstance(host, Target):
+        return host
+    if not isinstance(host, (str, Mapping)):
+        raise TargetError(f"Target: target host has to be a string or dictionary, got {type(host).__name__}")
+    return Target(host)
 
 
-def _options(words: list[str], target: str) -> list[tuple[str, Option]]:
-    """Read options: ``-key=value``, ``-key value``, or ``-key`` alone for the number 1."""
-    options: list[tuple[str, Option]] = []
-    waiting = list(words)
-    while waiting:
-        word = waiting.pop(0)
-        if not word.startswith("-"):
-            raise TargetError(f"Target: options begin with '-', got {show(word)} in {show(target)}")
-        key, has_value, value = word.lstrip("-").partition("=")
-        if not has_value:
-            if key in OPTIONS and waiting and not waiting[0].startswith("-"):
-                value = waiting.pop(0)
-            elif OPTIONS.get(key) is int:
-                value = "1"
-        options.append((key, _option(key, value)))
-    return options
-
-
-def _kind(name: str) -> TargetKind:
-    if name not in KINDS:
-        near = difflib.get_close_matches(name, KINDS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KINDS)}"
-        raise TargetError(f"Target: unknown kind {show(name)}; {hint}")
-    return TargetKind(name)
-
-
-def _option(key: str, value: str) -> Option:
-    kind = OPTIONS.get(key)
-    if kind is None:
-        near = difflib.get_close_matches(key, OPTIONS, n=1)
-        hint = f"did you mean -{near[0]}?" if near else f"there are {', '.join('-' + o for o in OPTIONS)}"
-        raise TargetError(f"Target: unknown option -{key}; {hint}")
-    if kind is not int:
-        return value
-    if not value.isdigit() or (key == "opt-level" and int(value) > 3):
-        raise TargetError(f"Target: -{key} must be {'0 to 3' if key == 'opt-level' else 'a number'}, got {show(value)}")
-    return int(value)
+register_codec(Target, "Target", lambda target: {"target": target.export()}, lambda fields: Target(fields["target"]))
 
 
 def _architecture(triple: str) -> str:

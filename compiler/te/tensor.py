@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, BoundError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.node import Node, node
@@ -338,6 +339,14 @@ class IntrinsicCall(ABC):
         -------
         Operation
         """
+
+
+register_codec(
+    Tensor,
+    "Tensor",
+    lambda tensor: {"op": tensor.op, "value_index": tensor.value_index},
+    lambda fields: fields["op"].output(fields["value_index"]),
+)
 
 
 class TensorSlice(ExprOperators):

@@ -48,11 +48,13 @@ from compiler.ir.primexpr import (
     Var,
     convert,
 )
+from compiler.ir.primexpr import AnyDim as Any
 from compiler.tir import analysis, printer, stmt_functor
 from compiler.tir import op as _op
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
 from compiler.tir.data_layout import BijectiveLayout, Layout, bijective_layout, layout
+from compiler.tir.flat_access import Load, Store
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.stmt import (
@@ -86,6 +88,7 @@ __all__ = [
     "Add",
     "Allocate",
     "And",
+    "Any",
     "AssertStmt",
     "AttrStmt",
     "BijectiveLayout",
@@ -115,6 +118,7 @@ __all__ = [
     "Layout",
     "Let",
     "LetStmt",
+    "Load",
     "MatchBufferRegion",
     "Max",
     "Min",
@@ -136,6 +140,7 @@ __all__ = [
     "Shuffle",
     "SizeVar",
     "Stmt",
+    "Store",
     "StringImm",
     "Sub",
     "Var",

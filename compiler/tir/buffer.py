@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, BoundError, show
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
@@ -344,6 +344,11 @@ class BufferLoad(PrimExpr):
     buffer : Buffer
     indices : sequence of PrimExpr or int
         One for each dimension, in elements; where the last one is a vector, so is the value.
+
+    Raises
+    ------
+    BoundError
+        If there are not as many indices as the buffer has dimensions.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices",)
@@ -355,8 +360,37 @@ class BufferLoad(PrimExpr):
     def __post_init__(self) -> None:
         if type(self.indices) is not tuple:
             object.__setattr__(self, "indices", as_exprs(self.indices))
+        if len(self.indices) != len(self.buffer.shape):
+            _check_rank(self.buffer, self.indices)
         count = dt.lanes(self.indices[-1].dtype) if self.indices else 1
         object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * dt.lanes(self.buffer.dtype)))
+
+    @property
+    def buffer_var(self) -> Var:
+        """The pointer to the buffer's memory."""
+        return self.buffer.data
+
+    @property
+    def index(self) -> PrimExpr:
+        """Where the element lies in the flattened buffer, as the ``Load`` of older releases has it."""
+        return _flat_index(self)
+
+    @property
+    def predicate(self) -> PrimExpr:
+        """The condition of the ``Load`` of older releases: here elements are always read."""
+        return const(True, dt.with_lanes("bool", dt.lanes(self.dtype)))
+
+
+def _check_rank(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
+    if len(indices) != len(buffer.shape):
+        raise BoundError(
+            f"{buffer.name}: the buffer has {len(buffer.shape)} dimensions, got {len(indices)} indices: "
+            f"{', '.join(map(show, indices))}"
+        )
+
+
+def _flat_index(access: BufferLoad | BufferStore) -> PrimExpr:
+    return access.indices[0] if len(access.indices) == 1 else access.buffer.offset_of(access.indices)[0]
 
 
 @node
@@ -396,6 +430,11 @@ class BufferStore(Stmt):
         Of the element type of the buffer; a vector is stored lane by lane.
     indices : sequence of PrimExpr or int
         One for each dimension, in elements; the last one may be a vector.
+
+    Raises
+    ------
+    BoundError
+        If there are not as many indices as the buffer has dimensions.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices")
@@ -410,6 +449,23 @@ class BufferStore(Stmt):
             object.__setattr__(self, "indices", as_exprs(self.indices))
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))
+        if len(self.indices) != len(self.buffer.shape):
+            _check_rank(self.buffer, self.indices)
+
+    @property
+    def buffer_var(self) -> Var:
+        """The pointer to the buffer's memory."""
+        return self.buffer.data
+
+    @property
+    def index(self) -> PrimExpr:
+        """Where the element lies in the flattened buffer, as the ``Store`` of older releases has it."""
+        return _flat_index(self)
+
+    @property
+    def predicate(self) -> PrimExpr:
+        """The condition of the ``Store`` of older releases: here elements are always stored."""
+        return const(True, dt.with_lanes("bool", dt.lanes(self.value.dtype)))
 
 
 def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:

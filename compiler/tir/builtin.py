@@ -10,6 +10,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.op import CallEffect, Op, register_op
 from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, const, convert, match_types
+from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.tir.buffer import Buffer, BufferLoad
 
 IF_THEN_ELSE = register_op("tir.if_then_else", doc="One of two values; only the one chosen is evaluated.")
@@ -472,8 +473,13 @@ def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
     -------
     PrimExpr
         Of type ``dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If LLVM has no such intrinsic.
     """
-    return _named_call(CALL_LLVM_INTRIN, dtype, name, args)
+    return _named_call(CALL_LLVM_INTRIN, dtype, _intrinsic("call_llvm_intrin", name), args)
 
 
 def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
@@ -492,8 +498,19 @@ def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
     -------
     PrimExpr
         Of type ``dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If LLVM has no such intrinsic.
     """
-    return _named_call(CALL_LLVM_PURE_INTRIN, dtype, name, args)
+    return _named_call(CALL_LLVM_PURE_INTRIN, dtype, _intrinsic("call_llvm_pure_intrin", name), args)
+
+
+def _intrinsic(operation: str, name: str) -> str:
+    if isinstance(name, str) and not has_intrinsic(name):
+        raise ArgumentError(f"{operation}: LLVM has no intrinsic {show(name)}")
+    return name
 
 
 def _named_call(op: Op, dtype: str, name: str, args: tuple[Any, ...]) -> PrimExpr:

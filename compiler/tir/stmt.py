@@ -9,7 +9,19 @@ from typing import Any, ClassVar, SupportsIndex, overload
 
 from compiler.ir.error import expected
 from compiler.ir.node import node
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, Range, Var, as_exprs, convert
+from compiler.ir.primexpr import (
+    ExprLike,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    Range,
+    Var,
+    as_exprs,
+    bound_value,
+    check_bound_value,
+    convert,
+    require_condition,
+)
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.statement import Stmt
 
@@ -56,9 +68,14 @@ class LetStmt(Stmt):
     ----------
     var : Var
         Defined in ``body``.
-    value : PrimExpr
-        Evaluated once.
+    value : PrimExpr or number
+        Evaluated once; of the type of the variable.
     body : Stmt
+
+    Raises
+    ------
+    DTypeError
+        If the value is of another type than the variable.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "body")
@@ -67,6 +84,12 @@ class LetStmt(Stmt):
     var: Var
     value: PrimExpr
     body: Stmt
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", bound_value("LetStmt", self.var, self.value))
+        elif self.value.dtype != self.var.dtype:
+            check_bound_value("LetStmt", self.var, self.value)
 
 
 @node
@@ -79,7 +102,7 @@ class AttrStmt(Stmt):
         What the fact is about, e.g. an axis or the variable of a buffer.
     attr_key : str
         Which fact, e.g. ``thread_extent``, ``storage_scope``, ``pragma_auto_unroll_max_step``.
-    value : PrimExpr
+    value : PrimExpr, number or str
         What the fact says.
     body : Stmt
         Where it holds.
@@ -92,6 +115,10 @@ class AttrStmt(Stmt):
     value: PrimExpr
     body: Stmt
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value))
+
 
 THREAD_KEYS = ("thread_extent", "virtual_thread")
 """Attributes whose subject is an axis that begins to exist there: real threads, and virtual ones."""
@@ -103,12 +130,17 @@ class AssertStmt(Stmt):
 
     Parameters
     ----------
-    condition : PrimExpr
+    condition : PrimExpr or bool
         Of type ``bool``.
-    message : PrimExpr
+    message : PrimExpr or str
         A ``StringImm``: what the error says.
     body : Stmt
         What follows the check.
+
+    Raises
+    ------
+    DTypeError
+        If the condition is none.
     """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "message", "body")
@@ -116,6 +148,11 @@ class AssertStmt(Stmt):
     condition: PrimExpr
     message: PrimExpr
     body: Stmt
+
+    def __post_init__(self) -> None:
+        require_condition(self, "condition")
+        if not isinstance(self.message, PrimExpr):
+            object.__setattr__(self, "message", convert(self.message))
 
 
 @node
@@ -128,7 +165,7 @@ class BufferRealize(Stmt):
         Exists within ``body``.
     bounds : tuple of Range
         The elements that it has, a range for each dimension.
-    condition : PrimExpr
+    condition : PrimExpr or bool
         Where it exists; ``true`` for everywhere.
     body : Stmt
     """
@@ -141,6 +178,11 @@ class BufferRealize(Stmt):
     condition: PrimExpr
     body: Stmt
 
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+        require_condition(self, "condition")
+
 
 @node
 class ProducerStore(Stmt):
@@ -150,9 +192,9 @@ class ProducerStore(Stmt):
     ----------
     producer : DataProducer
         The tensor.
-    value : PrimExpr
+    value : PrimExpr or number
         Of the data type of its elements.
-    indices : tuple of PrimExpr
+    indices : sequence of PrimExpr or int
         One for each dimension, in elements.
     """
 
@@ -161,6 +203,12 @@ class ProducerStore(Stmt):
     producer: Any
     value: PrimExpr
     indices: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, PrimExpr):
+            object.__setattr__(self, "value", convert(self.value).astype(self.producer.dtype))
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
 
 
 @node
@@ -173,7 +221,7 @@ class ProducerRealize(Stmt):
         The tensor; exists within ``body``.
     bounds : tuple of Range
         The elements that it has, a range for each dimension.
-    condition : PrimExpr
+    condition : PrimExpr or bool
         Where it exists; ``true`` for everywhere.
     body : Stmt
     storage_scope : str
@@ -188,6 +236,11 @@ class ProducerRealize(Stmt):
     body: Stmt
     storage_scope: str = ""
 
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
+        require_condition(self, "condition")
+
 
 @node
 class Allocate(Stmt):
@@ -201,7 +254,7 @@ class Allocate(Stmt):
         The data type of an element.
     extents : sequence of PrimExpr or int
         Elements along each dimension.
-    condition : PrimExpr
+    condition : PrimExpr or bool
         Where the memory exists; ``true`` for everywhere.
     body : Stmt
         Where the pointer may be used.
@@ -222,6 +275,9 @@ class Allocate(Stmt):
     def __post_init__(self) -> None:
         if type(self.extents) is not tuple:
             object.__setattr__(self, "extents", as_exprs(self.extents))
+        require_condition(self, "condition")
+        if self.annotations is None:
+            object.__setattr__(self, "annotations", {})
 
 
 @node
@@ -285,7 +341,7 @@ class IfThenElse(Stmt):
 
     Parameters
     ----------
-    condition : PrimExpr
+    condition : PrimExpr or bool
         Of type ``bool``, one lane.
     then_case : Stmt
         What runs where the condition holds.
@@ -298,6 +354,9 @@ class IfThenElse(Stmt):
     condition: PrimExpr
     then_case: Stmt
     else_case: Stmt | None = None
+
+    def __post_init__(self) -> None:
+        require_condition(self, "condition")
 
 
 @node
@@ -356,6 +415,8 @@ class For(Stmt):
             object.__setattr__(self, "min", _bound(self.min, self.loop_var))
         if not isinstance(self.extent, PrimExpr):
             object.__setattr__(self, "extent", _bound(self.extent, self.loop_var))
+        if self.annotations is None:
+            object.__setattr__(self, "annotations", {})
 
 
 @node
@@ -367,12 +428,22 @@ class While(Stmt):
     condition : PrimExpr
         Evaluated before each iteration.
     body : Stmt
+
+    Raises
+    ------
+    ArgumentError
+        If the condition is a constant.
     """
 
     children: ClassVar[tuple[str, ...]] = ("condition", "body")
 
     condition: PrimExpr
     body: Stmt
+
+    def __post_init__(self) -> None:
+        require_condition(self, "condition")
+        if isinstance(self.condition, IntImm):
+            expected("While", "condition", "an expression that changes", self.condition)
 
 
 @node
@@ -390,6 +461,10 @@ class Prefetch(Stmt):
 
     buffer: Buffer
     bounds: tuple[Range, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.bounds) is not tuple:
+            object.__setattr__(self, "bounds", tuple(self.bounds))
 
 
 def _bound(value: ExprLike, loop_var: Var) -> PrimExpr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 
 from compiler.ir.error import ArgumentError
+from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.target.target import Target, TargetLike
 
@@ -128,9 +129,9 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
     Returns
     -------
     int
-        The same in one process for the same name; 0 for what is no name of an intrinsic.
+        The same in one process for the same name; 0 where LLVM has no such intrinsic.
     """
-    if not name.startswith("llvm.") or len(name) == len("llvm."):
+    if not has_intrinsic(name):
         return 0
     if name not in _INTRINSICS:
         _INTRINSICS.append(name)

@@ -45,7 +45,15 @@ from compiler.ir.primexpr import (
     Var,
 )
 from compiler.target.codegen.llvm.debug_locations import Locator
-from compiler.target.codegen.llvm.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
+from compiler.target.codegen.llvm.division import (
+    floor_div,
+    floor_mask,
+    floor_mod,
+    floor_shift,
+    power_of_two,
+    trunc_div,
+    trunc_mod,
+)
 from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
@@ -121,14 +129,14 @@ class Expressions(Functor):
         builder = self.state.builder
         if dt.is_float(n.dtype):
             return builder.fdiv(a, b, flags=CONTRACT)
-        return builder.sdiv(a, b) if dt.is_int(n.dtype) else builder.udiv(a, b)
+        return trunc_div(builder, a, b, signed=dt.is_int(n.dtype))
 
     def visit_Mod(self, n: Mod | FloorMod) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         builder = self.state.builder
         if dt.is_float(n.dtype):
             return builder.frem(a, b)
-        return builder.srem(a, b) if dt.is_int(n.dtype) else builder.urem(a, b)
+        return trunc_mod(builder, a, b, signed=dt.is_int(n.dtype))
 
     def visit_FloorDiv(self, n: FloorDiv) -> ir.Value:
         if not dt.is_int(n.dtype):

@@ -21,7 +21,8 @@ from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import write_function
 from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
-from compiler.target.target import KINDS, Target
+from compiler.target.kinds import KINDS
+from compiler.target.target import Target
 from compiler.tir.function import PrimFunc
 
 T = TypeVar("T")
@@ -178,7 +179,7 @@ def codegen(module: IRModule, target: Target) -> Generated:
         If the module contains what this target cannot do.
     """
     if target.kind != "llvm":
-        raise BuildError(f"build: no code is made for {target.kind} ({KINDS[target.kind]}); use an llvm target")
+        raise BuildError(f"build: no code is made for {target.kind} ({KINDS[target.kind].doc}); use an llvm target")
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     if not functions:
         raise BuildError("build: the module contains no function of loop IR")

@@ -1,0 +1,24 @@
+"""What TVM has in ``tvm.ir.base``: nodes, their equality, and their text."""
+
+from compiler.ir.env_func import EnvFunc
+from compiler.ir.json_format import load_json, save_json
+from compiler.ir.node import Node
+from compiler.ir.structural import (
+    assert_structural_equal,
+    get_first_structural_mismatch,
+    structural_equal,
+    structural_hash,
+)
+from compiler.ir.type_keys import make_node
+
+__all__ = [
+    "EnvFunc",
+    "Node",
+    "assert_structural_equal",
+    "get_first_structural_mismatch",
+    "load_json",
+    "make_node",
+    "save_json",
+    "structural_equal",
+    "structural_hash",
+]

@@ -1,0 +1,98 @@
+"""How objects that are no plain nodes are written and read, by class: for :mod:`compiler.ir.json_format`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from compiler.ir.extension import extension_point
+
+__all__ = ["NODES", "Codec", "Fields", "codec_named", "codec_of", "register_codec"]
+
+NODES = "nodes"
+"""The extension point of nodes and codecs: the rooms of higher floors that define some."""
+
+Fields: TypeAlias = Mapping[str, Any]
+"""What an object is made of, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How the objects of a class are written and read, other than field by field.
+
+    Attributes
+    ----------
+    type_key : str
+        The name of the class in the text.
+    fields : callable
+        From an object to its fields by name.
+    make : callable
+        From the fields to an object.
+    """
+
+    type_key: str
+    fields: Callable[[Any], Fields]
+    make: Callable[[Fields], Any]
+
+
+_BY_CLASS: dict[type, Codec] = {}
+_BY_KEY: dict[str, Codec] = {}
+
+
+def register_codec(
+    kind: type, type_key: str, fields: Callable[[Any], Fields], make: Callable[[Fields], object]
+) -> None:
+    """Say how the objects of a class are written and read.
+
+    Parameters
+    ----------
+    kind : type
+        The class; its subclasses are written like it.
+    type_key : str
+        Its name in the text.
+    fields : callable
+        From an object to its fields by name: constants, nodes, sequences and mappings of them.
+    make : callable
+        From such fields to an object.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if type_key in _BY_KEY:
+        raise ValueError(f"register_codec: {type_key} is registered twice")
+    _BY_CLASS[kind] = _BY_KEY[type_key] = Codec(type_key, fields, make)
+
+
+def codec_of(kind: type) -> Codec | None:
+    """Return how the objects of a class are written; None if field by field.
+
+    Parameters
+    ----------
+    kind : type
+
+    Returns
+    -------
+    Codec or None
+    """
+    return next((_BY_CLASS[base] for base in kind.__mro__ if base in _BY_CLASS), None)
+
+
+def codec_named(type_key: str) -> Codec | None:
+    """Return how the objects of a class are read; None if field by field.
+
+    Parameters
+    ----------
+    type_key : str
+        The name of the class in the text.
+
+    Returns
+    -------
+    Codec or None
+    """
+    codec = _BY_KEY.get(type_key)
+    if codec is None and extension_point(NODES).load_rooms():
+        codec = _BY_KEY.get(type_key)
+    return codec

@@ -1,0 +1,75 @@
+"""Operations on Python's numbers that round as the machine does."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+__all__ = ["logical_and", "logical_or", "trunc_div", "trunc_mod"]
+
+Number = TypeVar("Number", int, float)
+
+
+def trunc_div(a: Number, b: Number) -> Number:
+    """Divide; integers round towards zero, as in C.
+
+    Parameters
+    ----------
+    a, b : int or float
+        Both of one sort; ``b`` is not zero.
+
+    Returns
+    -------
+    int or float
+    """
+    if isinstance(a, int):
+        q = abs(a) // abs(b)
+        return q if (a < 0) == (b < 0) else -q
+    return a / b
+
+
+def trunc_mod(a: Number, b: Number) -> Number:
+    """Return the remainder of :func:`trunc_div`; it has the sign of ``a``.
+
+    Parameters
+    ----------
+    a, b : int or float
+        Both of one sort; ``b`` is not zero.
+
+    Returns
+    -------
+    int or float
+    """
+    return a - trunc_div(a, b) * b if isinstance(a, int) else math.fmod(a, b)
+
+
+def logical_and(a: int, b: int) -> int:
+    """Return whether both conditions hold.
+
+    Parameters
+    ----------
+    a, b : int
+        0 or 1.
+
+    Returns
+    -------
+    int
+        0 or 1.
+    """
+    return a and b
+
+
+def logical_or(a: int, b: int) -> int:
+    """Return whether one of two conditions holds.
+
+    Parameters
+    ----------
+    a, b : int
+        0 or 1.
+
+    Returns
+    -------
+    int
+        0 or 1.
+    """
+    return a or b

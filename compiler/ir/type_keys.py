@@ -1,0 +1,123 @@
+"""Type keys: the names under which TVM knows the classes of nodes and attributes, and nodes made by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compiler.ir.attrs import Attrs, attrs_class, attrs_type_key
+from compiler.ir.codecs import NODES, codec_named
+from compiler.ir.error import ArgumentError, TVMError, did_you_mean
+from compiler.ir.extension import extension_point
+from compiler.ir.node import Node, structure
+from compiler.ir.primexpr import PrimExpr
+
+__all__ = ["make_node", "node_class", "type_key_of"]
+
+_LOOP_IR = ("CommReducer", "DataProducer", "IterVar")
+_UNPREFIXED = ("FloatImm", "GlobalTypeVar", "IntImm", "TupleType")
+
+
+def type_key_of(kind: type) -> str:
+    """Return the type key of a class of nodes or attributes.
+
+    Parameters
+    ----------
+    kind : type
+
+    Returns
+    -------
+    str
+        E.g. ``tir.Add``, ``IntImm``, ``relay.Call``, ``relay.attrs.Conv2DAttrs``, ``DictAttrs``.
+    """
+    if issubclass(kind, Attrs):
+        return attrs_type_key(kind)
+    name = kind.__name__
+    room = kind.__module__.split(".")[1]
+    if name in _UNPREFIXED:
+        return name
+    if room == "ir":
+        return f"tir.{name}" if issubclass(kind, PrimExpr) or name in _LOOP_IR else name
+    return name if room == "te" else f"{room}.{name}"
+
+
+_CLASSES: dict[str, type[Node]] = {}
+
+
+def node_class(type_key: str) -> type[Node]:
+    """Return the class of nodes that has a type key.
+
+    Parameters
+    ----------
+    type_key : str
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    TVMError
+        If there is none.
+    """
+    if type_key not in _CLASSES:
+        extension_point(NODES).load_rooms()
+        _CLASSES.update({type_key_of(kind): kind for kind in _subclasses(Node)})
+    try:
+        return _CLASSES[type_key]
+    except KeyError:
+        if "attrs." in type_key:
+            raise TVMError(f"there are no attributes of type {type_key!r}") from None
+        raise TVMError(f"there is no node of type {type_key!r}{did_you_mean(type_key, _CLASSES)}") from None
+
+
+def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
+    for below in kind.__subclasses__():
+        if below.__module__.startswith("compiler."):
+            yield below
+            yield from _subclasses(below)
+
+
+def make_node(type_key: str, **kwargs: Any) -> Any:
+    """Return a node, or attributes, of a class that is named by its type key.
+
+    Parameters
+    ----------
+    type_key : str
+        E.g. ``IntImm``, ``tir.Add``, ``relay.attrs.Conv2DAttrs`` or ``DictAttrs``.
+    **kwargs
+        The fields by name; those left out have their defaults.  A ``span`` is accepted and ignored: the origin of the
+        node is the user's line.
+
+    Returns
+    -------
+    Node or Attrs
+
+    Raises
+    ------
+    TVMError
+        If there is no such class.
+    ArgumentError
+        If a field is unknown or missing, or its value does not fit.
+
+    Examples
+    --------
+    >>> tvm.ir.make_node("IntImm", dtype="int32", value=10)
+    10
+    """
+    codec = codec_named(type_key)
+    if codec is not None:
+        return codec.make(kwargs)
+    kind = attrs_class(type_key)
+    if kind is not None:
+        return kind.make(type_key, kwargs)
+    kwargs.pop("span", None)
+    cls = node_class(type_key)
+    names, make = structure(cls)
+    unknown = [name for name in kwargs if name not in names]
+    if unknown:
+        raise ArgumentError(f"make_node: {type_key} has no field {unknown[0]!r}; it has {', '.join(names)}")
+    try:
+        return make(**kwargs) if make is cls else make(*[kwargs[name] for name in names])
+    except (KeyError, TypeError) as error:
+        raise ArgumentError(f"make_node: {type_key} is made from {', '.join(names)}: {error}") from None

@@ -1,0 +1,322 @@
+"""Targets of families of devices, by functions: ``tvm.target.cuda``, ``tvm.target.arm_cpu`` and their like."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from compiler.target.options import option_text
+from compiler.target.target import Target, TargetLike
+
+__all__ = [
+    "adreno", "arm_cpu", "bifrost", "create", "cuda", "hexagon", "intel_graphics", "mali", "micro", "opengl", "rasp",
+    "riscv_cpu", "rocm", "stm32", "vta",
+]  # fmt: skip
+
+Options = str | Sequence[str] | None
+"""More options of a target string: one text, or a list of them."""
+
+_ARM_BOARDS: dict[str, tuple[str, str]] = {
+    "pixel2": ("snapdragon835", "-mtriple=arm64-linux-android -mattr=+neon"),
+    "mate10": ("kirin970", "-mtriple=arm64-linux-android -mattr=+neon"),
+    "mate10pro": ("kirin970", "-mtriple=arm64-linux-android -mattr=+neon"),
+    "p20": ("kirin970", "-mtriple=arm64-linux-android -mattr=+neon"),
+    "p20pro": ("kirin970", "-mtriple=arm64-linux-android -mattr=+neon"),
+    "rasp3b": ("bcm2837", "-mtriple=armv7l-linux-gnueabihf -mattr=+neon"),
+    "rasp4b": ("bcm2711", "-mtriple=armv8l-linux-gnueabihf -mattr=+neon -mcpu=cortex-a72"),
+    "rasp4b64": ("bcm2711", "-mtriple=aarch64-linux-gnu -mattr=+neon -mcpu=cortex-a72"),
+    "rk3399": ("rk3399", "-mtriple=aarch64-linux-gnu -mattr=+neon"),
+    "pynq": ("pynq", "-mtriple=armv7a-linux-eabi -mattr=+neon"),
+    "ultra96": ("ultra96", "-mtriple=aarch64-linux-gnu -mattr=+neon"),
+    "beagleai": ("beagleai", "-mtriple=armv7a-linux-gnueabihf -mattr=+neon,+vfp4,+thumb2 -mcpu=cortex-a15"),
+    "stm32mp1": ("stm32mp1", "-mtriple=armv7a-linux-gnueabihf -mattr=+neon,+vfp4,+thumb2 -mcpu=cortex-a7"),
+    "thunderx": ("thunderx", "-mtriple=aarch64-linux-gnu -mattr=+neon,+crc,+lse -mcpu=thunderxt88"),
+}
+"""Boards with ARM CPUs: the model, and the options of the compiler."""
+
+_RISCV_BOARDS: dict[str, str] = {
+    "sifive-e31": "-mtriple=riscv32-unknown-elf -mcpu=sifive-e31 -mabi=ilp32",
+    "sifive-e76": "-mtriple=riscv32-unknown-elf -mcpu=sifive-e76 -mabi=ilp32",
+    "sifive-u54": "-mtriple=riscv64-unknown-linux-gnu -mcpu=sifive-u54 -mabi=lp64d",
+    "sifive-u74": "-mtriple=riscv64-unknown-linux-gnu -mcpu=sifive-u74 -mabi=lp64d",
+    "licheerv": "-mtriple=riscv64-unknown-linux-gnu -mcpu=generic-rv64 -mattr=+m,+a,+f,+d,+c -mabi=lp64d",
+}
+"""Boards with RISC-V CPUs, with the options of the compiler."""
+
+_MICRO_BOARDS = {
+    "stm32f746xx": "-mcpu=cortex-m7",
+    "nrf52840": "-mcpu=cortex-m4",
+    "mps2_an521": "-mcpu=cortex-m33",
+}
+"""Boards with microcontrollers, with the options of the compiler."""
+
+
+def _made(kind: str, *parts: str, options: Options = None) -> Target:
+    more = [options] if isinstance(options, str) else list(options or ())
+    given: dict[str, str] = {}
+    for word in shlex.split(" ".join([*parts, *more])):
+        key, _, value = word.lstrip("-").partition("=")
+        given[key] = value or "1"
+    return Target(" ".join([kind, *(option_text(key, value) for key, value in given.items())]))
+
+
+def cuda(model: str = "unknown", arch: str | None = None, options: Options = None) -> Target:
+    """Return the target of an NVIDIA GPU.
+
+    Parameters
+    ----------
+    model : str
+        The model, e.g. ``1080ti``.
+    arch : str, optional
+        The architecture, e.g. ``sm_61``.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("cuda", f"-model={model}", *([f"-arch={arch}"] if arch else []), options=options)
+
+
+def rocm(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of an AMD GPU.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("rocm", f"-model={model}", options=options)
+
+
+def mali(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of an ARM Mali GPU of the Midgard generation.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("opencl", "-device=mali", f"-model={model}", options=options)
+
+
+def bifrost(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of an ARM Mali GPU of the Bifrost generation.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("opencl", "-device=bifrost", f"-model={model}", options=options)
+
+
+def adreno(model: str = "unknown", options: Options = None, cfg: str | None = None, backend: str = "opencl") -> Target:
+    """Return the target of a Qualcomm Adreno GPU.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+    cfg : str, optional
+        Taken for TVM's sake: which generation of kernels to use.
+    backend : str
+        ``opencl`` or ``vulkan``.
+
+    Returns
+    -------
+    Target
+    """
+    return _made(backend, "-device=adreno", f"-model={model}", options=options)
+
+
+def intel_graphics(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of an Intel GPU.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("opencl", "-device=intel_graphics", f"-model={model} -thread_warp_size=16", options=options)
+
+
+def opengl(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of a GPU that OpenCL programs, in the place of OpenGL, which TVM has given up.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("opencl", f"-model={model}", options=options)
+
+
+def arm_cpu(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of a board with an ARM CPU.
+
+    Parameters
+    ----------
+    model : str
+        The board, e.g. ``rasp4b64`` or ``rk3399``; of others the name of the model.
+    options : str or list of str, optional
+        More options, which win over those of the board.
+
+    Returns
+    -------
+    Target
+    """
+    name, compiler_options = _ARM_BOARDS.get(model, (model, ""))
+    return _made("llvm", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={name}", compiler_options, options=options)
+
+
+def rasp(options: Options = None) -> Target:
+    """Return the target of a Raspberry Pi 3: ``arm_cpu("rasp3b")``.
+
+    Parameters
+    ----------
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return arm_cpu("rasp3b", options)
+
+
+def riscv_cpu(model: str = "sifive-u54", options: Options = None) -> Target:
+    """Return the target of a board with a RISC-V CPU.
+
+    Parameters
+    ----------
+    model : str
+        The board, e.g. ``sifive-u74``.
+    options : str or list of str, optional
+        More options, which win over those of the board.
+
+    Returns
+    -------
+    Target
+    """
+    keys = "-keys=arm_cpu,cpu -device=arm_cpu"
+    return _made("llvm", keys, f"-model={model}", _RISCV_BOARDS.get(model, ""), options=options)
+
+
+def micro(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of a microcontroller, which runs C.
+
+    Parameters
+    ----------
+    model : str
+        The chip, e.g. ``nrf52840``.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("c", "-keys=arm_cpu,cpu", f"-model={model}", _MICRO_BOARDS.get(model, ""), options=options)
+
+
+def stm32(series: str = "unknown", options: Options = None) -> Target:
+    """Return the target of an STM32 microcontroller, which runs C.
+
+    Parameters
+    ----------
+    series : str
+        E.g. ``stm32F7xx``.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("c", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={series}", options=options)
+
+
+def hexagon(cpu_ver: str = "v68", num_cores: int = 4, vtcm_capacity: int = 0) -> Target:
+    """Return the target of a Hexagon processor.
+
+    Parameters
+    ----------
+    cpu_ver : str
+        The version, e.g. ``v68``.
+    num_cores : int
+        How many cores it has.
+    vtcm_capacity : int
+        Bytes of its tightly coupled memory.
+
+    Returns
+    -------
+    Target
+    """
+    return _made(
+        "hexagon", f"-mtriple=hexagon -mcpu=hexagon{cpu_ver}", f"-num-cores={num_cores} -vtcm-capacity={vtcm_capacity}"
+    )
+
+
+def vta(model: str = "unknown", options: Options = None) -> Target:
+    """Return the target of a VTA accelerator.
+
+    Parameters
+    ----------
+    model : str
+        The model.
+    options : str or list of str, optional
+        More options.
+
+    Returns
+    -------
+    Target
+    """
+    return _made("ext_dev", "-keys=vta,cpu -device=vta", f"-model={model}", options=options)
+
+
+def create(target: TargetLike) -> Target:
+    """Return a target, as releases before 0.7 made them.
+
+    Parameters
+    ----------
+    target : Target, str or dict
+
+    Returns
+    -------
+    Target
+    """
+    return Target(target)

@@ -1,0 +1,131 @@
+"""Tags: names of whole machines that stand for a target, such as ``nvidia/jetson-nano``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["add_tag", "tag_names", "tagged"]
+
+_GEFORCE = {
+    "sm_89": ("rtx-4090", "rtx-4080", "rtx-4070-ti", "rtx-4070", "rtx-4060-ti", "rtx-4060"),
+    "sm_86": (
+        "rtx-3090-ti", "rtx-3090", "rtx-3080-ti", "rtx-3080", "rtx-3070-ti", "rtx-3070", "rtx-3060", "rtx-3050",
+    ),
+    "sm_75": (
+        "rtx-2080-ti", "rtx-2080", "rtx-2070", "rtx-2060", "gtx-1660-ti", "gtx-1660", "gtx-1650-ti", "gtx-1650",
+    ),
+    "sm_61": ("gtx-1080-ti", "gtx-1080", "gtx-1070-ti", "gtx-1070", "gtx-1060", "gtx-1050-ti", "gtx-1050"),
+    "sm_52": ("gtx-titan-x", "gtx-980-ti", "gtx-980", "gtx-970", "gtx-960", "gtx-950"),
+    "sm_35": ("gtx-titan-black", "gtx-titan", "gtx-780-ti", "gtx-780"),
+}  # fmt: skip
+_DATA_CENTER = {
+    "sm_90": ("h100",),
+    "sm_89": ("l4", "l40"),
+    "sm_80": ("a100", "a30"),
+    "sm_86": ("a10", "a10g", "a40", "a16", "a2", "rtx-a6000", "rtx-a5000", "rtx-a4000"),
+    "sm_75": ("tesla-t4", "t4"),
+    "sm_70": ("tesla-v100", "v100"),
+    "sm_61": ("tesla-p40", "tesla-p4"),
+    "sm_60": ("tesla-p100",),
+    "sm_52": ("tesla-m60", "tesla-m40"),
+    "sm_37": ("tesla-k80",),
+    "sm_35": ("tesla-k40", "tesla-k20"),
+}
+_JETSON = {
+    "sm_87": ("jetson-orin-nano", "jetson-agx-orin-32gb", "jetson-agx-orin-64gb"),
+    "sm_72": ("jetson-agx-xavier", "jetson-xavier-nx"),
+    "sm_62": ("jetson-tx2",),
+    "sm_53": ("jetson-nano", "jetson-tx1"),
+}
+_REGISTERS = {"sm_53": 32768, "sm_62": 32768, "sm_87": 65536}
+"""Registers of a block where they are not 65536."""
+_C5_SIZES = {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "9xlarge": 18}
+"""Machines with CPUs of Skylake's generation, with their numbers of cores; larger ones have Cascade Lake's."""
+_C5_LARGER = {"12xlarge": 24, "18xlarge": 36, "24xlarge": 48}
+
+
+def _nvidia(arch: str) -> dict[str, object]:
+    return {
+        "kind": "cuda",
+        "keys": ["cuda", "gpu"],
+        "arch": arch,
+        "max_shared_memory_per_block": 49152,
+        "max_threads_per_block": 1024,
+        "thread_warp_size": 32,
+        "registers_per_block": _REGISTERS.get(arch, 65536),
+    }
+
+
+def _raspberry(triple: str, cpu: str) -> dict[str, object]:
+    return {
+        "kind": "llvm",
+        "device": "arm_cpu",
+        "mtriple": triple,
+        "mcpu": cpu,
+        "mattr": ["+neon"],
+        "num-cores": 4,
+        "host": {"kind": "llvm", "mtriple": triple, "mcpu": cpu, "num-cores": 4},
+    }
+
+
+def _cpu(name: str, cores: int) -> dict[str, object]:
+    return {"kind": "llvm", "keys": ["x86", "cpu"], "mcpu": name, "num-cores": cores}
+
+
+_TAGS: dict[str, dict[str, object]] = {
+    **{f"nvidia/geforce-{name}": _nvidia(arch) for arch, names in _GEFORCE.items() for name in names},
+    **{f"nvidia/nvidia-{name}": _nvidia(arch) for arch, names in _DATA_CENTER.items() for name in names},
+    **{f"nvidia/{name}": _nvidia(arch) for arch, names in _DATA_CENTER.items() for name in names},
+    **{f"nvidia/{name}": _nvidia(arch) for arch, names in _JETSON.items() for name in names},
+    **{f"aws/cpu/c5.{size}": _cpu("skylake-avx512", cores) for size, cores in _C5_SIZES.items()},
+    **{f"aws/cpu/c5.{size}": _cpu("cascadelake", cores) for size, cores in _C5_LARGER.items()},
+    "raspberry-pi/4b-aarch64": _raspberry("aarch64-linux-gnu", "cortex-a72"),
+    "raspberry-pi/4b-64bit": _raspberry("aarch64-linux-gnu", "cortex-a72"),
+    "raspberry-pi/3b": _raspberry("armv7l-linux-gnueabihf", "cortex-a53"),
+    "intel/icelake": _cpu("icelake-server", 8),
+    "apple/m1-gpu": {
+        "kind": "metal",
+        "max_threads_per_block": 1024,
+        "max_shared_memory_per_block": 32768,
+        "thread_warp_size": 32,
+        "host": {"kind": "llvm", "mtriple": "arm64-apple-macos", "mcpu": "apple-latest"},
+    },
+}
+
+
+def tagged(name: str) -> dict[str, object] | None:
+    """Return the options of the target that a tag stands for.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    dict of str to object, or None
+        None where there is no such tag.
+    """
+    options = _TAGS.get(name)
+    return None if options is None else {**options, "tag": name}
+
+
+def tag_names() -> list[str]:
+    """Return all tags.
+
+    Returns
+    -------
+    list of str
+    """
+    return list(_TAGS)
+
+
+def add_tag(name: str, options: Mapping[str, object]) -> None:
+    """Let a tag stand for a target, instead of the one that it stands for now if there is one.
+
+    Parameters
+    ----------
+    name : str
+    options : mapping of str to object
+        The kind and the options, as the constructor of a target takes them.
+    """
+    _TAGS[name] = dict(options)
