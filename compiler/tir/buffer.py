@@ -384,7 +384,7 @@ class BufferLoad(PrimExpr):
 def _check_rank(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
     if len(indices) != len(buffer.shape):
         raise BoundError(
-            f"{buffer.name}: the buffer has {len(buffer.shape)} dimensions, got {len(indices)} indices: "
+            f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got {len(indices)} indices: "
             f"{', '.join(map(show, indices))}"
         )
 

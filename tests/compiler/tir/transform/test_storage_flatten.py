@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import BoundError
+from compiler.tir.buffer import BufferLoad
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import BufferStore
 from compiler.tir.transform import FlattenBuffer, StorageFlatten
@@ -275,9 +276,11 @@ def test_a_parameter_of_no_dimension_has_one_element() -> None:
 
 def test_too_few_indices_are_an_error() -> None:
     store = program("C[0, 1] = 1", OUTPUT).body
-    func = program("C[0, 1] = 1", OUTPUT).with_body(BufferStore(store.buffer, store.value, store.indices[:1]))  # type: ignore[attr-defined]
+    assert isinstance(store, BufferStore)
     with pytest.raises(BoundError, match="buffer 'C' has 2 dimensions, got 1 indices"):
-        apply(func, StorageFlatten(64))
+        BufferStore(store.buffer, store.value, store.indices[:1])
+    with pytest.raises(BoundError, match="buffer 'C' has 2 dimensions, got 3 indices"):
+        BufferLoad(store.buffer, (*store.indices, store.indices[0]))
 
 
 def test_what_is_flat_is_returned_as_it_is() -> None:
