@@ -17,7 +17,7 @@ __all__ = ["PassPrintingInstrument", "PassTimingInstrument", "PrintAfterAll", "P
 
 
 class PassTimingInstrument(PassInstrument):
-    """Measures how long each pass takes, nested passes included.
+    """Measures how long each pass takes, nested passes included; at the end of its context it forgets all of them.
 
     Attributes
     ----------
@@ -38,6 +38,9 @@ class PassTimingInstrument(PassInstrument):
 
     def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
         self._started.pop()
+
+    def exit_pass_ctx(self) -> None:
+        self.timings.clear()
 
     def render(self) -> str:
         """Return the timings as text.

@@ -24,7 +24,9 @@ __all__ = [
 class Inline(ModulePass, opt_level=1):
     """Replace calls of functions with the attribute ``Inline`` by their bodies, and remove those functions.
 
-    Level 1.  A function that calls itself, directly or not, stays; so does one that is used as a value.
+    Level 1.  A function that calls itself, directly or not, stays, and so does one that no other uses: a program enters
+    there.  One that an external compiler gets (attribute ``Compiler``), or that is used as a value, stands as a function
+    where it is used.
 
     Examples
     --------
@@ -50,7 +52,8 @@ class Inline(ModulePass, opt_level=1):
                 with derived_from(mod[var].span):
                     functions[var] = bottom_up(_Inliner(bodies, Effects(mod[var], mod)), functions[var])
         still_used = {used for var in order if var not in inlined for used in _used(functions[var])}
-        gone = {var for var in inlined if var not in still_used and var.name_hint != "main"}
+        entered = set(order) - {used for var in order for used in calls[var]}
+        gone = inlined - still_used - entered
         return mod.with_functions({var: func for var, func in functions.items() if var not in gone})
 
 
@@ -62,9 +65,13 @@ class _Inliner(ExprMutator):
 
     def visit_call(self, call: Call) -> Any:
         func = self._bodies.get(call.op) if isinstance(call.op, GlobalVar) else None
-        if func is None:
+        if func is None or func.attrs.get("Compiler"):
             return super().visit_call(call)
         return inlined(func, [self.visit(arg) for arg in call.args], any(self._effects.of(arg) for arg in call.args))
+
+
+    def visit_global_var(self, var: GlobalVar) -> Any:
+        return self._bodies.get(var, var)
 
 
 def inlined(func: Function, args: Sequence[Any], in_order: bool = False) -> Any:
