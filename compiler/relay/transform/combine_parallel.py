@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from itertools import accumulate
+from typing import ClassVar
 
-from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
-from compiler.ir.transform import PassContext
-from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.op.nn.conv_attrs import ConvAttrs
 from compiler.relay.op.nn.dense import BatchMatmulAttrs, DenseAttrs
 from compiler.relay.operator import call_op
-from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, tensor_type
+from compiler.relay.transform.parallel_branches import Branch, CombineParallel, operand_type
+from compiler.relay.transform.rewriter import tensor_type
+from compiler.relay.ty import Dim
 from compiler.tir.data_layout import layout
 
 __all__ = [
-    "CombineParallel",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    """How a call can be combined with others.
-
-    Attributes
-    ----------
-    key : hashable
-        Calls with the same data and the same key can be combined.
-    weight_axis, result_axis : int
-        Along which axes weights are joined, and results cut.
-    batch : bool
-        Whether weights and results are stacked along a new axis instead.
-    """
-
-    key: Hashable
-    weight_axis: int
-    result_axis: int
-    batch: bool = False
 
 
 def _extents(expr: GraphExpr) -> tuple[int, ...] | None:
@@ -56,84 +29,38 @@ def _extents(expr: GraphExpr) -> tuple[int, ...] | None:
     return t.concrete_shape if t is not None and t.is_static else None
 
 
-def _conv_branch(call: Call) -> _Branch | None:
-    attrs, weight = ConvAttrs.of(call), _extents(call.args[1])
-    plain = layout(attrs.kernel_layout)
-    data = layout(attrs.result_layout)
-    split = any(a.factor for a in (*plain.axes, *data.axes))
-    if weight is None or attrs.groups != 1 or split:
-        return None
-    axis = plain.letters.index("O")
-    others = tuple(d for at, d in enumerate(weight) if at != axis)
-    key = (attrs.with_values(channels=None, kernel_size=None), others)
-    return _Branch(key, axis, data.letters.index("C"))
+def _dims(expr: GraphExpr) -> tuple[Dim, ...]:
+    t = tensor_type(expr)
+    return () if t is None else t.dims
 
 
-def _dense_branch(call: Call) -> _Branch | None:
-    weight, result = _extents(call.args[1]), _extents(call)
-    if weight is None or result is None:
-        return None
-    return _Branch((call.attrs.with_values(units=None), weight[1]), 0, len(result) - 1)
+def _concatenated(parts: Sequence[RelayExpr], axis: int) -> Call:
+    return call_op("concatenate", Tuple(tuple(parts)), axis=axis)
 
 
-def _dense_batch_branch(call: Call) -> _Branch | None:
-    weight, result = _extents(call.args[1]), _extents(call)
-    if weight is None or result is None or len(result) != 2:
-        return None
-    return _Branch((call.attrs, weight), 0, 0, batch=True)
+def _slices(result: RelayExpr, axis: int, counts: Sequence[int]) -> list[RelayExpr]:
+    """Return as many elements as each count says along an axis, one after the other."""
+    begins = [0, *accumulate(counts)][:-1]
+    ones, zeros, all_of = (1,) * (axis + 1), (0,) * axis, (-1,) * axis
+    return [
+        call_op("strided_slice", result, begin=(*zeros, at), end=(*all_of, n), strides=ones, slice_mode="size")
+        for at, n in zip(begins, counts, strict=True)
+    ]
 
 
-def _batch_branch(call: Call) -> _Branch | None:
-    right = _extents(call.args[1])
-    if right is None or _extents(call) is None:
-        return None
-    axis = 1 if BatchMatmulAttrs.of(call).transpose_b else 2
-    return _Branch((call.attrs, right[0], right[3 - axis]), axis, 2)
-
-
-_Rule = Callable[[Call], _Branch | None]
-
-
-class CombineParallel(FunctionPass, abstract=True):
-    """A pass that computes several calls of an operator on the same data as one."""
-
-    method: ClassVar[str] = "rule"
-    operator: ClassVar[str]
-    """The operator whose calls are combined."""
-
-    min_num_branches: int = 3
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.min_num_branches, int) or self.min_num_branches < 2:
-            least = show(self.min_num_branches)
-            raise ArgumentError(f"{self.info.name}: min_num_branches must be an int of at least 2, got {least}")
-        super().__post_init__()
-
-    @abstractmethod
-    def rule(self, call: Call) -> _Branch | None:
-        """Return how a call can be combined with others.
-
-        Parameters
-        ----------
-        call : Call
-            Of the operator that the pass combines.
-
-        Returns
-        -------
-        object or None
-            The axes of weights and results, and what other calls must agree in; None if it cannot be combined.
-        """
-
-    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        groups = [g for g in _groups(func, self.operator, self.rule) if len(g) >= self.min_num_branches]
-        result: Function = _Combiner(groups, self.rule).rewrite(func) if groups else func
-        return result
+def _same_but(branches: Sequence[Branch], depth: int, at: int, axis: int | None) -> bool:
+    """Return whether an operand has the same type in all branches, but for its extent along an axis."""
+    types = [operand_type(branch[depth], at) for branch in branches]
+    if any(not t.is_static or len(t.dims) != len(types[0].dims) for t in types):
+        return False
+    others = {tuple(d for n, d in enumerate(t.dims) if n != axis) for t in types}
+    return len(others) == 1 and len({t.dtype for t in types}) == 1
 
 
 class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_level=4, required=("InferType",)):
     """Compute convolutions of the same data as one, with all output channels.
 
-    Level 4; requires InferType.
+    Level 4; requires InferType.  What follows each of them elementwise is combined as well, as far as all do the same.
 
     Parameters
     ----------
@@ -156,15 +83,54 @@ class CombineParallelConv2D(CombineParallel, name="CombineParallelConv2d", opt_l
         ->
         def @main(%x: Tensor[(1, 4, 8, 8), float32], %a: Tensor[(2, 4, 3, 3), float32],
                   %b: Tensor[(3, 4, 3, 3), float32]) {
-          %0 = nn.conv2d(%x, concatenate((%a, %b), axis=0), padding=[0, 0, 0, 0]);
-          (strided_slice(%0, begin=[0], end=[2], axes=[1]), strided_slice(%0, begin=[2], end=[5], axes=[1]))
+          %0 = nn.conv2d(%x, concatenate((%a, %b), axis=0), padding=[0, 0, 0, 0], channels=5);
+          (strided_slice(%0, begin=[0, 0], end=[-1, 2], strides=[1, 1], slice_mode="size"),
+           strided_slice(%0, begin=[0, 2], end=[-1, 3], strides=[1, 1], slice_mode="size"))
         }
     """
 
     operator: ClassVar[str] = "nn.conv2d"
 
-    def rule(self, call: Call) -> _Branch | None:
-        return _conv_branch(call)
+    def key(self, call: Call) -> Hashable | None:
+        attrs, weight = ConvAttrs.of(call), _extents(call.args[1])
+        plain, data = layout(attrs.kernel_layout), layout(attrs.result_layout)
+        if weight is None or attrs.groups != 1 or any(a.factor for a in (*plain.axes, *data.axes)):
+            return None
+        axis = plain.letters.index("O")
+        others = tuple(d for at, d in enumerate(weight) if at != axis)
+        return (attrs.with_values(channels=None, kernel_size=None), others)
+
+    def combined(self, calls: Sequence[Call], data: RelayExpr, weights: Sequence[RelayExpr]) -> Call:
+        attrs = ConvAttrs.of(calls[0])
+        wide = _concatenated(weights, layout(attrs.kernel_layout).letters.index("O"))
+        made = attrs.with_values(channels=sum(self._channels(calls)))
+        return rebuild(calls[0], args=(data, wide), attrs=made)
+
+    @staticmethod
+    def _channels(calls: Sequence[Call]) -> list[int]:
+        axis = layout(ConvAttrs.of(calls[0]).kernel_layout).letters.index("O")
+        return [(_extents(call.args[1]) or ())[axis] for call in calls]
+
+    @staticmethod
+    def _axis(branches: Sequence[Branch], depth: int, rank: int) -> int:
+        """Return where an operand of some rank has the channels of the result; negative if it has none."""
+        axis = layout(ConvAttrs.of(branches[0][0]).result_layout).letters.index("C")
+        return axis - len(_dims(branches[0][depth])) + rank
+
+    def fits(self, branches: Sequence[Branch], depth: int, at: int) -> bool:
+        axis = self._axis(branches, depth, len(operand_type(branches[0][depth], at).dims))
+        if axis < 0 or not _same_but(branches, depth, at, axis):
+            return False
+        counts = self._channels([branch[0] for branch in branches])
+        extents = [operand_type(branch[depth], at).dims[axis] for branch in branches]
+        return extents == counts
+
+    def joined(self, branches: Sequence[Branch], depth: int, operands: Sequence[RelayExpr]) -> RelayExpr:
+        return _concatenated(operands, self._axis(branches, depth, len(_dims(operands[0]))))
+
+    def parts(self, branches: Sequence[Branch], depth: int, result: RelayExpr) -> list[RelayExpr]:
+        axis = layout(ConvAttrs.of(branches[0][0]).result_layout).letters.index("C")
+        return _slices(result, axis, self._channels([branch[0] for branch in branches]))
 
 
 class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)):
@@ -193,8 +159,9 @@ class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)
         }
         ->
         def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(6, 8), float32]) {
-          %0 = nn.dense(%x, concatenate((%a, %b), axis=0), units=None);
-          (strided_slice(%0, begin=[0], end=[4], axes=[1]), strided_slice(%0, begin=[4], end=[10], axes=[1]))
+          %0 = nn.dense(%x, concatenate((%a, %b), axis=0), units=10);
+          (strided_slice(%0, begin=[0, 0], end=[-1, 4], strides=[1, 1], slice_mode="size"),
+           strided_slice(%0, begin=[0, 4], end=[-1, 6], strides=[1, 1], slice_mode="size"))
         }
 
     ``CombineParallelDense(min_num_branches=2)``::
@@ -204,7 +171,7 @@ class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)
         }
         ->
         def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(4, 8), float32]) {
-          %0 = broadcast_to(expand_dims(%x, axis=0), shape=[2, 2, 8]);
+          %0 = stack((%x, %x), axis=0);
           %1 = split(nn.batch_matmul(%0, stack((%a, %b), axis=0), transpose_b=True), indices_or_sections=2);
           (squeeze(%1.0, axis=[0]), squeeze(%1.1, axis=[0]))
         }
@@ -214,8 +181,63 @@ class CombineParallelDense(CombineParallel, opt_level=4, required=("InferType",)
 
     to_batch: bool = True
 
-    def rule(self, call: Call) -> _Branch | None:
-        return _dense_batch_branch(call) if self.to_batch else _dense_branch(call)
+    def key(self, call: Call) -> Hashable | None:
+        weight, data = _extents(call.args[1]), _dims(call.args[0])
+        if weight is None or (self.to_batch and len(data) != 2):
+            return None
+        return (call.attrs, weight) if self.to_batch else (call.attrs.with_values(units=None), weight[1])
+
+    def combined(self, calls: Sequence[Call], data: RelayExpr, weights: Sequence[RelayExpr]) -> Call:
+        attrs = DenseAttrs.of(calls[0])
+        if not self.to_batch:
+            made = attrs.with_values(units=sum(self._units(calls)))
+            return rebuild(calls[0], args=(data, _concatenated(weights, 0)), attrs=made)
+        rows = call_op("stack", Tuple((data,) * len(calls)), axis=0)
+        return call_op(
+            "nn.batch_matmul", rows, call_op("stack", Tuple(tuple(weights)), axis=0), out_dtype=attrs.out_dtype
+        )
+
+    @staticmethod
+    def _units(calls: Sequence[Call]) -> list[int]:
+        return [(_extents(call.args[1]) or ())[0] for call in calls]
+
+    def fits(self, branches: Sequence[Branch], depth: int, at: int) -> bool:
+        rank = len(operand_type(branches[0][depth], at).dims)
+        if self.to_batch:
+            return rank <= 2 and _same_but(branches, depth, at, None)
+        if not _same_but(branches, depth, at, rank - 1):
+            return False
+        units = self._units([branch[0] for branch in branches])
+        lasts = [operand_type(branch[depth], at).dims[-1:] for branch in branches]
+        return all(last in ((), (1,), (count,)) for last, count in zip(lasts, units, strict=True))
+
+    def joined(self, branches: Sequence[Branch], depth: int, operands: Sequence[RelayExpr]) -> RelayExpr:
+        dims = _dims(operands[0])
+        if self.to_batch:
+            missing = 2 - len(dims)
+            if missing:
+                operands = [call_op("expand_dims", operand, axis=0, num_newaxis=missing) for operand in operands]
+            return call_op("stack", Tuple(tuple(operands)), axis=0)
+        units = self._units([branch[0] for branch in branches])
+        wide = [_repeated(operand, count) for operand, count in zip(operands, units, strict=True)]
+        return _concatenated(wide, max(0, len(dims) - 1))
+
+    def parts(self, branches: Sequence[Branch], depth: int, result: RelayExpr) -> list[RelayExpr]:
+        count = len(branches)
+        if not self.to_batch:
+            return _slices(result, len(_dims(result)) - 1, self._units([branch[0] for branch in branches]))
+        each = call_op("split", result, indices_or_sections=count, axis=0)
+        return [call_op("squeeze", TupleGetItem(each, at), axis=(0,)) for at in range(count)]
+
+
+def _repeated(operand: RelayExpr, count: int) -> RelayExpr:
+    """Return an operand with as many elements along its last axis as a branch has columns."""
+    dims = _dims(operand)
+    if not dims:
+        operand = call_op("expand_dims", operand, axis=-1)
+    elif dims[-1] != 1:
+        return operand
+    return call_op("repeat", operand, repeats=count, axis=max(0, len(dims) - 1))
 
 
 class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferType",)):
@@ -243,68 +265,38 @@ class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferT
         ->
         def @main(%x: Tensor[(2, 3, 8), float32], %a: Tensor[(2, 4, 8), float32], %b: Tensor[(2, 5, 8), float32]) {
           %0 = nn.batch_matmul(%x, concatenate((%a, %b), axis=1), transpose_b=True);
-          (strided_slice(%0, begin=[0], end=[4], axes=[2]), strided_slice(%0, begin=[4], end=[9], axes=[2]))
+          (strided_slice(%0, begin=[0, 0, 0], end=[-1, -1, 4], strides=[1, 1, 1], slice_mode="size"),
+           strided_slice(%0, begin=[0, 0, 4], end=[-1, -1, 5], strides=[1, 1, 1], slice_mode="size"))
         }
     """
 
     operator: ClassVar[str] = "nn.batch_matmul"
 
-    def rule(self, call: Call) -> _Branch | None:
-        return _batch_branch(call)
+    def key(self, call: Call) -> Hashable | None:
+        right = _extents(call.args[1])
+        if right is None or _extents(call) is None:
+            return None
+        return (call.attrs, right[0], right[3 - self._axis(call)])
 
+    @staticmethod
+    def _axis(call: Call) -> int:
+        """Return the axis of the columns of the right sides."""
+        return 1 if BatchMatmulAttrs.of(call).transpose_b else 2
 
-def _groups(func: Function, operator: str, rule: _Rule) -> list[list[Call]]:
-    """Return calls that can be combined: of the same data, with weights that exist before all of them."""
-    params = set(func.params)
-    groups: dict[Any, list[Call]] = {}
-    for expr in post_order(func, outside_kernels):
-        if op_name(expr) == operator and (isinstance(expr.args[1], Constant) or expr.args[1] in params):
-            branch = rule(expr)
-            if branch is not None:
-                groups.setdefault((expr.args[0], branch.key), []).append(expr)
-    return list(groups.values())
+    def _columns(self, branches: Sequence[Branch]) -> list[int]:
+        return [(_extents(branch[0].args[1]) or ())[self._axis(branch[0])] for branch in branches]
 
+    def combined(self, calls: Sequence[Call], data: RelayExpr, weights: Sequence[RelayExpr]) -> Call:
+        return rebuild(calls[0], args=(data, _concatenated(weights, self._axis(calls[0]))))
 
-class _Combiner(GraphMutator):
-    def __init__(self, groups: list[list[Call]], rule: _Rule) -> None:
-        super().__init__()
-        self._group_of = {call: group for group in groups for call in group}
-        self._rule = rule
+    def fits(self, branches: Sequence[Branch], depth: int, at: int) -> bool:
+        rank = len(operand_type(branches[0][depth], at).dims)
+        if not rank or not _same_but(branches, depth, at, rank - 1):
+            return False
+        return [operand_type(branch[depth], at).dims[-1] for branch in branches] == self._columns(branches)
 
-    def visit_call(self, call: Call) -> Any:
-        group = self._group_of.get(call)
-        if group is None:
-            return super().visit_call(call)
-        branch = self._rule(call)
-        assert branch is not None
-        span = frozenset().union(*[c.span for c in group])
-        with derived_from(span):
-            parts = self._batch(group) if branch.batch else self._joined(group, branch)
-        self.memo_map.update(zip(group, parts, strict=True))
-        return self.memo_map[call]
+    def joined(self, branches: Sequence[Branch], depth: int, operands: Sequence[RelayExpr]) -> RelayExpr:
+        return _concatenated(operands, -1)
 
-    def _joined(self, group: list[Call], branch: _Branch) -> list[Any]:
-        """Return the parts of one call with the weights side by side."""
-        first = group[0]
-        weights = call_op("concatenate", Tuple(tuple(self.visit(c.args[1]) for c in group)), axis=branch.weight_axis)
-        changes = {name: None for name in ("channels", "kernel_size", "units") if name in first.attrs}
-        args = (self.visit(first.args[0]), weights)
-        wide = rebuild(first, args=args, attrs=first.attrs.with_values(**changes))
-        ends = [0]
-        for call in group:
-            ends.append(ends[-1] + (_extents(call.args[1]) or ())[branch.weight_axis])
-        return [_cut(wide, branch.result_axis, a, b) for a, b in pairwise(ends)]
-
-    def _batch(self, group: list[Call]) -> list[Any]:
-        """Return the matrices of one batched product."""
-        count = len(group)
-        weights = call_op("stack", Tuple(tuple(self.visit(c.args[1]) for c in group)), axis=0)
-        data = call_op("expand_dims", self.visit(group[0].args[0]), axis=0)
-        repeated = call_op("broadcast_to", data, shape=(count, *(_extents(group[0].args[0]) or ())))
-        product = call_op("nn.batch_matmul", repeated, weights, out_dtype=DenseAttrs.of(group[0]).out_dtype)
-        parts = call_op("split", product, indices_or_sections=count, axis=0)
-        return [call_op("squeeze", TupleGetItem(parts, at), axis=(0,)) for at in range(count)]
-
-
-def _cut(wide: RelayExpr, axis: int, begin: int, end: int) -> Any:
-    return call_op("strided_slice", wide, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
+    def parts(self, branches: Sequence[Branch], depth: int, result: RelayExpr) -> list[RelayExpr]:
+        return _slices(result, 2, self._columns(branches))

@@ -25,8 +25,8 @@ class Inline(ModulePass, opt_level=1):
     """Replace calls of functions with the attribute ``Inline`` by their bodies, and remove those functions.
 
     Level 1.  A function that calls itself, directly or not, stays, and so does one that no other uses: a program enters
-    there.  One that an external compiler gets (attribute ``Compiler``), or that is used as a value, stands as a function
-    where it is used.
+    there.  One that an external compiler gets (attribute ``Compiler``), or that is used as a value, stands as a
+    function where it is used.
 
     Examples
     --------
@@ -68,7 +68,6 @@ class _Inliner(ExprMutator):
         if func is None or func.attrs.get("Compiler"):
             return super().visit_call(call)
         return inlined(func, [self.visit(arg) for arg in call.args], any(self._effects.of(arg) for arg in call.args))
-
 
     def visit_global_var(self, var: GlobalVar) -> Any:
         return self._bodies.get(var, var)

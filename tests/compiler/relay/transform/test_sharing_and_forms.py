@@ -140,7 +140,7 @@ def _convs(count: int, **attrs: Any) -> Any:
 
 def test_convolutions_of_the_same_data_are_one() -> None:
     one = transform.CombineParallelConv2D()
-    assert counted(_convs(3), one) == {"nn.relu": 3, "strided_slice": 3, "nn.conv2d": 1, "concatenate": 1}
+    assert counted(_convs(3), one) == {"nn.relu": 1, "strided_slice": 3, "nn.conv2d": 1, "concatenate": 1}
     same_results(_convs(3, padding=1), one)
     same_results(_convs(4, strides=2), one)
 
@@ -157,8 +157,9 @@ def test_two_are_too_few_unless_asked_for() -> None:
         program,
         """
         def @main(%x: Tensor[(2, 8), float32], %a: Tensor[(4, 8), float32], %b: Tensor[(4, 8), float32]) {
-          %0 = nn.dense(%x, concatenate((%a, %b), axis=0), units=None);
-          (strided_slice(%0, begin=[0], end=[4], axes=[1]), strided_slice(%0, begin=[4], end=[8], axes=[1]))
+          %0 = nn.dense(%x, concatenate((%a, %b), axis=0), units=8);
+          (strided_slice(%0, begin=[0, 0], end=[-1, 4], strides=[1, 1], slice_mode="size"),
+           strided_slice(%0, begin=[0, 4], end=[-1, 4], strides=[1, 1], slice_mode="size"))
         }
         """,
     )
@@ -231,3 +232,32 @@ def test_a_check_decides_about_a_match() -> None:
 def test_a_table_of_something_else() -> None:
     with pytest.raises(TVMError, match="MergeComposite: expected"):
         transform.MergeComposite([("name", "pattern")])
+
+
+def test_what_follows_branches_is_combined_as_far_as_it_is_the_same() -> None:
+    x, w1, w2 = relay.var("x", shape=(2, 8)), relay.var("a", shape=(4, 8)), relay.var("b", shape=(6, 8))
+    c1, c2 = relay.var("c", shape=(4,)), relay.var("d", shape=(1,))
+    branches = [relay.nn.relu(relay.add(relay.nn.dense(x, w), c)) for w, c in ((w1, c1), (w2, c2))]
+    out = relay.Tuple([relay.exp(branches[0]), relay.log(branches[1])])
+    one = transform.CombineParallelDense(2, to_batch=False)
+    assert counted(out, one) == {
+        "nn.dense": 1,
+        "concatenate": 2,
+        "repeat": 1,
+        "add": 1,
+        "nn.relu": 1,
+        "strided_slice": 2,
+        "exp": 1,
+        "log": 1,
+    }
+    same_results(out, one)
+
+
+def test_a_bias_computed_from_another_branch_is_not_joined_with_it() -> None:
+    x = relay.var("x", shape=(2, 8))
+    first = relay.nn.dense(x, relay.var("a", shape=(4, 8)))
+    second = relay.add(relay.nn.dense(x, relay.var("b", shape=(4, 8))), relay.nn.relu(first))
+    out, one = relay.Tuple([first, second]), transform.CombineParallelDense(2)
+    assert counted(out, one)["nn.batch_matmul"] == 1
+    assert counted(out, one)["add"] == 1
+    same_results(out, one)
