@@ -484,6 +484,21 @@ class TupleWrapper:
         """
         return self.tuple_value
 
+    def astext(self, *args: Any, **options: Any) -> str:
+        """Return the call as text; see :meth:`Expr.astext`.
+
+        Parameters
+        ----------
+        *args, **options
+            Those of that method.
+
+        Returns
+        -------
+        str
+        """
+        text: str = as_expr(self.tuple_value).astext(*args, **options)
+        return text
+
     def __getitem__(self, index: int) -> TupleGetItem:
         if not -self.size <= index < self.size:
             raise IndexError(f"the tuple has {self.size} values, there is none with index {index}")

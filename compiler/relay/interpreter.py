@@ -39,6 +39,7 @@ from compiler.relay.expr import (
     Var,
 )
 from compiler.relay.operator import RelayOp
+from compiler.runtime.container import ADT
 from compiler.runtime.ndarray import NDArray
 
 __all__ = [
@@ -358,17 +359,55 @@ def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
     return _as_value(result)
 
 
+def rebuilt(value: Any, leaf: Callable[[Any], Any], tuple_of: Callable[[list[Any]], Any]) -> Any:
+    """Return a value whose tuples and values of data types are made anew, however deep they are nested.
+
+    Parameters
+    ----------
+    value : object
+    leaf : callable
+        From what is neither to what takes its place.
+    tuple_of : callable
+        From the new fields to a tuple.
+
+    Returns
+    -------
+    object
+    """
+    done: dict[int, Any] = {}
+    todo = [value]
+    while todo:
+        part = todo[-1]
+        is_data = isinstance(part, ConstructorValue)
+        if not is_data and not isinstance(part, (tuple, list, ADT)):
+            done[id(todo.pop())] = leaf(part)
+            continue
+        fields = part.fields if is_data else part
+        waiting = [field for field in fields if id(field) not in done]
+        if waiting:
+            todo += waiting
+            continue
+        made = [done[id(field)] for field in fields]
+        done[id(todo.pop())] = ConstructorValue(part.constructor, tuple(made)) if is_data else tuple_of(made)
+    return done[id(value)]
+
+
 def _as_value(value: Any) -> Any:
     """Return what a user or an operator gives as a value."""
+    return value if isinstance(value, np.ndarray) else rebuilt(value, _as_leaf, tuple)
+
+
+def _as_leaf(value: Any) -> Any:
     match value:
-        case np.ndarray() | Closure() | ConstructorValue() | RefValue() | Op() | Constructor():
+        case np.ndarray() | Closure() | Op() | Constructor():
+            return value
+        case RefValue():
+            value.value = _as_value(value.value)
             return value
         case np.generic():  # before float, which NumPy's float64 is one of
             return np.asarray(value)
         case NDArray():
             return value.view()
-        case tuple() | list():
-            return tuple([_as_value(v) for v in value])
         case bool():
             return np.asarray(value)
         case int():

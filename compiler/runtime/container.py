@@ -5,7 +5,7 @@ Nodes hold tuples and dictionaries; each tuple counts as an :class:`Array`, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from compiler.ir.error import BoundError
@@ -81,18 +81,24 @@ class ShapeTuple(tuple[int, ...]):
 
 
 class ADT:
-    """A tagged sequence of values.
+    """A tagged sequence of values: a tuple, or a value of an algebraic data type.
 
     Parameters
     ----------
     tag : int
-        0 of a tuple.
+        Number of the constructor within its type; 0 of a tuple.
     fields : sequence
+        What the value is made of.
+    name : str
+        The constructor's name; empty of a tuple.
     """
 
-    def __init__(self, tag: int, fields: Sequence[Any]) -> None:
+    __slots__ = ("fields", "name", "tag")
+
+    def __init__(self, tag: int, fields: Sequence[Any], name: str = "") -> None:
         self.tag = tag
         self.fields = tuple(fields)
+        self.name = name
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -100,8 +106,13 @@ class ADT:
     def __getitem__(self, index: int | slice) -> Any:
         return getitem_helper(self, self.fields.__getitem__, len(self.fields), index)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fields)
+
     def __repr__(self) -> str:
-        return f"ADT(tag={self.tag}, fields={list(self.fields)})"
+        if not self.tag and not self.name:
+            return repr(self.fields)
+        return f"{self.name or f'ADT {self.tag}'}({', '.join(map(repr, self.fields))})"
 
 
 def tuple_object(fields: Sequence[object] | None = None) -> ADT:

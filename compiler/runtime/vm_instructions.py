@@ -190,7 +190,7 @@ class GetField(Instruction):
     index: int
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
-        frame.registers[self.target] = frame.registers[self.source][self.index]
+        frame.registers[self.target] = frame.registers[self.source].fields[self.index]
 
 
 @dataclass(slots=True)

@@ -82,8 +82,9 @@ def parameter(
             raise RuntimeError("parameter: give the values either one by one or by_dict, not both")
         ids, values = list(by_dict), tuple(by_dict.values())
 
+    # in a class, pytest passes an instance of the class first
     @pytest.fixture(params=values, ids=ids, scope="session")
-    def as_fixture(request: pytest.FixtureRequest) -> Any:
+    def as_fixture(*_class: object, request: pytest.FixtureRequest) -> Any:
         return request.param
 
     return as_fixture
@@ -120,7 +121,7 @@ def parameters(*value_sets: Sequence[object], ids: Sequence[str] | None = None) 
     group = next(_groups)
 
     def made(values: tuple[object, ...]) -> Fixture:
-        def as_fixture(request: pytest.FixtureRequest) -> Any:
+        def as_fixture(*_class: object, request: pytest.FixtureRequest) -> Any:
             return request.param
 
         for attribute, value in ((GROUP, group), (VALUES, values), (IDS, ids)):

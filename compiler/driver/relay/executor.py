@@ -15,8 +15,9 @@ from compiler.ir.module import IRModule, as_function
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant, Expr, Function, Var
 from compiler.relay.inference import infer_module
-from compiler.relay.interpreter import Interpreter
+from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
 from compiler.relay.ty import TupleType
+from compiler.runtime.container import ADT
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.graph_module import GraphModule
 from compiler.runtime.named_arguments import arguments_in_order
@@ -25,9 +26,9 @@ from compiler.runtime.ndarray import ArrayLike, NDArray, array
 KINDS = ("debug", "graph", "vm")
 """By interpreter, operator by operator; by a flat list of kernels; by the virtual machine."""
 
-Argument = ArrayLike | tuple["Argument", ...] | list["Argument"]
+Argument = ArrayLike | ADT | tuple["Argument", ...] | list["Argument"]
 """What a function is called with: an array, or a tuple of such."""
-Result = NDArray | tuple["Result", ...]
+Result = NDArray | ADT
 
 
 class Executor:
@@ -114,7 +115,7 @@ class Executor:
         names = [p.name_hint for p in module["main"].params]
 
         def call(*args: Argument, **inputs: Argument) -> Any:
-            return _arrays(
+            return runtime_value(
                 interpreter.evaluate("main", arguments_in_order("evaluate: the function", names, args, inputs))
             )
 
@@ -125,22 +126,37 @@ def _leaves(t: Type, value: Argument) -> list[ArrayLike]:
     """Return the arrays that an argument consists of: the parts of a tuple are inputs of their own."""
     if not isinstance(t, TupleType):
         return [value if isinstance(value, NDArray) else np.asarray(value)]
-    if not isinstance(value, (tuple, list)) or len(value) != len(t.fields):
+    if not isinstance(value, (tuple, list, ADT)) or len(value) != len(t.fields):
         raise ArgumentError(f"evaluate: expected a tuple of {len(t.fields)} values, got {show(value)}")
     return [leaf for field, part in zip(t.fields, value, strict=True) for leaf in _leaves(field, part)]
 
 
 def _arranged(t: Type, outputs: Iterator[NDArray]) -> Result:
     if isinstance(t, TupleType):
-        return tuple([_arranged(field, outputs) for field in t.fields])
+        return ADT(0, [_arranged(field, outputs) for field in t.fields])
     return next(outputs)
 
 
-def _arrays(value: object) -> object:
-    """Return a value of the interpreter with arrays as the other executors return them."""
-    if isinstance(value, tuple):
-        return tuple([_arrays(part) for part in value])
-    return array(value) if isinstance(value, (np.ndarray, np.generic)) else value
+def runtime_value(value: object) -> object:
+    """Return a value of the interpreter as the other executors return it.
+
+    Parameters
+    ----------
+    value : object
+        Of the interpreter: an array of NumPy, a tuple, a value of a data type, a cell or a function.
+
+    Returns
+    -------
+    object
+        Arrays are NDArrays, tuples :class:`~compiler.runtime.container.ADT`.
+    """
+    return rebuilt(value, _runtime_leaf, lambda fields: ADT(0, fields))
+
+
+def _runtime_leaf(value: object) -> object:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return array(value)
+    return RefValue(runtime_value(value.value)) if isinstance(value, RefValue) else value
 
 
 def create_executor(

@@ -258,3 +258,49 @@ def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | Non
     zeros = call_op("cast_like", call_op("dyn.full", const(0.0), output_shape), data)
     points = call_op("expand_dims", segment_ids, axis=0)
     return call_op("scatter_nd", zeros, points, data, mode="add")
+
+
+@composite
+def scatter(data: RelayExpr, indices: RelayExpr, updates: RelayExpr, axis: int) -> Call:
+    """Return data with updates written at their own position except along one axis, where indices say where.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor to write into.
+    indices : Expr
+        Integers, of the shape of updates.
+    updates : Expr
+        What to write, of the rank and data type of data.
+    axis : int
+        Along which indices say where an update goes.
+
+    Returns
+    -------
+    Call
+        Of the type of ``data``.
+    """
+    return call_op("scatter_elements", data, indices, updates, axis=axis, reduction="update")
+
+
+@composite
+def scatter_add(data: RelayExpr, indices: RelayExpr, updates: RelayExpr, axis: int) -> Call:
+    """Return data with updates added at their own position except along one axis, where indices say where.
+
+    Parameters
+    ----------
+    data : Expr
+        The tensor to add to.
+    indices : Expr
+        Integers, of the shape of updates.
+    updates : Expr
+        What to add, of the rank and data type of data.
+    axis : int
+        Along which indices say where an update goes.
+
+    Returns
+    -------
+    Call
+        Of the type of ``data``.
+    """
+    return call_op("scatter_elements", data, indices, updates, axis=axis, reduction="add")

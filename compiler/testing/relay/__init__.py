@@ -13,6 +13,7 @@ _HOMES = {
     "compiler.testing.relay.init": ("create_workload",),
     "compiler.testing.relay.nat": ("count", "make_nat_expr", "make_nat_value"),
     "compiler.testing.relay.passes": ("count_ops", "run_infer_type", "run_opt_pass"),
+    "compiler.testing.relay.py_converter": ("run_as_python", "to_python"),
     "compiler.testing.relay.values": ("_np_randn_from_type", "rand"),
     "compiler.testing.targets": ("enabled_targets",),
 }
@@ -25,6 +26,7 @@ _MODULES = (
     "compiler.testing.relay.mlp",
     "compiler.testing.relay.mobilenet",
     "compiler.testing.relay.nat",
+    "compiler.testing.relay.py_converter",
     "compiler.testing.relay.resnet",
     "compiler.testing.relay.resnet_3d",
     "compiler.testing.relay.squeezenet",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
@@ -9,7 +11,7 @@ from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
-__all__ = ["cross_entropy"]
+__all__ = ["cross_entropy", "nll_loss"]
 
 
 def cross_entropy(predictions: Tensor, targets: Tensor, logits: bool) -> Tensor:
@@ -40,3 +42,47 @@ def cross_entropy(predictions: Tensor, targets: Tensor, logits: bool) -> Tensor:
     count = tir.const(rows, predictions.dtype) if isinstance(rows, int) else rows.astype(predictions.dtype)
     zero = tir.const(0, predictions.dtype)
     return compute((), lambda: (zero - total()) / count, name="loss", tag=Tag.ELEMWISE)
+
+
+def nll_loss(predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int) -> Tensor:
+    """Return the negative logarithms of the likelihood of the right classes, weighted by class.
+
+    Parameters
+    ----------
+    predictions : Tensor
+        Logarithms of probabilities, ``(N, C, …)`` of a float type.
+    targets : Tensor
+        The right class of each, ``(N, …)`` of an integer type.
+    weights : Tensor
+        Of each class, ``(C,)`` of the data type of ``predictions``.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses; the mean is weighted.
+    ignore_index : int
+        A class that does not count.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``targets`` if ``reduction`` is ``none``, else without dimensions.
+    """
+    shape, zero = dims(targets), tir.const(0, predictions.dtype)
+
+    def counted(at: Sequence[PrimExpr], value: Callable[[PrimExpr], PrimExpr]) -> PrimExpr:
+        label = targets(*at)
+        counts = label.astype("int64") != tir.const(ignore_index, "int64")
+        return te.if_then_else(counts, value(label), zero)
+
+    def loss(at: Sequence[PrimExpr]) -> PrimExpr:
+        return counted(at, lambda label: zero - predictions(at[0], label, *at[1:]) * weights(label))
+
+    if reduction == "none":
+        return compute(shape, lambda *at: loss(at), name="nll_loss", tag=Tag.INJECTIVE)
+    axes = [te.reduce_axis((0, e), name=f"i{d}") for d, e in enumerate(shape)]
+    at = [axis.var for axis in axes]
+    total = compute((), lambda: te.sum(loss(at), axis=axes), name="nll_loss", tag=Tag.COMM_REDUCE)
+    if reduction == "sum":
+        return total
+    axes = [te.reduce_axis((0, e), name=f"j{d}") for d, e in enumerate(shape)]
+    places = [axis.var for axis in axes]
+    weight = compute((), lambda: te.sum(counted(places, weights), axis=axes), name="weight", tag=Tag.COMM_REDUCE)
+    return compute((), lambda: total() / weight(), name="nll_loss_mean", tag=Tag.ELEMWISE)

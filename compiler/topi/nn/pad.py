@@ -129,8 +129,8 @@ def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source:
     return compute(padded, element, name="pad", tag=Tag.PAD)
 
 
-def dilate(data: Tensor, strides: Sequence[int]) -> Tensor:
-    """Return ``data`` with zeros between its elements: element ``i`` moves to ``i * stride``.
+def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "dilate") -> Tensor:
+    """Return ``data`` with a number between its elements: element ``i`` moves to ``i * stride``.
 
     Parameters
     ----------
@@ -138,6 +138,10 @@ def dilate(data: Tensor, strides: Sequence[int]) -> Tensor:
         Of any shape and number type.
     strides : sequence of int
         One for each axis.
+    dilation_value : float
+        What stands between the elements.
+    name : str
+        Of the operation.
 
     Returns
     -------
@@ -151,6 +155,6 @@ def dilate(data: Tensor, strides: Sequence[int]) -> Tensor:
     def element(*at: Var) -> PrimExpr:
         there = [(i % s).equal(0) for i, s in zip(at, strides, strict=True) if s > 1]
         source = data(*[i if s == 1 else i // s for i, s in zip(at, strides, strict=True)])
-        return te.if_then_else(te.all(*there), source, tir.const(0, data.dtype))
+        return te.if_then_else(te.all(*there), source, tir.const(dilation_value, data.dtype))
 
-    return compute(shape, element, name="dilate", tag=Tag.DILATE)
+    return compute(shape, element, name=name, tag=Tag.DILATE)

@@ -121,11 +121,15 @@ def _readers(schedule: te.Schedule) -> dict[Operation, list[Operation]]:
 
 
 def _is_inlined(op: ComputeOp, readers: Sequence[Operation]) -> bool:
-    """Recomputing what is cheap costs less than memory; what is expensive is computed once for each element."""
-    if op.reduce_axis or len(op.body) > 1:
+    """Recomputing what is cheap costs less than memory; what is expensive is computed once for each element.
+
+    What a statement of the user's reads must be stored.
+    """
+    computed = [reader for reader in readers if isinstance(reader, ComputeOp)]
+    if op.reduce_axis or len(op.body) > 1 or len(computed) < len(readers):
         return False
     if _is_expensive(op):
-        return len(readers) == 1 and not readers[0].reduce_axis
+        return len(computed) == 1 and not computed[0].reduce_axis
     return True
 
 

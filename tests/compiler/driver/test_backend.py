@@ -14,14 +14,20 @@ from compiler.ir.error import ArgumentError
 def test_executors_and_runtimes_check_their_options() -> None:
     aot = Executor("aot", {"interface-api": "c", "unpacked-api": True})
     assert aot["interface-api"] == "c"
-    assert "link-params" not in aot
+    assert aot["link-params"] is True
+    assert "constant-byte-alignment" not in aot
+    assert str(aot) == "aot"
     assert aot == Executor("aot", {"unpacked-api": True, "interface-api": "c"})
-    assert Runtime.list_registered() == ["cpp", "crt"]
-    assert Executor.list_registered_options("graph") == {"link-params": "bool"}
-    for options, message in (({"link": True}, "has no option 'link'"), ({"link-params": 3}, "must be of type bool")):
+    assert Runtime.list_registered() == ["cpp", "crt", "c"]
+    assert Executor.list_registered_options("graph") == {"link-params": "IntImm"}
+    assert Executor.list_executor_options(aot)["interface-api"] == "runtime.String"
+    for options, message in (
+        ({"link": True}, 'Attribute "link" is not available on this Executor'),
+        ({"link-params": "yes"}, 'should have type "IntImm" but instead found "runtime.String"'),
+    ):
         with pytest.raises(ArgumentError, match=message):
             Executor("graph", options)
-    with pytest.raises(ArgumentError, match="there is no runtime 'rust'"):
+    with pytest.raises(ArgumentError, match='Runtime "rust" is not defined'):
         Runtime("rust")
 
 

@@ -27,6 +27,14 @@ def test_together(target, dev, height, width, dtype, data):
     data.append(0)
 
 
+class TestOfClass:
+    rows, columns = tvm.testing.parameters((5, 6))
+    layout = tvm.testing.parameter("NCHW")
+
+    def test_in_a_class(self, rows, columns, layout):
+        assert (rows, columns, layout) == (5, 6, "NCHW")
+
+
 def test_cached():
     assert sorted(made) == [1, 3]
 
@@ -73,6 +81,7 @@ def test_some(dtype):
 """
 
 EXPECTED = [
+    "PASSED TestOfClass::test_in_a_class[NCHW-5-6]",
     "PASSED test_cached",
     "PASSED test_needs_llvm",
     "PASSED test_own_targets[llvm -mcpu=native]",
@@ -96,4 +105,4 @@ def test_a_file_of_tests(tmp_path: Path) -> None:
     assert [line for line in lines if line.startswith("ERROR test")] == ["ERROR test_refused"]
     assert "a value of type generator cannot be cached" in ran.stdout
     assert "nothing runs on a GPU here" in ran.stdout
-    assert "7 passed" in ran.stdout
+    assert "8 passed" in ran.stdout

@@ -6,35 +6,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from compiler.ir.error import ArgumentError, did_you_mean, show
+from compiler.ir.error import ArgumentError, did_you_mean
 
 __all__ = ["Executor", "Runtime"]
 
 Option = bool | int | str
+Options = Mapping[str, tuple[type, Option | None]]
+"""The type of each option by its name, and its default."""
+
+_TYPE_NAMES = {bool: "IntImm", int: "IntImm", str: "runtime.String"}
+"""The types of options as TVM calls them: a truth value is an integer there."""
 
 
 @dataclass(frozen=True)
 class _Choice:
     """A name out of a table, with the options that the table has for it."""
 
-    kinds: ClassVar[Mapping[str, Mapping[str, type]]] = {}
+    kinds: ClassVar[Mapping[str, Options]] = {}
 
     name: str
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        what = type(self).__name__
-        if self.name not in self.kinds:
-            hint = did_you_mean(self.name, self.kinds)
-            raise ArgumentError(f"{what}: there is no {what.lower()} {self.name!r}{hint}")
-        declared = self.kinds[self.name]
+        declared = self._declared(self.name)
+        defaults = {option: default for option, (_, default) in declared.items() if default is not None}
+        object.__setattr__(self, "options", {**defaults, **self.options})
         for option, value in self.options.items():
+            what = f'Attribute "{option}"'
             if option not in declared:
-                raise ArgumentError(f"{what}: {self.name!r} has no option {option!r}{did_you_mean(option, declared)}")
-            if not isinstance(value, declared[option]):
-                raise ArgumentError(
-                    f"{what}: option {option!r} must be of type {declared[option].__name__}, got {show(value)}"
-                )
+                hint = did_you_mean(option, declared)
+                raise ArgumentError(f"{what} is not available on this {type(self).__name__}{hint}")
+            kind = declared[option][0]
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is str):
+                other = _TYPE_NAMES.get(type(value), type(value).__name__)
+                raise ArgumentError(f'{what} should have type "{_TYPE_NAMES[kind]}" but instead found "{other}"')
+
+    @classmethod
+    def _declared(cls, name: str) -> Options:
+        if name not in cls.kinds:
+            raise ArgumentError(f'{cls.__name__} "{name}" is not defined{did_you_mean(name, cls.kinds)}')
+        return cls.kinds[name]
 
     def __contains__(self, option: str) -> bool:
         return option in self.options
@@ -45,19 +56,48 @@ class _Choice:
         return self.options[option]
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and str(other) == str(self)
+        return type(other) is type(self) and str(other) == str(self) and other.attrs == self.attrs
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash((self.name, tuple(sorted(self.options.items()))))
 
     def __str__(self) -> str:
-        given = "".join(f" -{option}={value}" for option, value in sorted(self.options.items()))
-        return f"{self.name}{given}"
+        return self.name
 
     @property
     def attrs(self) -> Mapping[str, Option]:
-        """The options that were given."""
+        """The options that were given, and the defaults of others that have one."""
         return self.options
+
+    @classmethod
+    def list_registered(cls) -> list[str]:
+        """Return all names.
+
+        Returns
+        -------
+        list of str
+        """
+        return list(cls.kinds)
+
+    @classmethod
+    def list_registered_options(cls, name: _Choice | str) -> dict[str, str]:
+        """Return the options that a name has.
+
+        Parameters
+        ----------
+        name : str, Executor or Runtime
+
+        Returns
+        -------
+        dict of str to str
+            The type of each option, as TVM calls it.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such name.
+        """
+        return {option: _TYPE_NAMES[kind] for option, (kind, _) in cls._declared(str(name)).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,40 +118,40 @@ class Executor(_Choice):
     """
 
     kinds = {
-        "graph": {"link-params": bool},
+        "graph": {"link-params": (bool, False)},
         "aot": {
-            "link-params": bool,
-            "unpacked-api": bool,
-            "interface-api": str,
-            "workspace-byte-alignment": int,
-            "constant-byte-alignment": int,
+            "link-params": (bool, True),
+            "unpacked-api": (bool, None),
+            "interface-api": (str, None),
+            "workspace-byte-alignment": (int, None),
+            "constant-byte-alignment": (int, None),
         },
     }
 
     @staticmethod
-    def list_registered() -> list[str]:
+    def list_executors() -> list[str]:
         """Return the names of all executors.
 
         Returns
         -------
         list of str
         """
-        return list(Executor.kinds)
+        return Executor.list_registered()
 
     @staticmethod
-    def list_registered_options(name: str) -> dict[str, str]:
+    def list_executor_options(executor: Executor | str) -> dict[str, str]:
         """Return the options of an executor.
 
         Parameters
         ----------
-        name : str
+        executor : Executor or str
 
         Returns
         -------
         dict of str to str
-            The type of each option.
+            The type of each option, as TVM calls it.
         """
-        return {option: kind.__name__ for option, kind in Executor(name).kinds[name].items()}
+        return Executor.list_registered_options(executor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +161,7 @@ class Runtime(_Choice):
     Parameters
     ----------
     name : str
-        ``cpp``, or ``crt`` for small devices.
+        ``cpp``, or ``crt`` (in older programs ``c``) for small devices.
     options : mapping of str to (bool, int or str)
         Of that runtime.
 
@@ -131,29 +171,33 @@ class Runtime(_Choice):
         If there is no such runtime or option, or a value is of the wrong type.
     """
 
-    kinds = {"cpp": {"system-lib": bool}, "crt": {"system-lib": bool}}
+    kinds = {
+        "cpp": {"system-lib": (bool, None)},
+        "crt": {"system-lib": (bool, None)},
+        "c": {"system-lib": (bool, None)},
+    }
 
     @staticmethod
-    def list_registered() -> list[str]:
+    def list_runtimes() -> list[str]:
         """Return the names of all runtimes.
 
         Returns
         -------
         list of str
         """
-        return list(Runtime.kinds)
+        return Runtime.list_registered()
 
     @staticmethod
-    def list_registered_options(name: str) -> dict[str, str]:
+    def list_runtime_options(runtime: Runtime | str) -> dict[str, str]:
         """Return the options of a runtime.
 
         Parameters
         ----------
-        name : str
+        runtime : Runtime or str
 
         Returns
         -------
         dict of str to str
-            The type of each option.
+            The type of each option, as TVM calls it.
         """
-        return {option: kind.__name__ for option, kind in Runtime(name).kinds[name].items()}
+        return Runtime.list_registered_options(runtime)

@@ -30,8 +30,8 @@ class DepthToSpaceAttrs(SpaceToDepthAttrs):
     """Attributes of ``nn.depth_to_space``."""
 
     mode: str = attr_field(
-        one_of("DCR", "CRD"),
-        "Whether a pixel's position in its block is the first (DCR) or last part of its channel's number.",
+        one_of("DCR", "CDR", "CRD"),
+        "Whether a pixel's position in its block is the first (DCR) or last (CDR, CRD) part of its channel's number.",
         "DCR",
     )
 

@@ -1,10 +1,10 @@
-"""The best of boxes that overlap: ``vision.all_class_non_max_suppression``."""
+"""The best of boxes that overlap: ``vision.non_max_suppression``, ``vision.all_class_non_max_suppression``."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.attr_kinds import one_of
+from compiler.ir.attr_kinds import BOOL, INT, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent, has_any_dim
@@ -12,6 +12,8 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Array, Input, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
+from compiler.te.tensor import Tensor
+from compiler.topi.vision import nms as topi
 
 
 class NonMaximumSuppressionAttrs(Attrs):
@@ -85,3 +87,93 @@ _ALL_CLASS_NMS = register(
 )
 
 all_class_non_max_suppression = tuple_function(_ALL_CLASS_NMS, 2)
+
+
+class NonMaxSuppressionAttrs(Attrs):
+    """Attributes of ``vision.non_max_suppression``."""
+
+    force_suppress: bool = attr_field(BOOL, "Whether boxes of different classes suppress each other.", False)
+    top_k: int = attr_field(INT, "How many of the best boxes are looked at; all if it is not positive.", -1)
+    coord_start: int = attr_field(INT, "Column of the first of the four coordinates.", 2)
+    score_index: int = attr_field(INT, "Column of the score.", 1)
+    id_index: int = attr_field(INT, "Column of the class; none if it is negative.", 0)
+    return_indices: bool = attr_field(BOOL, "Whether to return what the kept boxes are called, else the boxes.", True)
+    invalid_to_bottom: bool = attr_field(BOOL, "Whether boxes that are not kept go behind those that are.", False)
+
+
+def _suppression_relation(types: Types, attrs: NonMaxSuppressionAttrs) -> Type:
+    """The boxes in the order of their scores; or names of the kept ones and their number, both of type int32."""
+    data = tensor(types[0], "data", 3)
+    batch, boxes, _ = data.dims
+    tensor(types[1], "valid_count", 1)
+    tensor(types[3], "max_output_size", 0)
+    tensor(types[4], "iou_threshold", 0)
+    if not attrs.return_indices:
+        return data
+    return TupleType((TensorType((batch, boxes), "int32"), TensorType((batch, 1), "int32")))
+
+
+def _suppression_reference(
+    attrs: NonMaxSuppressionAttrs, data: Array, count: Array, names: Array, limit: Array, overlap: Array
+) -> Array | tuple[Array, Array]:
+    boxes = np.full_like(data, -1)
+    called, kept_counts = np.full(data.shape[:2], -1, "int32"), np.zeros((len(data), 1), "int32")
+    for b, rows in enumerate(data):
+        order = np.argsort(-rows[: count[b], attrs.score_index], kind="stable")
+        order = order[: attrs.top_k] if attrs.top_k > 0 else order
+        kept: list[int] = []
+        for place, box in enumerate(order):
+            if len(kept) == int(limit):
+                break
+            boxes[b, place] = rows[box]
+            if _is_suppressed(attrs, rows[box], rows[kept], float(overlap)):
+                boxes[b, place, [c for c in (attrs.score_index, attrs.id_index) if c >= 0]] = -1
+            else:
+                kept.append(int(box))
+        kept_counts[b] = len(kept)
+        if attrs.return_indices:
+            called[b, : len(kept)] = names[b, kept]
+        if attrs.invalid_to_bottom:
+            boxes[b], boxes[b, : len(kept)] = -1, rows[kept]
+    return (called, kept_counts) if attrs.return_indices else boxes
+
+
+def _is_suppressed(attrs: NonMaxSuppressionAttrs, box: Array, better: Array, overlap: float) -> bool:
+    by_class = not attrs.force_suppress and attrs.id_index >= 0
+    rivals = better[better[:, attrs.id_index] == box[attrs.id_index]] if by_class else better
+    corners = slice(attrs.coord_start, attrs.coord_start + 4)
+    return any(_overlap(box[corners], rival[corners]) >= overlap for rival in rivals)
+
+
+def _suppression_compute(attrs: NonMaxSuppressionAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    spec = topi.SuppressionSpec(
+        force=attrs.force_suppress,
+        top_k=attrs.top_k,
+        coord_start=attrs.coord_start,
+        score_index=attrs.score_index,
+        id_index=attrs.id_index,
+        to_bottom=attrs.invalid_to_bottom,
+    )
+    data, count, names, limit, overlap = inputs
+    return topi.non_max_suppression(data, count, names, limit, overlap, spec, attrs.return_indices)
+
+
+_NMS = register(
+    "vision.non_max_suppression",
+    doc="Sort boxes by their scores, and keep those that overlap no better one.",
+    inputs={
+        "data": "Boxes, ``(N, boxes, columns)``.",
+        "valid_count": "How many boxes there are, ``(N,)``; those behind are not looked at.",
+        "indices": "What each box is called in the result, ``(N, boxes)``.",
+        "max_output_size": Input("How many boxes are kept at most, a scalar; all if it is negative.", -1, "int32"),
+        "iou_threshold": Input("Share of their union that two kept boxes must not have in common.", 0.5, "float32"),
+    },
+    attrs=NonMaxSuppressionAttrs,
+    relation=_suppression_relation,
+    pattern=OpPattern.OPAQUE,
+    compute=_suppression_compute,
+    reference=_suppression_reference,
+    waived={"gradient": "a choice has none"},
+)
+
+non_max_suppression = tuple_function(_NMS, lambda call: 2 if NonMaxSuppressionAttrs.of(call).return_indices else None)

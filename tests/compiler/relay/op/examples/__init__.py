@@ -1,9 +1,9 @@
 """A few example calls of every operator, a file for each family."""
 
 from tests.compiler.relay.op.example import Example
-from tests.compiler.relay.op.examples import elements, layers, order, places, quantized, shapes
+from tests.compiler.relay.op.examples import boxes, elements, layers, order, places, quantized, shapes, sparse
 
-_FAMILIES = (elements, shapes, places, order, layers, quantized)
+_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse)
 
 EXAMPLES: dict[str, list[Example]] = {name: found for family in _FAMILIES for name, found in family.EXAMPLES.items()}
 """By the operator's name."""

@@ -1,0 +1,138 @@
+"""Sparse tensors by the coordinates of their elements: ``sparse_reshape``, ``sparse_fill_empty_rows``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler import te, tir
+from compiler.ir.attrs import Attrs
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.types import Type
+from compiler.relay.op.common import NOT_SMOOTH, check_same_extent
+from compiler.relay.op.indexing import index_tensor
+from compiler.relay.op.type_relations import same_dtype, tensor
+from compiler.relay.op_registry import register, tuple_function
+from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.ty import AnyDim, TensorType, TupleType
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.tag import Tag
+from compiler.topi.util import constant, dims
+
+# reshaping
+
+
+def _reshape_relation(types: Types, attrs: Attrs) -> Type:
+    """``(count, new rank)`` coordinates in the new shape; and the new shape, without a -1."""
+    indices, old, new = (
+        index_tensor(t, n) for t, n in zip(types, ("sparse_indices", "prev_shape", "new_shape"), strict=True)
+    )
+    tensor(indices, "sparse_indices", 2)
+    tensor(old, "prev_shape", 1)
+    tensor(new, "new_shape", 1)
+    check_same_extent(indices.dims[1], old.dims[0], "the coordinates of a point and the dimensions of prev_shape")
+    return TupleType((TensorType((indices.dims[0], new.dims[0]), indices.dtype), new))
+
+
+def _reshape_reference(attrs: Attrs, indices: Array, old: Array, new: Array) -> tuple[Array, Array]:
+    shape = new.copy()
+    if (shape < 0).any():
+        shape[shape < 0] = old.prod() // shape[shape >= 0].prod()
+    flat = np.zeros(len(indices), "int64")
+    for d, extent in enumerate(old):
+        flat = flat * int(extent) + indices[:, d]
+    columns = []
+    for extent in shape[::-1]:
+        columns.append(flat % int(extent))
+        flat = flat // int(extent)
+    return np.stack(columns[::-1], 1).astype(indices.dtype), shape
+
+
+def _reshape_compute(attrs: Attrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    indices, old, new = inputs
+    old_rank, new_rank = (constant(dims(t)[0], "sparse_reshape") for t in (old, new))
+
+    def extent(i: PrimExpr) -> PrimExpr:
+        elements, others = tir.const(1, new.dtype), tir.const(1, new.dtype)
+        for d in range(old_rank):
+            elements = elements * old(d).astype(new.dtype)
+        for d in range(new_rank):
+            others = tir.Select(new(d) < 0, others, others * new(d))
+        return tir.Select(new(i) < 0, elements // te.max(others, 1), new(i))
+
+    shape = compute((new_rank,), extent, name="new_shape", tag=Tag.STAGED)
+
+    def coordinate(row: Var, column: Var) -> PrimExpr:
+        flat, inner = tir.const(0, "int64"), tir.const(1, "int64")
+        for d in range(old_rank):
+            flat = flat * old(d).astype("int64") + indices(row, d).astype("int64")
+        for d in range(new_rank):
+            inner = tir.Select(column < d, inner * shape(d).astype("int64"), inner)
+        there = flat // te.max(inner, 1)
+        return (there % te.max(shape(column).astype("int64"), 1)).astype(indices.dtype)
+
+    return [compute((dims(indices)[0], new_rank), coordinate, name="sparse_reshape", tag=Tag.INJECTIVE), shape]
+
+
+_RESHAPE = register(
+    "sparse_reshape",
+    doc="Return the coordinates that the elements of a sparse tensor have in another shape.",
+    inputs={
+        "sparse_indices": "Coordinates, ``(count, rank)`` integers.",
+        "prev_shape": "The shape that they are in, a vector.",
+        "new_shape": "The other shape, a vector; one extent may be -1, and follows from the others.",
+    },
+    relation=_reshape_relation,
+    pattern=OpPattern.INJECTIVE,
+    compute=_reshape_compute,
+    reference=_reshape_reference,
+    waived=NOT_SMOOTH,
+)
+
+sparse_reshape = tuple_function(_RESHAPE, 2)
+
+# rows without elements
+
+
+def _fill_relation(types: Types, attrs: Attrs) -> Type:
+    """Coordinates and values in the order of rows, and for each row whether it was empty; counts by the values."""
+    indices, values = index_tensor(types[0], "sparse_indices"), tensor(types[1], "sparse_values", 1)
+    shape, default = index_tensor(types[2], "dense_shape"), tensor(types[3], "default_value", 1)
+    tensor(indices, "sparse_indices", 2)
+    tensor(shape, "dense_shape", 1)
+    same_dtype(values, default)
+    check_same_extent(indices.dims[0], values.dims[0], "the number of coordinates and of values")
+    check_same_extent(indices.dims[1], shape.dims[0], "the coordinates of a point and the dimensions of dense_shape")
+    coordinates = TensorType((AnyDim(), indices.dims[1]), indices.dtype)
+    return TupleType((coordinates, TensorType((AnyDim(),), values.dtype), TensorType((AnyDim(),), "bool")))
+
+
+def _fill_reference(
+    attrs: Attrs, indices: Array, values: Array, shape: Array, default: Array
+) -> tuple[Array, Array, Array]:
+    empty = np.ones(int(shape[0]), bool)
+    empty[indices[:, 0]] = False
+    added = np.zeros((int(empty.sum()), indices.shape[1]), indices.dtype)
+    added[:, 0] = np.flatnonzero(empty)
+    rows = np.concatenate([indices, added])
+    order = np.argsort(rows[:, 0], kind="stable")
+    filled = np.concatenate([values, np.full(len(added), default[0], values.dtype)])
+    return rows[order], filled[order], empty
+
+
+_FILL = register(
+    "sparse_fill_empty_rows",
+    doc="Give each empty row of a sparse matrix an element in its first column.",
+    inputs={
+        "sparse_indices": "Coordinates, ``(count, rank)`` integers.",
+        "sparse_values": "A value for each.",
+        "dense_shape": "The shape of the dense tensor, a vector.",
+        "default_value": "The value of added elements, a vector of one element.",
+    },
+    relation=_fill_relation,
+    pattern=OpPattern.OPAQUE,
+    reference=_fill_reference,
+    waived={"compute": "the number of rows depends on the values; the reference runs", **NOT_SMOOTH},
+)
+
+sparse_fill_empty_rows = tuple_function(_FILL, 3)

@@ -1,0 +1,61 @@
+"""Boxes whose score counts: ``vision.get_valid_counts``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.attr_kinds import INT
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.types import Type
+from compiler.relay.op.common import NOT_SMOOTH
+from compiler.relay.op.type_relations import tensor
+from compiler.relay.op_registry import register, tuple_function
+from compiler.relay.operator import Array, Input, OpPattern, Types
+from compiler.relay.ty import TensorType, TupleType
+from compiler.topi.vision import nms as topi
+
+
+class GetValidCountsAttrs(Attrs):
+    """Attributes of ``vision.get_valid_counts``."""
+
+    id_index: int = attr_field(INT, "Column of the class, which must not be negative; none if it is.", 0)
+    score_index: int = attr_field(INT, "Column of the score.", 1)
+
+
+def _relation(types: Types, attrs: GetValidCountsAttrs) -> Type:
+    """How many boxes count, ``(N,)``; these, at the front; and their places, ``(N, boxes)``; numbers are int32."""
+    data = tensor(types[0], "data", 3)
+    tensor(types[1], "score_threshold", 0)
+    batch, boxes, _ = data.dims
+    return TupleType((TensorType((batch,), "int32"), data, TensorType((batch, boxes), "int32")))
+
+
+def _reference(attrs: GetValidCountsAttrs, x: Array, threshold: Array) -> tuple[Array, Array, Array]:
+    passes = x[..., attrs.score_index] > threshold.astype(x.dtype)
+    if attrs.id_index >= 0:
+        passes &= x[..., attrs.id_index] >= 0
+    boxes, places = np.full_like(x, -1), np.full(x.shape[:2], -1, "int32")
+    for b, row in enumerate(passes):
+        kept = np.flatnonzero(row)
+        boxes[b, : len(kept)], places[b, : len(kept)] = x[b, kept], kept
+    return passes.sum(1).astype("int32"), boxes, places
+
+
+_GET_VALID_COUNTS = register(
+    "vision.get_valid_counts",
+    doc="Move the boxes whose score exceeds a threshold to the front.",
+    inputs={
+        "data": "Boxes, ``(N, boxes, columns)``.",
+        "score_threshold": Input("What the score must exceed, a scalar.", 0.0, "float32"),
+    },
+    attrs=GetValidCountsAttrs,
+    relation=_relation,
+    pattern=OpPattern.OPAQUE,
+    compute=lambda attrs, inputs, out_type: topi.get_valid_counts(
+        inputs[0], inputs[1], attrs.id_index, attrs.score_index
+    ),
+    reference=_reference,
+    waived=NOT_SMOOTH,
+)
+
+get_valid_counts = tuple_function(_GET_VALID_COUNTS, 3)

@@ -1,0 +1,189 @@
+"""Products of numbers of a few bits, bit by bit: bits of many numbers stand in one word, and are counted.
+
+References
+----------
+M. Cowan et al., "Automatic Generation of High-Performance Quantized Machine Learning Kernels", CGO 2020, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler import te, tir
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import IterVar, PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.layout import layout
+from compiler.topi.nn.conv import window_extent
+from compiler.topi.nn.pad import pad
+from compiler.topi.tag import Tag
+from compiler.topi.util import Extent, Index, constant, dims
+
+__all__ = ["BitSpec", "bitpack", "bitserial_conv2d", "bitserial_dense"]
+
+
+@dataclass(frozen=True, slots=True)
+class BitSpec:
+    """How numbers are taken apart.
+
+    Attributes
+    ----------
+    data_bits, weight_bits : int
+        Bits of each number that count.
+    pack_dtype : str
+        The words that bits are packed into.
+    out_dtype : str
+        The data type of the result.
+    unipolar : bool
+        Whether a bit of the weight means 1 or -1, else 1 or 0.
+    """
+
+    data_bits: int
+    weight_bits: int
+    pack_dtype: str
+    out_dtype: str
+    unipolar: bool
+
+
+def bitpack(data: Tensor, bits: int, pack_axis: int, bit_axis: int, pack_type: str, name: str = "bitpack") -> Tensor:
+    """Return the bits of numbers packed into words.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of an integer type.
+    bits : int
+        How many bits of each number, from the lowest one on.
+    pack_axis : int
+        Axis of the data whose neighbours share a word; the first one has the highest bit.
+    bit_axis : int
+        Axis of the result that counts the bits of a number.
+    pack_type : str
+        An unsigned integer type.
+    name : str
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        With an axis more than the data, of the data type ``pack_type``.
+
+    Raises
+    ------
+    ArgumentError
+        If the extent of ``pack_axis`` is symbolic, or no multiple of a word's bits.
+    """
+    width, old = dt.parse(pack_type).bits, list(dims(data))
+    extent = constant(old[pack_axis], "bitpack")
+    if extent % width:
+        raise ArgumentError(f"bitpack: axis {pack_axis} must have a multiple of {width} elements, got {extent}")
+    shape: list[Extent] = [*old[:pack_axis], extent // width, *old[pack_axis + 1 :]]
+    shape.insert(bit_axis, bits)
+
+    def word(*at: Var) -> PrimExpr:
+        rest: list[Index] = [i for d, i in enumerate(at) if d != bit_axis]
+        packed: PrimExpr = tir.const(0, pack_type)
+        for k in range(width):
+            here = [*rest[:pack_axis], rest[pack_axis] * width + k, *rest[pack_axis + 1 :]]
+            value = data(*here)
+            bit = (value >> at[bit_axis].astype(data.dtype)) & tir.const(1, data.dtype)
+            packed = packed | (bit.astype(pack_type) << tir.const(width - 1 - k, pack_type))
+        return packed
+
+    return compute(shape, word, name=name, tag=Tag.STAGED)
+
+
+def _counted(data: PrimExpr, weight: PrimExpr, bits: tuple[IterVar, IterVar], spec: BitSpec) -> PrimExpr:
+    """Return what two words of bits add to the product."""
+    common = tir.popcount(data & weight).astype(spec.out_dtype)
+    if spec.unipolar:
+        common = common - tir.popcount(data & ~weight).astype(spec.out_dtype)
+    return common << (bits[0].var + bits[1].var).astype(spec.out_dtype)
+
+
+def _bits(spec: BitSpec) -> tuple[IterVar, IterVar]:
+    return te.reduce_axis((0, spec.data_bits), name="db"), te.reduce_axis((0, spec.weight_bits), name="wb")
+
+
+def bitserial_dense(data: Tensor, weight: Tensor, spec: BitSpec) -> Tensor:
+    """Return the product of a matrix and a transposed one, bit by bit.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(rows, K)`` of an integer type.
+    weight : Tensor
+        ``(units, K)`` of an integer type.
+    spec : BitSpec
+
+    Returns
+    -------
+    Tensor
+        ``(rows, units)`` of the data type ``spec.out_dtype``.
+    """
+    a = bitpack(data, spec.data_bits, 1, 2, spec.pack_dtype, "data_packed")
+    b = bitpack(weight, spec.weight_bits, 1, 2, spec.pack_dtype, "weight_packed")
+    k, bits = te.reduce_axis((0, dims(a)[1]), name="k"), _bits(spec)
+
+    def element(i: Var, j: Var) -> PrimExpr:
+        value = _counted(a(i, k.var, bits[0].var), b(j, k.var, bits[1].var), bits, spec)
+        return te.sum(value, axis=[k, *bits])
+
+    shape = (dims(data)[0], dims(weight)[0])
+    return compute(shape, element, name="bitserial_dense", tag=Tag.COMM_REDUCE)
+
+
+def bitserial_conv2d(
+    data: Tensor,
+    weight: Tensor,
+    strides: tuple[int, ...],
+    padding: tuple[int, ...],
+    layouts: tuple[str, str],
+    spec: BitSpec,
+) -> Tensor:
+    """Return a convolution, bit by bit.
+
+    Parameters
+    ----------
+    data : Tensor
+        In the first layout, of an integer type.
+    weight : Tensor
+        In the second layout, of an integer type.
+    strides : tuple of int
+        Steps of the window.
+    padding : tuple of int
+        Zeros around the data: above, left, below and right.
+    layouts : tuple of str
+        Of the data, ``NCHW`` or ``NHWC``, and of the weight, such as ``OIHW``.
+    spec : BitSpec
+
+    Returns
+    -------
+    Tensor
+        In the layout of the data, of the data type ``spec.out_dtype``.
+    """
+    source, weights = layout(layouts[0]), layout(layouts[1])
+    x, w = source.extents(dims(data)), weights.extents(dims(weight))
+    around = dict(zip("HW", zip(padding[:2], padding[2:], strict=True), strict=True))
+    pairs = [around.get(letter, (0, 0)) for letter in source.letters]
+    padded = pad(data, [p[0] for p in pairs], [p[1] for p in pairs], name="data_pad")
+    a = bitpack(padded, spec.data_bits, source.letters.index("C"), 4, spec.pack_dtype, "data_packed")
+    b = bitpack(weight, spec.weight_bits, weights.letters.index("I"), 4, spec.pack_dtype, "weight_packed")
+    words = dims(a)[source.letters.index("C")]
+    rc, bits = te.reduce_axis((0, words), name="rc"), _bits(spec)
+    window = {letter: te.reduce_axis((0, w[letter]), name=f"r{letter.lower()}") for letter in "HW"}
+    extents: dict[str, Extent] = {"N": x["N"], "C": w["O"]}
+    for d, letter in enumerate("HW"):
+        extents[letter] = window_extent(x[letter], *around[letter], w[letter], strides[d], 1)
+
+    def element(*at: Var) -> PrimExpr:
+        here = source.point(at)
+        read: dict[str, Index] = {"N": here["N"], "C": rc.var}
+        read |= {letter: here[letter] * strides[d] + window[letter].var for d, letter in enumerate("HW")}
+        by: dict[str, Index] = {"O": here["C"], "I": rc.var, "H": window["H"].var, "W": window["W"].var}
+        words_read = a(*source.indices(read), bits[0].var), b(*weights.indices(by), bits[1].var)
+        return te.sum(_counted(*words_read, bits, spec), axis=[rc, *window.values(), *bits])
+
+    return compute(source.shape(extents), element, name="bitserial_conv2d", tag=Tag.COMM_REDUCE)

@@ -1,0 +1,174 @@
+"""Products and sums with sparse matrices, whose rows of elements or of blocks stand one after another.
+
+A matrix is its data, the column of each element (or block), and where each row begins and the last one ends: compressed
+sparse rows (CSR), or blocks of rows (BSR) where the data has three dimensions.
+"""
+
+from __future__ import annotations
+
+from compiler import te, tir
+from compiler.ir.error import ArgumentError
+from compiler.te.tensor import Tensor
+from compiler.tir.buffer import Buffer
+from compiler.tir.ir_builder import create
+from compiler.tir.stmt import Stmt
+from compiler.topi.util import Extent, dims
+
+__all__ = ["sparse_add", "sparse_dense", "sparse_transpose"]
+
+
+def block_shape(data: Tensor) -> tuple[Extent, Extent]:
+    """Return the rows and columns of one block of a sparse matrix: 1 and 1 of single elements."""
+    shape = dims(data)
+    if len(shape) not in (1, 3):
+        raise ArgumentError(f"a sparse matrix has elements (a vector) or blocks (three dimensions), got {data.shape}")
+    return (shape[1], shape[2]) if len(shape) == 3 else (1, 1)
+
+
+def _one(made: Tensor | list[Tensor]) -> Tensor:
+    assert isinstance(made, Tensor)
+    return made
+
+
+def sparse_dense(
+    dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor, sparse_lhs: bool = False
+) -> Tensor:
+    """Return the product of a dense matrix and a transposed sparse one.
+
+    Parameters
+    ----------
+    dense_data : Tensor
+        ``(rows, K)``.
+    sparse_data : Tensor
+        Of a sparse matrix ``(N, K)``: ``(elements,)``, or ``(blocks, rows, columns)``.
+    sparse_indices : Tensor
+        The column of each element or block.
+    sparse_indptr : Tensor
+        Where each row of elements or blocks begins, and where the last one ends.
+    sparse_lhs : bool
+        Whether to return the transposed result, ``sparse @ dense.T``.
+
+    Returns
+    -------
+    Tensor
+        ``(rows, N)``, or ``(N, rows)``, of the data type of ``dense_data``.
+    """
+    block = block_shape(sparse_data)
+    rows, lines = dims(dense_data)[0], dims(sparse_indptr)[0] - 1
+    zero = tir.const(0, dense_data.dtype)
+
+    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = create()
+        dense, values, columns, begins = (ib.buffer_ptr(b) for b in ins)
+        out = ib.buffer_ptr(outs[0])
+        with (
+            ib.for_range(0, rows, "i", kind="parallel") as i,
+            ib.for_range(0, lines, "line") as line,
+            ib.for_range(0, block[0], "r") as r,
+        ):
+            at = (line * block[0] + r, i) if sparse_lhs else (i, line * block[0] + r)
+            out[at] = zero
+            first = begins[line]
+            with ib.for_range(0, begins[line + 1] - first, "e") as e, ib.for_range(0, block[1], "c") as c:
+                element = first + e
+                value = values[element] if len(sparse_data.shape) == 1 else values[element, r, c]
+                out[at] = out[at] + value * dense[i, columns[element] * block[1] + c]
+        return ib.get()
+
+    count = lines * block[0]
+    shape = (count, rows) if sparse_lhs else (rows, count)
+    inputs = [dense_data, sparse_data, sparse_indices, sparse_indptr]
+    return _one(te.extern([shape], inputs, loops, name="sparse_dense", dtype=dense_data.dtype, tag="sparse_dense"))
+
+
+def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> Tensor:
+    """Return the sum of a dense matrix and a sparse one.
+
+    Parameters
+    ----------
+    dense_data : Tensor
+        ``(rows, columns)``.
+    sparse_data : Tensor
+        ``(elements,)``.
+    sparse_indices : Tensor
+        The column of each element.
+    sparse_indptr : Tensor
+        Where each row of elements begins, and where the last one ends.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``dense_data``.
+    """
+    rows, columns = dims(dense_data)
+
+    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = create()
+        dense, values, places, begins = (ib.buffer_ptr(b) for b in ins)
+        out = ib.buffer_ptr(outs[0])
+        with ib.for_range(0, rows, "i", kind="parallel") as i:
+            with ib.for_range(0, columns, "j") as j:
+                out[i, j] = dense[i, j]
+            first = begins[i]
+            with ib.for_range(0, begins[i + 1] - first, "e") as e:
+                out[i, places[first + e]] = out[i, places[first + e]] + values[first + e]
+        return ib.get()
+
+    inputs = [dense_data, sparse_data, sparse_indices, sparse_indptr]
+    return _one(te.extern([(rows, columns)], inputs, loops, name="sparse_add", dtype=dense_data.dtype))
+
+
+def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:
+    """Return the transpose of a square sparse matrix.
+
+    Parameters
+    ----------
+    sparse_data : Tensor
+        ``(elements,)``.
+    sparse_indices : Tensor
+        The column of each element.
+    sparse_indptr : Tensor
+        Where each row of elements begins, and where the last one ends.
+
+    Returns
+    -------
+    list of Tensor
+        The same of the transpose: elements, their columns, and where rows begin.
+    """
+    elements, lines = dims(sparse_data)[0], dims(sparse_indptr)[0] - 1
+    index = sparse_indices.dtype
+
+    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        """Count the elements of each column, add the counts up, and put every element behind those before it."""
+        ib = create()
+        values, columns, begins = (ib.buffer_ptr(b) for b in ins)
+        out_values, out_columns, out_begins = (ib.buffer_ptr(b) for b in outs)
+        one, zero = tir.const(1, index), tir.const(0, index)
+        with ib.for_range(0, lines + 1, "i") as i:
+            out_begins[i] = zero
+        with ib.for_range(0, elements, "e") as e:
+            out_begins[columns[e] + 1] = out_begins[columns[e] + 1] + one
+        with ib.for_range(0, lines, "i") as i:
+            out_begins[i + 1] = out_begins[i + 1] + out_begins[i]
+        with ib.for_range(0, lines, "row") as row:
+            first = begins[row]
+            with ib.for_range(0, begins[row + 1] - first, "e") as e:
+                column = columns[first + e]
+                out_values[out_begins[column]] = values[first + e]
+                out_columns[out_begins[column]] = row.astype(index)
+                out_begins[column] = out_begins[column] + one
+        with ib.for_range(0, lines, "i") as i:  # every entry has become the next row's
+            out_begins[lines - i] = out_begins[lines - i - 1]
+        out_begins[0] = zero
+        return ib.get()
+
+    shapes = [(elements,), (elements,), (lines + 1,)]
+    made = te.extern(
+        shapes,
+        [sparse_data, sparse_indices, sparse_indptr],
+        loops,
+        name="sparse_transpose",
+        dtype=[sparse_data.dtype, index, sparse_indptr.dtype],
+    )
+    assert isinstance(made, list)
+    return made

@@ -1,0 +1,17 @@
+"""Boxes in images as tensor expressions: ``tvm.topi.vision``."""
+
+from typing import Any
+
+from compiler.ir.extension import public_module
+from compiler.topi.definitions import load_definitions
+
+_TOOLS = ("compaction",)
+"""What several definitions are made with."""
+
+__all__ = load_definitions(globals(), _TOOLS)
+
+_load, __dir__ = public_module("tvm.topi.vision", __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _load(name)

@@ -1,0 +1,79 @@
+"""Rows that pass a test moved to the front: where each of them comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.tag import Tag
+from compiler.topi.util import Extent
+
+__all__ = ["compacted", "row_or"]
+
+
+def compacted(batch: Extent, rows: Extent, passes: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> tuple[Tensor, Tensor]:
+    """Return how many rows of each batch pass a test, and which ones, in their order.
+
+    Parameters
+    ----------
+    batch, rows : int or PrimExpr
+        The number of batches, and of rows in each.
+    passes : callable
+        ``passes(batch, row)`` is a truth value.
+
+    Returns
+    -------
+    tuple of Tensor
+        ``(batch,)`` counts and ``(batch, rows)`` sources, both int32; a source is -1 behind the last row that passes.
+    """
+
+    def counted(b: PrimExpr, row: PrimExpr) -> PrimExpr:
+        return passes(b, row).astype("int32")
+
+    k = te.reduce_axis((0, rows), name="k")
+    count = compute((batch,), lambda b: te.sum(counted(b, k.var), axis=k), name="count", tag=Tag.COMM_REDUCE)
+    before = te.reduce_axis((0, rows), name="before")
+
+    def place(b: Var, row: Var) -> PrimExpr:
+        earlier = tir.Select(before.var < row, counted(b, before.var), tir.const(0, "int32"))
+        return te.sum(earlier, axis=before)
+
+    places = compute((batch, rows), place, name="place", tag=Tag.COMM_REDUCE)
+    source = te.reduce_axis((0, rows), name="source")
+
+    def row_at(b: Var, at: Var) -> PrimExpr:
+        here = te.all(passes(b, source.var), places(b, source.var).equal(at))
+        return te.max(tir.Select(here, source.var, tir.const(-1, "int32")), axis=source)
+
+    return count, compute((batch, rows), row_at, name="source", tag=Tag.COMM_REDUCE)
+
+
+def row_or(data: Tensor, sources: Tensor, missing: float, name: str) -> Tensor:
+    """Return the rows of a tensor that sources name, and a number in place of rows that are not there.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(batch, rows, columns)``.
+    sources : Tensor
+        ``(batch, rows)`` of type int32; a negative one names no row.
+    missing : float
+        What stands there instead.
+    name : str
+        Of the result.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and data type of ``data``.
+    """
+    other = tir.const(missing, data.dtype)
+
+    def element(b: Var, row: Var, column: Var) -> PrimExpr:
+        source = sources(b, row)
+        return te.if_then_else(source >= 0, data(b, te.max(source, 0), column), other)
+
+    return compute(data.shape, element, name=name, tag=Tag.INJECTIVE)

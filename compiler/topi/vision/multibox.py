@@ -1,0 +1,191 @@
+"""Anchor boxes of the single-shot detector: made, and moved to where a network has seen objects.
+
+References
+----------
+W. Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.tag import Tag
+from compiler.topi.util import constant, dims
+from compiler.topi.vision.compaction import compacted
+
+__all__ = ["multibox_prior", "multibox_transform_loc"]
+
+
+def half_sizes(
+    sizes: Sequence[float], ratios: Sequence[float], height: int, width: int
+) -> tuple[list[float], list[float]]:
+    """Return half of the widths and of the heights of the boxes around one place.
+
+    Parameters
+    ----------
+    sizes : sequence of float
+        Heights of boxes with the first aspect ratio, as shares of the image's.
+    ratios : sequence of float
+        Aspect ratios; all but the first one for boxes of the first size.
+    height, width : int
+        Extents of the feature map.
+
+    Returns
+    -------
+    tuple of list of float
+        As shares of the image's extents.
+    """
+    scale = height / width
+    roots = [math.sqrt(ratio) for ratio in ratios[1:]]
+    widths = [size * scale / 2 for size in sizes] + [sizes[0] * scale * root / 2 for root in roots]
+    heights = [size / 2 for size in sizes] + [sizes[0] / root / 2 for root in roots]
+    return widths, heights
+
+
+def multibox_prior(
+    data: Tensor,
+    sizes: Sequence[float] = (1.0,),
+    ratios: Sequence[float] = (1.0,),
+    steps: Sequence[float] = (-1.0, -1.0),
+    offsets: Sequence[float] = (0.5, 0.5),
+    clip: bool = False,
+) -> Tensor:
+    """Return the anchor boxes around each place of a feature map.
+
+    Parameters
+    ----------
+    data : Tensor
+        The feature map, ``(N, C, H, W)`` with constant ``H`` and ``W``.
+    sizes : sequence of float
+        Heights of boxes with the first aspect ratio, as shares of the image's.
+    ratios : sequence of float
+        Aspect ratios; all but the first one for boxes of the first size.
+    steps : sequence of float
+        Distances of places along the height and the width; one over the extent where not positive.
+    offsets : sequence of float
+        Where the first place is, in steps.
+    clip : bool
+        Whether coordinates are brought into the image, from 0 to 1.
+
+    Returns
+    -------
+    Tensor
+        ``(1, H * W * (len(sizes) + len(ratios) - 1), 4)``: left, top, right, bottom.
+
+    Raises
+    ------
+    ArgumentError
+        If the height or width is symbolic.
+    """
+    height, width = (constant(e, "multibox_prior") for e in dims(data)[2:])
+    halves = half_sizes(sizes, ratios, height, width)
+    count = len(halves[0])
+    step = [s if s > 0 else 1.0 / e for s, e in zip(steps, (height, width), strict=True)]
+
+    def element(_: Var, box: Var, corner: Var) -> PrimExpr:
+        place, kind = box // count, box % count
+        row, column = place // width, place % width
+        vertical = (corner % 2).equal(1)
+        center = tir.Select(
+            vertical,
+            (row.astype("float32") + offsets[0]) * step[0],
+            (column.astype("float32") + offsets[1]) * step[1],
+        )
+        half = tir.Select(vertical, _chosen(kind, halves[1]), _chosen(kind, halves[0]))
+        edge: PrimExpr = tir.Select(corner < 2, center - half, center + half)
+        edge = te.max(te.min(edge, tir.const(1.0, "float32")), tir.const(0.0, "float32")) if clip else edge
+        return edge.astype(data.dtype)
+
+    return compute((1, height * width * count, 4), element, name="multibox_prior", tag=Tag.INJECTIVE)
+
+
+def _chosen(kind: PrimExpr, values: Sequence[float]) -> PrimExpr:
+    """Return the value of a number, out of a short list."""
+    chosen: PrimExpr = tir.const(values[-1], "float32")
+    for index, value in enumerate(values[:-1]):
+        chosen = tir.Select(kind.equal(index), tir.const(value, "float32"), chosen)
+    return chosen
+
+
+def multibox_transform_loc(
+    cls_prob: Tensor,
+    loc_pred: Tensor,
+    anchor: Tensor,
+    clip: bool = True,
+    threshold: float = 0.01,
+    variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+) -> list[Tensor]:
+    """Return the boxes of the anchors that show an object, moved to where the network sees it.
+
+    Parameters
+    ----------
+    cls_prob : Tensor
+        Probabilities of classes, ``(N, classes, anchors)``; the first class is the background.
+    loc_pred : Tensor
+        How centre and size of each anchor change, ``(N, anchors * 4)``.
+    anchor : Tensor
+        ``(1, anchors, 4)``: left, top, right, bottom.
+    clip : bool
+        Whether coordinates are brought into the image, from 0 to 1.
+    threshold : float
+        Least probability of an object's class.
+    variances : sequence of float
+        What the changes are multiplied with.
+
+    Returns
+    -------
+    list of Tensor
+        ``(N, anchors, 6)`` with class, probability, left, top, right and bottom of each box, -1 in rows that are not
+        used; and the number of boxes, ``(N,)`` of type int32.
+    """
+    batch, classes, anchors = dims(cls_prob)
+    c = te.reduce_axis((0, constant(classes, "multibox_transform_loc")), name="c")
+    background = tir.min_value(cls_prob.dtype)
+
+    def probability(n: Var, i: Var) -> PrimExpr:
+        return te.max(tir.Select(c.var > 0, cls_prob(n, c.var, i), background), axis=c)
+
+    best = compute((batch, anchors), probability, name="best", tag=Tag.COMM_REDUCE)
+    k = te.reduce_axis((0, constant(classes, "multibox_transform_loc")), name="k")
+
+    def label(n: Var, i: Var) -> PrimExpr:
+        here = te.all(k.var > 0, cls_prob(n, k.var, i).equal(best(n, i)))
+        return te.min(tir.Select(here, k.var, tir.const(classes, "int32")), axis=k)
+
+    labels = compute((batch, anchors), label, name="label", tag=Tag.COMM_REDUCE)
+    least = tir.const(threshold, cls_prob.dtype)
+    count, sources = compacted(batch, anchors, lambda n, i: best(n, i) >= least)
+
+    def element(n: Var, row: Var, column: Var) -> PrimExpr:
+        source = te.max(sources(n, row), 0)
+        edges = _moved(
+            [loc_pred(n, source * 4 + d) for d in range(4)], [anchor(0, source, d) for d in range(4)], variances
+        )
+        if clip:
+            low, high = tir.const(0.0, anchor.dtype), tir.const(1.0, anchor.dtype)
+            edges = [te.max(te.min(edge, high), low) for edge in edges]
+        values = [(labels(n, source) - 1).astype(cls_prob.dtype), best(n, source), *edges]
+        chosen = values[-1]
+        for index, value in enumerate(values[:-1]):
+            chosen = te.if_then_else(column.equal(index), value, chosen)
+        return te.if_then_else(sources(n, row) >= 0, chosen, tir.const(-1.0, cls_prob.dtype))
+
+    boxes = compute((batch, anchors, 6), element, name="multibox_transform_loc", tag=Tag.INJECTIVE)
+    return [boxes, count]
+
+
+def _moved(change: Sequence[PrimExpr], anchor: Sequence[PrimExpr], variances: Sequence[float]) -> list[PrimExpr]:
+    """Return the edges of an anchor whose centre is moved and whose size is scaled."""
+    low, high = [], []
+    for d in range(2):
+        extent = anchor[d + 2] - anchor[d]
+        center = change[d] * variances[d] * extent + (anchor[d] + anchor[d + 2]) / 2.0
+        half = te.exp(change[d + 2] * variances[d + 2]) * extent / 2.0
+        low.append(center - half)
+        high.append(center + half)
+    return low + high

@@ -1,0 +1,246 @@
+"""Boxes that are kept: those with a score, and the best of boxes that overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr, Var, convert
+from compiler.te.tensor import Tensor
+from compiler.tir.buffer import Buffer
+from compiler.tir.ir_builder import BufferVar, create
+from compiler.tir.stmt import Stmt
+from compiler.topi.compute import compute
+from compiler.topi.sorting import argsort
+from compiler.topi.tag import Tag
+from compiler.topi.util import Index, dims
+from compiler.topi.vision.compaction import compacted, row_or
+
+__all__ = ["SuppressionSpec", "get_valid_counts", "non_max_suppression"]
+
+ABSENT, KEPT, SUPPRESSED = 0, 1, 2
+"""What becomes of a box: it is behind those that count, it is kept, or it overlaps a better one."""
+
+
+def get_valid_counts(
+    data: Tensor, score_threshold: Tensor | float = 0.0, id_index: int = 0, score_index: int = 1
+) -> list[Tensor]:
+    """Return the boxes whose score exceeds a threshold, moved to the front.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, boxes, columns)`` of a float type.
+    score_threshold : Tensor or float
+        What the score must exceed; a tensor has no dimensions.
+    id_index : int
+        Column of the class, which must not be negative; none if it is.
+    score_index : int
+        Column of the score.
+
+    Returns
+    -------
+    list of Tensor
+        How many boxes there are, ``(N,)`` of type int32; the boxes, -1 behind the last one; and where they came from,
+        ``(N, boxes)`` of type int32.
+    """
+    batch, boxes, _ = dims(data)
+
+    def passes(b: PrimExpr, row: PrimExpr) -> PrimExpr:
+        least = score_threshold() if isinstance(score_threshold, Tensor) else convert(score_threshold)
+        scored = data(b, row, score_index) > least.astype(data.dtype)
+        if id_index < 0:
+            return scored
+        return te.all(scored, data(b, row, id_index) >= tir.const(0, data.dtype))
+
+    count, sources = compacted(batch, boxes, passes)
+    return [count, row_or(data, sources, -1, "valid_boxes"), sources]
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionSpec:
+    """The attributes of a suppression of boxes.
+
+    Attributes
+    ----------
+    force : bool
+        Whether boxes of different classes suppress each other.
+    top_k : int
+        How many of the best boxes are looked at; all if it is not positive.
+    coord_start : int
+        Column of the first of the four coordinates, left, top, right and bottom.
+    score_index : int
+        Column of the score.
+    id_index : int
+        Column of the class; none if it is negative.
+    to_bottom : bool
+        Whether boxes that are not kept go behind those that are.
+    """
+
+    force: bool
+    top_k: int
+    coord_start: int
+    score_index: int
+    id_index: int
+    to_bottom: bool
+
+
+def suppressed_states(
+    data: Tensor, order: Tensor, valid_count: Tensor, limit: Tensor, overlap: Tensor, spec: SuppressionSpec
+) -> Tensor:
+    """Return what becomes of each box, in the order of their scores.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, boxes, columns)``.
+    order : Tensor
+        ``(N, boxes)`` of type int32: the boxes, the best one first.
+    valid_count : Tensor
+        ``(N,)`` of type int32: how many boxes there are.
+    limit : Tensor
+        Without dimensions, int32: how many boxes are kept at most; all if it is negative.
+    overlap : Tensor
+        Without dimensions: share of their union that two boxes may have in common.
+    spec : SuppressionSpec
+
+    Returns
+    -------
+    Tensor
+        ``(N, boxes)`` of type int32: absent, kept or suppressed.
+    """
+    batch, boxes, _ = dims(data)
+
+    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = create()
+        box, place, count, most, share = (ib.buffer_ptr(b) for b in ins)
+        state = ib.buffer_ptr(outs[0])
+        with ib.for_range(0, batch, "b", kind="parallel") as b:
+            kept = ib.allocate("int32", (1,), name="kept", scope="local")
+            kept[0] = tir.const(0, "int32")
+            last = ib.let("last", _looked_at(count[b], spec.top_k))
+            with ib.for_range(0, boxes, "j") as j:
+                state[b, j] = tir.const(ABSENT, "int32")
+                here = place[b, j]
+                open_place = tir.any(most[()] < 0, kept[0] < most[()])
+                with ib.if_scope(tir.all(j < last, open_place)):
+                    state[b, j] = tir.const(KEPT, "int32")
+                    with ib.for_range(0, j, "k") as k:
+                        other = place[b, k]
+                        rivals = [state[b, k].equal(KEPT)]
+                        if not spec.force and spec.id_index >= 0:
+                            rivals.append(box[b, here, spec.id_index].equal(box[b, other, spec.id_index]))
+                        with ib.if_scope(tir.all(*rivals)):
+                            common = shared_area(_edges(box, b, here, spec), _edges(box, b, other, spec))
+                            with ib.if_scope(common >= share[()]):
+                                state[b, j] = tir.const(SUPPRESSED, "int32")
+                    with ib.if_scope(state[b, j].equal(KEPT)):
+                        kept[0] = kept[0] + 1
+        return ib.get()
+
+    made = te.extern((batch, boxes), [data, order, valid_count, limit, overlap], loops, name="state", dtype="int32")
+    assert isinstance(made, Tensor)
+    return made
+
+
+def _looked_at(count: PrimExpr, top_k: int) -> PrimExpr:
+    return tir.min(count, tir.const(top_k, "int32")) if top_k > 0 else count
+
+
+def _edges(box: BufferVar, b: Index, row: Index, spec: SuppressionSpec) -> list[PrimExpr]:
+    return [box[b, row, spec.coord_start + d] for d in range(4)]
+
+
+def shared_area(a: list[PrimExpr], b: list[PrimExpr]) -> PrimExpr:
+    """Return the area that two boxes share, divided by the area of both together; 0 where that is not positive.
+
+    Parameters
+    ----------
+    a, b : list of PrimExpr
+        Two opposite corners of each box.
+
+    Returns
+    -------
+    PrimExpr
+    """
+    zero = tir.const(0, a[0].dtype)
+    shared, area_a, area_b = tir.const(1, zero.dtype), tir.const(1, zero.dtype), tir.const(1, zero.dtype)
+    for d in range(2):
+        low_a, high_a = tir.min(a[d], a[d + 2]), tir.max(a[d], a[d + 2])
+        low_b, high_b = tir.min(b[d], b[d + 2]), tir.max(b[d], b[d + 2])
+        shared = shared * tir.max(tir.min(high_a, high_b) - tir.max(low_a, low_b), zero)
+        area_a = area_a * (high_a - low_a)
+        area_b = area_b * (high_b - low_b)
+    union = area_a + area_b - shared
+    return tir.Select(union > zero, shared / union, zero)
+
+
+def non_max_suppression(
+    data: Tensor,
+    valid_count: Tensor,
+    indices: Tensor,
+    max_output_size: Tensor,
+    iou_threshold: Tensor,
+    spec: SuppressionSpec,
+    return_indices: bool,
+) -> list[Tensor]:
+    """Return the best of boxes that overlap.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, boxes, columns)`` of a float type.
+    valid_count : Tensor
+        ``(N,)`` of type int32: how many boxes there are.
+    indices : Tensor
+        ``(N, boxes)``: what each box is called in the result.
+    max_output_size : Tensor
+        Without dimensions: how many boxes are kept at most; all if it is negative.
+    iou_threshold : Tensor
+        Without dimensions: share of their union that two boxes may have in common.
+    spec : SuppressionSpec
+    return_indices : bool
+        Whether to return what the kept boxes are called, else the boxes.
+
+    Returns
+    -------
+    list of Tensor
+        The names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, both of type int32; or the
+        boxes, in the order of their scores.
+    """
+    batch, boxes, _ = dims(data)
+    lowest = tir.min_value(data.dtype)
+
+    def score(b: Var, row: Var) -> PrimExpr:
+        return tir.Select(row < valid_count(b), data(b, row, spec.score_index), lowest)
+
+    scores = compute((batch, boxes), score, name="score", tag=Tag.STAGED)
+    order = argsort(scores, 1, is_ascend=False)
+    state = suppressed_states(data, order, valid_count, max_output_size, iou_threshold, spec)
+    count, places = compacted(batch, boxes, lambda b, j: state(b, j).equal(KEPT))
+    if return_indices:
+        kept = compute((batch, 1), lambda b, _: count(b), name="kept", tag=Tag.INJECTIVE)
+        return [_names(indices, order, places), kept]
+    sorted_boxes = _marked(data, order, state, spec)
+    return [row_or(sorted_boxes, places, -1, "boxes") if spec.to_bottom else sorted_boxes]
+
+
+def _names(indices: Tensor, order: Tensor, places: Tensor) -> Tensor:
+    def element(b: Var, row: Var) -> PrimExpr:
+        place = places(b, row)
+        name = indices(b, order(b, te.max(place, 0))).astype("int32")
+        return te.if_then_else(place >= 0, name, tir.const(-1, "int32"))
+
+    return compute(places.shape, element, name="names", tag=Tag.INJECTIVE)
+
+
+def _marked(data: Tensor, order: Tensor, state: Tensor, spec: SuppressionSpec) -> Tensor:
+    """Return the boxes in order; of those that are suppressed the class and the score are -1, of absent ones all."""
+    none = tir.const(-1, data.dtype)
+
+    def element(b: Var, row: Var, column: Var) -> PrimExpr:
+        marks = [column.equal(c) for c in (spec.score_index, spec.id_index) if c >= 0]
+        hidden = te.any(state(b, row).equal(ABSENT), te.all(state(b, row).equal(SUPPRESSED), te.any(*marks)))
+        return te.if_then_else(hidden, none, data(b, order(b, row), column))
+
+    return compute(data.shape, element, name="sorted_boxes", tag=Tag.INJECTIVE)
