@@ -14,8 +14,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.nn.conv import window_extent
 from compiler.topi.nn.pad import pad
 from compiler.topi.tag import Tag

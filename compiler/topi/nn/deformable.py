@@ -10,8 +10,8 @@ from __future__ import annotations
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.layout import layout
 from compiler.topi.nn.conv import ConvSpec, group_channel, window_extent
 from compiler.topi.tag import Tag
 from compiler.topi.util import Extent, Index, dims
