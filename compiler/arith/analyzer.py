@@ -2,17 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum, IntFlag
+from typing import TYPE_CHECKING, Any
 
 from compiler.arith.canonical_simplify import CanonicalSimplifier, is_plain
 from compiler.arith.const_int_bound import ConstIntBound, inner_bound
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.facts import Facts
-from compiler.arith.modular_set import ModularSet
+from compiler.arith.modular_set import Congruence, ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir.error import DTypeError, show
 from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
+
+if TYPE_CHECKING:
+    from compiler.arith.int_set import IntervalSet
+
+
+class ProofStrength(Enum):
+    """How much effort a proof may take.
+
+    Attributes
+    ----------
+    DEFAULT : int
+        Simplification.
+    SYMBOLIC_BOUND : int
+        Bounds with symbols in them too.
+    """
+
+    DEFAULT = 0
+    SYMBOLIC_BOUND = 1
+
+
+class Extension(IntFlag):
+    """Rewrites that an analyzer does not try by default, as they take longer.
+
+    Attributes
+    ----------
+    NoExtensions : int
+        None of them.
+    TransitivelyProveInequalities : int
+        Comparisons that follow from several known ones: ``i < k`` from ``i < j`` and ``j < k``.
+    ConvertBooleanToAndOfOrs : int
+        Conditions become conjunctions of disjunctions.
+    ApplyConstraintsToBooleanBranches : int
+        One side of ``and`` is simplified as the other one holds, of ``or`` as the other one does not.
+    ComparisonOfProductAndSum : int
+        A product of two sums is compared with a sum of them.
+    """
+
+    NoExtensions = 0
+    TransitivelyProveInequalities = 1
+    ConvertBooleanToAndOfOrs = 2
+    ApplyConstraintsToBooleanBranches = 4
+    ComparisonOfProductAndSum = 8
+
+
+_evaluate_set: Callable[[PrimExpr, Any, Analyzer], IntervalSet]
+
+
+def register_set_evaluator(evaluate: Callable[[PrimExpr, Any, Analyzer], IntervalSet]) -> None:
+    """Say how :meth:`Analyzer.int_set` evaluates: interval arithmetic, which itself asks analyzers.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Takes the expression, the domains of its variables, and the analyzer.
+    """
+    global _evaluate_set
+    _evaluate_set = evaluate
 
 
 class Analyzer:
@@ -64,7 +123,7 @@ class Analyzer:
             As in TVM; what is known is always replaced.
         """
         if isinstance(info, ModularSet):
-            self._facts.bind_modular(var, info)
+            self._facts.bind_modular(var, Congruence(info.coeff, info.base))
         else:
             self._facts.bind_bound(var, inner_bound(info))
 
@@ -114,7 +173,7 @@ class Analyzer:
         DTypeError
             If the type is another.
         """
-        return self._facts.bounds(_integral("const_int_bound", expr))
+        return self._facts.public_bounds(_integral("const_int_bound", expr))
 
     def modular_set(self, expr: ExprLike) -> ModularSet:
         """Return ``coeff`` and ``base`` such that every value is ``coeff * k + base``.
@@ -133,7 +192,51 @@ class Analyzer:
         DTypeError
             If the type is another.
         """
-        return self._facts.modular(_integral("modular_set", expr))
+        return ModularSet(*self._facts.public_modular(_integral("modular_set", expr)))
+
+    def exact_bound(self, expr: PrimExpr) -> ConstIntBound:
+        """Return what :meth:`const_int_bound` does, where a conversion may wrap around.
+
+        Parameters
+        ----------
+        expr : PrimExpr
+            An expression of an integer type or ``bool``.
+
+        Returns
+        -------
+        ConstIntBound
+        """
+        return self._facts.bounds(expr)
+
+    def exact_modular_set(self, expr: PrimExpr) -> ModularSet:
+        """Return what :meth:`modular_set` does, where arithmetic of small types and conversions may wrap around.
+
+        Parameters
+        ----------
+        expr : PrimExpr
+            An expression of an integer type or ``bool``.
+
+        Returns
+        -------
+        ModularSet
+        """
+        return ModularSet(*self._facts.modular(expr))
+
+    def int_set(self, expr: ExprLike, dom_map: Any = None) -> IntervalSet:
+        """Return a set that covers the values of an expression.
+
+        Parameters
+        ----------
+        expr : PrimExpr or number
+            An integer expression.
+        dom_map : mapping of Var to Range or IntervalSet, optional
+            The domains that variables run over; others stay as they are.
+
+        Returns
+        -------
+        IntervalSet
+        """
+        return _evaluate_set(convert(expr), dom_map or {}, self)
 
     def rewrite_simplify(self, expr: ExprLike) -> PrimExpr:
         """Simplify by rewrite rules.
@@ -190,13 +293,15 @@ class Analyzer:
             result = self._canonical(rewritten)
         return result
 
-    def can_prove(self, condition: ExprLike) -> bool:
+    def can_prove(self, condition: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
         """Return whether ``condition`` is known to hold.
 
         Parameters
         ----------
         condition : PrimExpr
             Of type ``bool``.
+        strength : ProofStrength
+            As in TVM; bounds with symbols in them are always used.
 
         Returns
         -------

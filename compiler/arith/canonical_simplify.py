@@ -21,6 +21,7 @@ from compiler.ir.primexpr import (
     LT,
     Add,
     BinaryOp,
+    Cast,
     Div,
     FloorDiv,
     FloorMod,
@@ -32,8 +33,11 @@ from compiler.ir.primexpr import (
     PrimExpr,
     Sub,
     Var,
+    cast,
     const,
 )
+
+_DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 
 
 def is_plain(e: PrimExpr) -> bool:
@@ -85,6 +89,12 @@ class CanonicalSimplifier(RewriteSimplifier):
     def visit_FloorMod(self, n: FloorMod) -> PrimExpr:
         return self._normal(n)
 
+    def visit_Div(self, n: Div) -> PrimExpr:
+        return self._normal(n)
+
+    def visit_Mod(self, n: Mod) -> PrimExpr:
+        return self._normal(n)
+
     def _normal(self, n: BinaryOp) -> PrimExpr:
         if not is_index_type(n.dtype):
             return self.visit_BinaryOp(n)
@@ -98,7 +108,15 @@ class CanonicalSimplifier(RewriteSimplifier):
         """Return an expression of index type as a sum."""
         result = Sum(n.dtype, [])
         self._collect(n, 1, result, NO_SPAN)
-        return result
+        if not any(term.is_index and isinstance(term.index, (Add, Sub)) for term in result.terms):
+            return result
+        spread = Sum(n.dtype, [], result.base)
+        for term in result.terms:
+            if term.is_index:  # a quotient and its remainder have become their dividend
+                self._collect(term.index, term.scale, spread, term.span)
+            else:
+                spread.add_term(term)
+        return spread
 
     def _collect(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
         """Add ``n * factor`` to a sum, term by term; ``span`` is where what surrounds ``n`` comes from."""
@@ -121,17 +139,39 @@ class CanonicalSimplifier(RewriteSimplifier):
                 self._collect_operation(n, factor, into, span)
             elif isinstance(n, IntImm):
                 into.base += n.value * factor
+            elif isinstance(n, Cast) and is_index_type(n.value.dtype):
+                self._collect_cast(n, factor, into, span)
             else:
                 self._collect_piece(n, factor, into, span)
             if not todo:
                 return
             n, factor, span = todo.pop()
 
+    def _collect_cast(self, n: Cast, factor: int, into: Sum, span: Span) -> None:
+        """Add ``n * factor`` to a sum, term by term where each term fits the type."""
+        value = self._sum(n.value)
+        if n.dtype == "int32" and not self._fits(value, n.dtype):
+            self._collect_piece(n, factor, into, span)
+            return
+        into.base += value.base * factor
+        for term in value.terms:
+            index = cast(n.dtype, term.index)
+            part = Split(index, term.scale * factor, term.lower, term.upper, term.span | span, term.truncates)
+            into.add_term(part)
+
+    def _fits(self, value: Sum, dtype: str) -> bool:
+        bounds = self.facts.bounds
+        least, most = dt.int_range(dtype)
+        intervals = [value.interval(bounds), (value.base, value.base)]
+        for term in value.terms:
+            intervals += (term.interval(bounds), bounds.visit(term.index))
+        return all(least <= low and high <= most for low, high in intervals)
+
     def _collect_operation(self, n: BinaryOp, factor: int, into: Sum, span: Span) -> None:
         """Add ``n * factor`` to a sum, where ``n`` is neither a sum nor a multiple of something."""
         if isinstance(n, Mul):
             self._collect_product(n, factor, into, span)
-        elif isinstance(n, (FloorDiv, FloorMod)):
+        elif isinstance(n, _DIVISIONS):
             self._collect_division(n, factor, into, span)
         else:
             self._collect_piece(n, factor, into, span)
@@ -139,7 +179,7 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _collect_piece(self, n: PrimExpr, factor: int, into: Sum, span: Span) -> None:
         """Add ``n * factor`` to a sum, where the normal form does not know what ``n`` computes."""
         e = self.visit(n)
-        if e is not n and isinstance(e, (IntImm, Add, Sub, Mul, FloorDiv, FloorMod)):
+        if e is not n and isinstance(e, (IntImm, Add, Sub, Mul, *_DIVISIONS)):
             self._collect(e, factor, into, span)
         else:
             into.add_term(Split(e, factor, 1, NO_UPPER, span))
@@ -161,22 +201,63 @@ class CanonicalSimplifier(RewriteSimplifier):
         same = deep_equal(left, n.a) and deep_equal(right, n.b)
         e = n if same else type(n)(left, right)
         rewritten = self.visit_BinaryOp(e)
-        multiple = isinstance(rewritten, (Mul, FloorDiv, FloorMod)) and isinstance(rewritten.b, IntImm)
+        multiple = isinstance(rewritten, (Mul, *_DIVISIONS)) and isinstance(rewritten.b, IntImm)
         if isinstance(rewritten, (Add, Sub, IntImm)) or (multiple and rewritten is not e):
             self._collect(rewritten, factor, into, span)
         else:
             into.add_term(Split(rewritten, factor, 1, NO_UPPER, span))
 
-    def _collect_division(self, n: FloorDiv | FloorMod, factor: int, into: Sum, span: Span) -> None:
+    def _collect_division(self, n: BinaryOp, factor: int, into: Sum, span: Span) -> None:
         dividend, divisor = self._sum(n.a), self._sum(n.b)
         if divisor.terms or divisor.base <= 0:
             self._collect_opaque(n, dividend, divisor, factor, into, span)
-        elif isinstance(n, FloorDiv):
-            into.add(self._quotient(dividend, divisor.base), factor, span)
+            return
+        truncates = isinstance(n, (Div, Mod))
+        if truncates and dividend.interval(self.facts.bounds)[0] < 0:
+            if isinstance(n, Mod) and dividend.base < 0 and self._is_not_negative(dividend, n.a):
+                dividend.base = -(-dividend.base % divisor.base)  # more than before, so that it stays positive
+            divide = self._truncated_quotient if isinstance(n, Div) else self._truncated_remainder
+            into.add(divide(dividend, divisor.base), factor, span)
+        elif isinstance(n, (Div, FloorDiv)):
+            into.add(self._quotient(dividend, divisor.base, truncates), factor, span)
         else:
-            into.add(self._remainder(dividend, divisor.base), factor, span)
+            into.add(self._remainder(dividend, divisor.base, truncates), factor, span)
 
-    def _quotient(self, dividend: Sum, c: int) -> Sum:
+    def _is_not_negative(self, s: Sum, e: PrimExpr) -> bool:
+        """Return whether a sum, of which ``e`` is another form, is at least zero."""
+        bounds = self.facts.bounds
+        if bounds.visit(e)[0] >= 0:
+            return True
+        return bool(bounds.extra) and bounds.visit(Sum(s.dtype, s.terms).expression(bounds))[0] + s.base >= 0
+
+    def _truncated_quotient(self, dividend: Sum, c: int) -> Sum:
+        """Return the quotient rounded towards zero of a dividend that may be negative."""
+        whole, rest = dividend.separate(c)
+        if not rest.terms and not rest.base:
+            return whole.exactly_divided(c)
+        low, high = dividend.interval(self.facts.bounds)
+        if -c < low and high < c:
+            return Sum(dividend.dtype, [])
+        piece = self._only_piece(dividend)
+        divided = None if piece is None else self._divide(piece, c, True)
+        written = Split(dividend.expression(self.facts.bounds), 1, c, truncates=True)
+        return Sum(dividend.dtype, [divided or written])
+
+    def _truncated_remainder(self, dividend: Sum, c: int) -> Sum:
+        """Return the remainder, with the sign of the dividend, of one that may be negative."""
+        _, rest = dividend.separate(c)
+        if not rest.terms and not rest.base:
+            return Sum(dividend.dtype, [])
+        low, high = dividend.interval(self.facts.bounds)
+        if -c < low and high < c:
+            return dividend
+        piece = self._only_piece(dividend)
+        reduced = None if piece is None else self._reduce(piece, c, True)
+        written = Split(dividend.expression(self.facts.bounds), 1, 1, c, truncates=True)
+        return Sum(dividend.dtype, [reduced or written])
+
+    def _quotient(self, dividend: Sum, c: int, truncates: bool = False) -> Sum:
+        """Return the quotient rounded down, written as truncated where that is the same and asked for."""
         whole, rest = dividend.separate(c)
         result = whole.exactly_divided(c)
         low, high = rest.interval(self.facts.bounds)
@@ -190,14 +271,16 @@ class CanonicalSimplifier(RewriteSimplifier):
         shared = self._shared_factor(rest, c)
         if shared > 1:
             coarse, _ = rest.separate(shared)
-            result.add(self._quotient(coarse.exactly_divided(shared), c // shared))
+            result.add(self._quotient(coarse.exactly_divided(shared), c // shared, truncates))
             return result
+        truncates = truncates and low >= 0
         piece = self._only_piece(rest)
-        divided = None if piece is None else _divide(piece, c)
-        result.add_term(divided or Split(rest.expression(self.facts.bounds), 1, c))
+        divided = None if piece is None else self._divide(piece, c, truncates)
+        result.add_term(divided or Split(rest.expression(self.facts.bounds), 1, c, truncates=truncates))
         return result
 
-    def _remainder(self, dividend: Sum, c: int) -> Sum:
+    def _remainder(self, dividend: Sum, c: int, truncates: bool = False) -> Sum:
+        """Return the remainder that is not negative, written as truncated where that is the same and asked for."""
         _, rest = dividend.separate(c)
         low, high = rest.interval(self.facts.bounds)
         if low // c == high // c:
@@ -207,11 +290,49 @@ class CanonicalSimplifier(RewriteSimplifier):
         shared = self._shared_factor(rest, c)
         if shared > 1:
             coarse, fine = rest.separate(shared)
-            fine.add(self._remainder(coarse.exactly_divided(shared), c // shared), shared)
+            fine.add(self._remainder(coarse.exactly_divided(shared), c // shared, truncates), shared)
             return fine
+        truncates = truncates and rest.interval(self.facts.bounds)[0] >= 0
         piece = self._only_piece(rest)
-        reduced = None if piece is None else _reduce(piece, c)
-        return Sum(rest.dtype, [reduced or Split(rest.expression(self.facts.bounds), 1, 1, c)])
+        reduced = None if piece is None else self._reduce(piece, c, truncates)
+        written = Split(rest.expression(self.facts.bounds), 1, 1, c, truncates=truncates)
+        return Sum(rest.dtype, [reduced or written])
+
+    def _divide(self, piece: Split, c: int, truncates: bool) -> Split | None:
+        """Return ``piece // c`` as one piece, or None."""
+        scale = piece.scale
+        if scale <= 0 or c % scale or not self._rounds(piece, truncates):
+            return None
+        lower = piece.lower * (c // scale)
+        mode = truncates if piece.is_index else piece.truncates
+        if piece.upper == NO_UPPER or piece.upper % lower == 0:
+            return Split(piece.index, 1, lower, piece.upper, piece.span, mode)
+        reduced = Split(piece.index, 1, 1, piece.upper, piece.span, mode).expression(self.facts.bounds)
+        return Split(reduced, 1, lower, NO_UPPER, piece.span, mode)
+
+    def _reduce(self, piece: Split, c: int, truncates: bool) -> Split | None:
+        """Return ``piece % c`` as one piece, or None."""
+        scale = piece.scale
+        if scale <= 0 or c % scale or not self._rounds(piece, truncates):
+            return None
+        upper = piece.lower * (c // scale)
+        if piece.upper == NO_UPPER or piece.upper % upper == 0:
+            mode = truncates if piece.is_index else piece.truncates
+            index = piece.index
+            if not mode and piece.upper != NO_UPPER and isinstance(index, (Add, Sub)):
+                index = self._coarser(index, upper)
+            return Split(index, scale, piece.lower, upper, piece.span, mode)
+        return piece if upper % piece.upper == 0 else None
+
+    def _coarser(self, index: PrimExpr, upper: int) -> PrimExpr:
+        """Return an index with the same remainder by ``upper``, and multiples of that left out."""
+        _, rest = self._sum(index).separate(upper)
+        rest.base %= upper
+        return rest.expression(self.facts.bounds)
+
+    def _rounds(self, piece: Split, truncates: bool) -> bool:
+        """Return whether dividing a piece with this rounding is dividing its index further."""
+        return piece.is_index or piece.truncates == truncates or piece.interval(self.facts.bounds)[0] >= 0
 
     def _below(self, s: Sum, c: int) -> Sum | None:
         """Return ``s // c`` if what is left of the scales modulo ``c`` cannot reach ``c``."""
@@ -293,25 +414,3 @@ class CanonicalSimplifier(RewriteSimplifier):
             left.terms = [t for t in s.terms if t.scale > 0]
             right.terms = [t.scaled(-t.scale) for t in s.terms if t.scale < 0]
         return LT(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
-
-
-def _divide(piece: Split, c: int) -> Split | None:
-    """Return ``piece // c`` as one piece, or None."""
-    scale = piece.scale
-    if scale <= 0 or c % scale:
-        return None
-    lower = piece.lower * (c // scale)
-    if piece.upper == NO_UPPER or piece.upper % lower == 0:
-        return Split(piece.index, 1, lower, piece.upper, piece.span)
-    return None
-
-
-def _reduce(piece: Split, c: int) -> Split | None:
-    """Return ``piece % c`` as one piece, or None."""
-    scale = piece.scale
-    if scale <= 0 or c % scale:
-        return None
-    upper = piece.lower * (c // scale)
-    if piece.upper == NO_UPPER or piece.upper % upper == 0:
-        return Split(piece.index, scale, piece.lower, upper, piece.span)
-    return piece if upper % piece.upper == 0 else None

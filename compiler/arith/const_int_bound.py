@@ -62,6 +62,9 @@ class ConstIntBound(_Bound):
     NEG_INF: ClassVar[int] = -POS_INF
 
 
+_MANTISSA_BITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
+
+
 def public_bound(bound: Interval) -> ConstIntBound:
     """Return an interval with its unbounded ends as TVM writes them."""
     return ConstIntBound(max(bound[0], ConstIntBound.NEG_INF), min(bound[1], ConstIntBound.POS_INF))
@@ -135,14 +138,19 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit_SizeVar(self, n: SizeVar) -> Interval:
         bound = self.variables.get(n)
-        return (0, type_interval(n.dtype)[1]) if bound is None else bound
+        return (0, UNBOUNDED) if bound is None else bound
 
     def visit_Cast(self, n: Cast) -> Interval:
         target = type_interval(n.dtype)
-        if not dt.is_integral(n.value.dtype):
+        value = n.value
+        largest = UNBOUNDED
+        if isinstance(value, Cast) and dt.is_float(value.dtype):  # integers within the mantissa come back as they are
+            largest = 1 << _MANTISSA_BITS[dt.element(value.dtype)]
+            value = value.value
+        if not dt.is_integral(value.dtype):
             return target
-        low, high = self.visit(n.value)
-        return (low, high) if target[0] <= low and high <= target[1] else target
+        low, high = self.visit(value)
+        return (low, high) if max(target[0], -largest) <= low and high <= min(target[1], largest) else target
 
     def visit_Add(self, n: Add) -> Interval:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
@@ -174,7 +182,7 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit_FloorMod(self, n: FloorMod) -> Interval:
         (low, high), (c, d) = self.visit(n.a), self.visit(n.b)
-        if c > 0:
+        if c > 0 or (c == 0 and d > 0):  # a divisor of zero has no remainder
             if low >= 0:
                 return (low, high) if high < c else (0, min(high, d - 1))
             if c == d and low // c == high // c:
@@ -240,6 +248,31 @@ class ConstIntBoundAnalyzer(Functor):
 
     def _if_then_else(self, n: Call) -> Interval:
         return union(self.visit(n.args[1]), self.visit(n.args[2]))
+
+
+class TrustingConstIntBound(ConstIntBoundAnalyzer):
+    """Bounds as TVM's users see them: nothing overflows, and what is converted fits the type that it is converted to.
+
+    Parameters
+    ----------
+    exact : ConstIntBoundAnalyzer
+        What knows the variables.
+    """
+
+    def __init__(self, exact: ConstIntBoundAnalyzer) -> None:
+        super().__init__()
+        self.variables, self.extra = exact.variables, exact.extra
+
+    def visit_Cast(self, n: Cast) -> Interval:
+        target = type_interval(n.dtype)
+        value = n.value
+        while isinstance(value, Cast) and dt.is_float(value.dtype):
+            value = value.value
+        if not dt.is_integral(value.dtype):
+            return target
+        low, high = self.visit(value)
+        low, high = max(low, target[0]), min(high, target[1])
+        return (low, high) if low <= high else target
 
 
 _CALLS: dict[str, Callable[[ConstIntBoundAnalyzer, Call], Interval]] = {

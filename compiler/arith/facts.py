@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from compiler.arith.const_int_bound import UNBOUNDED, ConstIntBoundAnalyzer, Interval, is_index_type
-from compiler.arith.modular_set import ModularSet, ModularSetAnalyzer, modular
+from compiler.arith.const_int_bound import (
+    UNBOUNDED,
+    ConstIntBoundAnalyzer,
+    Interval,
+    TrustingConstIntBound,
+    is_index_type,
+)
+from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
 from compiler.ir.op import CallEffect
 from compiler.ir.primexpr import (
     EQ,
@@ -47,6 +53,9 @@ class Facts:
     def __init__(self) -> None:
         self.bounds = ConstIntBoundAnalyzer()
         self.modular = ModularSetAnalyzer()
+        self.modular.bounds = self.bounds
+        self.public_bounds = TrustingConstIntBound(self.bounds)
+        self.public_modular = TrustingModularSet(self.modular)
         self.values: dict[Var, PrimExpr] = {}
         self.symbolic: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
         """The smallest and largest value of each variable whose range is not constant, in order of binding."""
@@ -91,7 +100,7 @@ class Facts:
             facts.pop(var, None)
         self._bound_anew()
 
-    def bind_modular(self, var: Var, values: ModularSet) -> None:
+    def bind_modular(self, var: Var, values: Congruence) -> None:
         """Let ``var`` be congruent to a constant."""
         self.modular.variables[var] = values
         self._bound_anew()
@@ -105,6 +114,8 @@ class Facts:
         """Drop what was derived from older facts."""
         self.bounds.memo = {}
         self.modular.memo = {}
+        self.public_bounds.memo = {}
+        self.public_modular.memo = {}
         self.memos = {name: {} for name in self.memos}
         self.differences = {}
 
@@ -122,10 +133,9 @@ class Facts:
         finally:
             for facts, count in zip(lists, counts, strict=True):
                 del facts[count:]  # type: ignore[attr-defined]
+            self.forget()  # what was remembered before the block may be about older bindings
             if self._bindings == bindings:
                 self.bounds.memo, self.modular.memo, self.memos, self.differences = saved
-            else:
-                self.forget()  # what was remembered before the block may be about older bindings
 
     def _assume(self, condition: PrimExpr) -> None:
         if isinstance(condition, Call) and getattr(condition.op, "name", "") == "tir.likely":
@@ -158,7 +168,7 @@ class Facts:
         if kind is EQ and isinstance(a, (FloorMod, Mod)) and isinstance(a.b, IntImm) and isinstance(b, IntImm):
             self.modular.extra.append((a.a, modular(a.b.value, b.value)))
         if kind is EQ and isinstance(b, IntImm):
-            self.modular.extra.append((a, ModularSet(0, b.value)))
+            self.modular.extra.append((a, Congruence(0, b.value)))
         if kind not in _BELOW:
             return
         self._narrow(a, kind, (low, high))

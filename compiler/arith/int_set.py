@@ -6,8 +6,36 @@ from collections.abc import Iterable
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import deep_equal
+from compiler.ir.dtype import lanes as _lanes
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, Range, Var, binary, const, convert
+from compiler.ir.primexpr import (
+    BinaryOp,
+    Broadcast,
+    ExprLike,
+    IntImm,
+    Max,
+    Min,
+    PrimExpr,
+    Ramp,
+    Range,
+    Var,
+    binary,
+    const,
+    convert,
+)
+
+__all__ = [
+    "NEG_INF",
+    "POS_INF",
+    "IntSet",
+    "IntervalSet",
+    "intersect",
+    "neg_inf",
+    "pos_inf",
+    "to_set",
+    "union",
+    "union_lower_bound",
+]
 
 POS_INF = Var("pos_inf", "handle")
 NEG_INF = Var("neg_inf", "handle")
@@ -91,6 +119,29 @@ class IntSet(Node):
         return IntervalSet(POS_INF, NEG_INF)
 
     @staticmethod
+    def vector(vec: PrimExpr) -> IntervalSet:
+        """Return a set that covers the lanes of a vector of integers.
+
+        Parameters
+        ----------
+        vec : PrimExpr
+            E.g. a ramp; a scalar is a vector of one lane.
+
+        Returns
+        -------
+        IntervalSet
+            From the smallest lane to the largest one.
+        """
+        if isinstance(vec, Broadcast):
+            return IntSet.vector(vec.value)
+        if not isinstance(vec, Ramp):
+            return IntSet.single_point(vec) if _lanes(convert(vec).dtype) == 1 else IntSet.everything()
+        simplify = Analyzer().simplify
+        last = simplify(vec.stride * (vec.lanes - 1))
+        low, high = (const(0, last.dtype), last) if not _is_negative(last) else (last, const(0, last.dtype))
+        return IntervalSet(simplify(vec.base + low), simplify(vec.base + high))
+
+    @staticmethod
     def from_range(r: Range) -> IntervalSet:
         """Return the integers of a range.
 
@@ -137,6 +188,11 @@ class IntervalSet(IntSet):
 
     min_value: PrimExpr
     max_value: PrimExpr
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.min_value, PrimExpr) and isinstance(self.max_value, PrimExpr)):
+            object.__setattr__(self, "min_value", convert(self.min_value))
+            object.__setattr__(self, "max_value", convert(self.max_value))
 
     @property
     def min(self) -> PrimExpr:
@@ -239,6 +295,10 @@ class IntervalSet(IntSet):
     __repr__ = __str__
 
 
+def _is_negative(e: PrimExpr) -> bool:
+    return Analyzer().can_prove(e < 0)
+
+
 Domain = Range | IntervalSet
 
 
@@ -291,6 +351,40 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
         )
         result = IntervalSet(low if low is NEG_INF else simplify(low), high if high is POS_INF else simplify(high))
     return result
+
+
+def union_lower_bound(sets: Iterable[IntervalSet]) -> IntervalSet:
+    """Return an interval all of whose members belong to one of the sets.
+
+    Parameters
+    ----------
+    sets : iterable of IntervalSet
+        The sets.
+
+    Returns
+    -------
+    IntervalSet
+        The union, as far as the sets are known to overlap or to be neighbours; the first one otherwise.
+    """
+    analyzer = Analyzer()
+    result = IntSet.nothing()
+    for s in sets:
+        if s.is_nothing():
+            continue
+        if result.is_nothing():
+            result = s
+        elif _reaches(result, s, analyzer) and _reaches(s, result, analyzer):
+            result = union((result, s), analyzer)
+    return result
+
+
+def _reaches(a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> bool:
+    """Return whether ``a`` does not end before ``b`` begins."""
+    if a.max_value is POS_INF or b.min_value is NEG_INF:
+        return True
+    return (
+        a.max_value is not NEG_INF and b.min_value is not POS_INF and analyzer.can_prove(a.max_value + 1 >= b.min_value)
+    )
 
 
 def _end(kind: type[BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:

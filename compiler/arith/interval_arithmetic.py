@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from compiler.arith.analyzer import Analyzer
+from compiler.arith.analyzer import Analyzer, register_set_evaluator
 from compiler.arith.const_int_bound import is_index_type
 from compiler.arith.int_set import NEG_INF, POS_INF, Domain, IntervalSet, IntSet, to_set, union
 from compiler.ir.functor import Functor
@@ -281,3 +281,5 @@ _COMBINE: dict[type[BinaryOp], Callable[[_Evaluator, IntervalSet, IntervalSet], 
     Min: _Evaluator._min,
     Max: _Evaluator._max,
 }
+
+register_set_evaluator(eval_set)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import gcd
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from compiler.arith.const_int_bound import is_index_type
+from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, is_index_type
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import (
     Add,
+    Call,
     Cast,
+    Div,
     FloorDiv,
     FloorMod,
     IntImm,
@@ -27,7 +31,8 @@ from compiler.ir.primexpr import (
 )
 
 
-class ModularSet(NamedTuple):
+@dataclass
+class ModularSet:
     """The integers ``coeff * k + base``; a ``coeff`` of zero is the one value ``base``.
 
     Parameters
@@ -41,98 +46,177 @@ class ModularSet(NamedTuple):
     coeff: int
     base: int
 
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.coeff, self.base))
 
-ANY = ModularSet(1, 0)
+
+class Congruence(NamedTuple):
+    """A :class:`ModularSet` as the analysis computes with it."""
+
+    coeff: int
+    base: int
 
 
-def modular(coeff: int, base: int) -> ModularSet:
+ANY = Congruence(1, 0)
+
+
+def modular(coeff: int, base: int) -> Congruence:
     """Return the set with ``base`` brought into ``0 <= base < coeff``."""
     coeff = abs(coeff)
-    return ModularSet(coeff, base % coeff if coeff else base)
+    return Congruence(coeff, base % coeff if coeff else base)
 
 
 class ModularSetAnalyzer(Functor):
-    """Computes congruences bottom-up; ``extra`` holds what conditions say about whole expressions."""
+    """Computes congruences bottom-up; ``extra`` holds what conditions say about whole expressions.
+
+    Attributes
+    ----------
+    bounds : ConstIntBoundAnalyzer or None
+        What knows the intervals of expressions.
+    """
+
+    wraps_around: ClassVar[bool] = True
+    bounds: ConstIntBoundAnalyzer | None = None
 
     def __init__(self) -> None:
-        self.variables: dict[Var, ModularSet] = {}
-        self.extra: list[tuple[PrimExpr, ModularSet]] = []
-        self.memo: dict[PrimExpr, ModularSet] = {}
+        self.variables: dict[Var, Congruence] = {}
+        self.extra: list[tuple[PrimExpr, Congruence]] = []
+        self.memo: dict[PrimExpr, Congruence] = {}
 
-    def __call__(self, e: PrimExpr) -> ModularSet:
+    def __call__(self, e: PrimExpr) -> Congruence:
         """Return the congruence of ``e``."""
         return self.visit(e)
 
-    def visit(self, n: PrimExpr, *args: object) -> ModularSet:
+    def visit(self, n: PrimExpr, *args: object) -> Congruence:
         """Return the congruence of ``n``."""
         values = self.memo.get(n)
         if values is None:
             if isinstance(n, IntImm):
-                return ModularSet(0, n.value)
-            if not is_index_type(n.dtype):
+                return Congruence(0, n.value)
+            if self.wraps_around and not is_index_type(n.dtype):
                 return ANY  # wrapping around changes remainders
             values = Functor.visit(self, n)
             for e, extra in self.extra:
-                if deep_equal(e, n) and values.coeff and (extra.coeff == 0 or extra.coeff > values.coeff):
-                    values = extra
+                if deep_equal(e, n):
+                    values = intersection(values, extra)
             self.memo[n] = values
         return values
 
-    def visit_PrimExpr(self, n: PrimExpr) -> ModularSet:
+    def visit_PrimExpr(self, n: PrimExpr) -> Congruence:
         return ANY
 
-    def visit_Var(self, n: Var) -> ModularSet:
+    def visit_Var(self, n: Var) -> Congruence:
         return self.variables.get(n, ANY)
 
-    def visit_Cast(self, n: Cast) -> ModularSet:
-        if is_index_type(n.value.dtype) and dt.bits(n.value.dtype) <= dt.bits(n.dtype):
+    def visit_Cast(self, n: Cast) -> Congruence:
+        if is_index_type(n.value.dtype) and dt.is_integral(n.dtype) and dt.bits(n.value.dtype) <= dt.bits(n.dtype):
             return self.visit(n.value)
         return ANY
 
-    def visit_Add(self, n: Add) -> ModularSet:
+    def visit_Add(self, n: Add) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, c), b + d)
 
-    def visit_Sub(self, n: Sub) -> ModularSet:
+    def visit_Sub(self, n: Sub) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, c), b - d)
 
-    def visit_Mul(self, n: Mul) -> ModularSet:
+    def visit_Mul(self, n: Mul) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a * c, a * d, b * c), b * d)
 
-    def visit_FloorDiv(self, n: FloorDiv) -> ModularSet:
+    def visit_FloorDiv(self, n: FloorDiv) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         if c == 0 and d > 0 and a % d == 0:
             return modular(a // d, b // d)
         return ANY
 
-    def visit_FloorMod(self, n: FloorMod) -> ModularSet:
+    def visit_FloorMod(self, n: FloorMod) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         if c == 0 and d > 0:
             if a % d == 0:
-                return ModularSet(0, b % d)
+                return Congruence(0, b % d)
             return modular(gcd(a, d), b)
         return ANY
 
-    def visit_Mod(self, n: Mod) -> ModularSet:
+    def visit_Div(self, n: Div) -> Congruence:
+        if self.bounds is not None and self.bounds.visit(n.a)[0] >= 0:
+            (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+            if c == 0 and d > 0 and a % d == 0:
+                return modular(a // d, b // d)
+        return ANY
+
+    def visit_Call(self, n: Call) -> Congruence:
+        name = getattr(n.op, "name", "")
+        if name == "tir.shift_right":
+            (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
+            if c == 0 and 0 <= d < dt.bits(n.dtype) and a % (1 << d) == 0:
+                return modular(a >> d, b >> d)
+        elif name == "tir.bitwise_and":
+            return self._masked(n)
+        elif name == "tir.if_then_else":
+            return union(self.visit(n.args[1]), self.visit(n.args[2]))
+        return ANY
+
+    def _masked(self, n: Call) -> Congruence:
+        """Return the congruence of ``x & (2 ** k - 1)``, which is ``x % 2 ** k``."""
+        (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
+        if c == 0 and d > 0 and d & (d + 1) == 0:
+            return modular(gcd(a, d + 1), b) if a % (d + 1) else Congruence(0, b % (d + 1))
+        return ANY
+
+    def visit_Mod(self, n: Mod) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, d), b) if c == 0 and d != 0 else ANY
 
-    def visit_Min(self, n: Min) -> ModularSet:
+    def visit_Min(self, n: Min) -> Congruence:
         return union(self.visit(n.a), self.visit(n.b))
 
-    def visit_Max(self, n: Max) -> ModularSet:
+    def visit_Max(self, n: Max) -> Congruence:
         return union(self.visit(n.a), self.visit(n.b))
 
-    def visit_Select(self, n: Select) -> ModularSet:
+    def visit_Select(self, n: Select) -> Congruence:
         return union(self.visit(n.true_value), self.visit(n.false_value))
 
-    def visit_Let(self, n: Let) -> ModularSet:
+    def visit_Let(self, n: Let) -> Congruence:
         self.variables[n.var] = self.visit(n.value)
         return self.visit(n.body)
 
 
-def union(x: ModularSet, y: ModularSet) -> ModularSet:
+class TrustingModularSet(ModularSetAnalyzer):
+    """Congruences as TVM's users see them: nothing overflows, and what is converted fits the type.
+
+    Parameters
+    ----------
+    exact : ModularSetAnalyzer
+        What knows the variables.
+    """
+
+    wraps_around = False
+
+    def __init__(self, exact: ModularSetAnalyzer) -> None:
+        super().__init__()
+        self.variables, self.extra, self.bounds = exact.variables, exact.extra, exact.bounds
+
+    def visit_Cast(self, n: Cast) -> Congruence:
+        value: PrimExpr = n.value
+        while isinstance(value, Cast) and dt.is_float(value.dtype):
+            value = value.value
+        return self.visit(value)
+
+
+def intersection(x: Congruence, y: Congruence) -> Congruence:
+    """Return what is congruent to both, by the Chinese remainder theorem; one of them where nothing is."""
+    if x.coeff == 0 or y.coeff == 0:
+        return x if x.coeff == 0 else y
+    common = gcd(x.coeff, y.coeff)
+    if (y.base - x.base) % common:
+        return y  # a contradiction: the code is never reached
+    period = y.coeff // common
+    steps = (y.base - x.base) // common * pow(x.coeff // common, -1, period) if period > 1 else 0
+    return modular(x.coeff * period, x.base + x.coeff * (steps % period))
+
+
+def union(x: Congruence, y: Congruence) -> Congruence:
     """Return the finest congruence that holds for both."""
     return modular(gcd(x.coeff, y.coeff, x.base - y.base), x.base)

@@ -8,7 +8,8 @@ pattern, replacement and, where the rule needs one, a condition.  Names that beg
 and stand for their values in conditions; ``lanes`` matches a number of lanes; any other name matches any expression,
 the same one wherever it occurs again.  ``//`` and ``%`` round towards minus infinity, ``truncdiv`` and ``truncmod``
 towards zero.  Operands of commutative operations match in either order, so a rule is written once; constants have
-moved to the right by the time a rule sees them, except in minima and maxima.
+moved to the right by the time a rule sees them, except in minima and maxima.  Where the result depends on the order,
+the rule is :func:`ordered`.
 
 A condition is Python over the constants, with the questions of :data:`_QUESTIONS` about expressions, which the
 simplifier answers.
@@ -30,6 +31,33 @@ from compiler.ir import primexpr as ir
 from compiler.ir.primexpr import PrimExpr
 
 Rule = tuple[str, str] | tuple[str, str, str]
+
+
+class Ordered(tuple[str, ...]):
+    """A rule of which no operands are exchanged but those of the operation at the root."""
+
+    __slots__ = ()
+
+
+class Fixed(tuple[str, ...]):
+    """A rule of which no operands are exchanged."""
+
+    __slots__ = ()
+
+
+def ordered(pattern: str, result: str, *condition: str) -> Rule:
+    """Return a rule whose pattern matches operands in the order in which they are written, except at its root.
+
+    Where the result depends on that order, as in ``min(x, y) - y`` → ``min(x - y, 0)``, there is a rule for each.
+    """
+    return Ordered((pattern, result, *condition))  # type: ignore[return-value]
+
+
+def fixed(pattern: str, result: str, *condition: str) -> Rule:
+    """Return a rule whose pattern matches operands in the order in which they are written."""
+    return Fixed((pattern, result, *condition))  # type: ignore[return-value]
+
+
 Matcher = Callable[[Any, Any], PrimExpr | None]
 """``(expression, simplifier) -> replacement``, or None where no rule applies."""
 
@@ -66,8 +94,9 @@ _FIELDS: dict[type[PrimExpr], tuple[str, ...]] = {
 }
 _COMMUTATIVE = (ir.Add, ir.Mul, ir.Min, ir.Max, ir.EQ, ir.NE, ir.And, ir.Or)
 _EXTREMA = (ir.Min, ir.Max)
-_QUESTIONS = {"low", "high", "divisible", "within_block", "prove", "equal"}
+_QUESTIONS = {"low", "high", "divisible", "within_block", "is_reducible", "prove", "equal"}
 """``low(x)`` and ``high(x)``, the bounds of ``x``; ``divisible(x, c)``; ``prove(x < y)``; ``equal(x, y)``;
+``is_reducible(x, c)``: whether ``x % c`` is a constant and ``x`` another one;
 ``within_block(x, d, c)``: whether ``x`` and ``x + d`` have one quotient by ``c``.  ``c`` and ``d`` are constants."""
 
 
@@ -120,20 +149,27 @@ def _operation(tree: ast.expr) -> tuple[type[PrimExpr], Sequence[ast.expr]]:
     raise ValueError(f"rule: {ast.unparse(tree)} is not an operation")
 
 
-def _orders(p: Pattern) -> Iterator[Pattern]:
-    """Yield the pattern with the operands of commutative operations in every order."""
+def _orders(p: Pattern, deeply: bool = True) -> Iterator[Pattern]:
+    """Yield the pattern with the operands of commutative operations in every order, at its root only or ``deeply``.
+
+    As it is written comes first.
+    """
     if not p.parts:
         yield p
         return
-    seen = set()
-    for parts in _products([list(_orders(part)) for part in p.parts]):
-        choices = [parts]
-        if p.kind in _EXTREMA or (p.kind in _COMMUTATIVE and not parts[1].is_constant):
-            choices.append(parts[::-1])
-        for choice in choices:
-            if choice not in seen:
-                seen.add(choice)
-                yield Pattern(p.kind, choice)
+    as_written = _products([list(_orders(part)) for part in p.parts]) if deeply else iter([p.parts])
+    choices = dict.fromkeys(as_written)
+    if p.kind in _EXTREMA or p.kind in _COMMUTATIVE:
+        exchanged = [parts[::-1] for parts in choices if p.kind in _EXTREMA or not parts[1].is_constant]
+        choices |= dict.fromkeys(exchanged)
+    for parts in choices:
+        yield Pattern(p.kind, parts)
+
+
+def _patterns(rule: Rule) -> Iterator[Pattern]:
+    """Yield what a rule matches."""
+    pattern = parse_pattern(rule[0])
+    return iter([pattern]) if isinstance(rule, Fixed) else _orders(pattern, not isinstance(rule, Ordered))
 
 
 def _products(lists: list[list[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
@@ -196,7 +232,7 @@ class _Source:
         if isinstance(tree, ast.Name):
             return self.names[tree.id] + (".value" if tree.id.startswith("c") else "")
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _QUESTIONS:
-            if tree.func.id in ("divisible", "within_block"):
+            if tree.func.id in ("divisible", "within_block", "is_reducible"):
                 numbers = ", ".join(self._condition(arg) for arg in tree.args[1:])
                 return f"s.{tree.func.id}({self._build(tree.args[0])}, {numbers})"
             return f"s.{tree.func.id}({', '.join(self._build(arg) for arg in tree.args)})"
@@ -297,7 +333,7 @@ class RuleSet:
 
     def _compile(self, classes: tuple[type, ...]) -> Matcher | None:
         if self._parsed is None:
-            self._parsed = [(order, rule) for rule in self.rules for order in _orders(parse_pattern(rule[0]))]
+            self._parsed = [(order, rule) for rule in self.rules for order in _patterns(rule)]
         body = "".join(
             _Source().rule(pattern, ast.parse(rule[1], mode="eval").body, _condition_of(rule))
             for pattern, rule in self._parsed

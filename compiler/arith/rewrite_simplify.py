@@ -41,6 +41,7 @@ from compiler.ir.primexpr import (
     Select,
     Sub,
     Var,
+    bitwise,
     cast,
     const,
     fold,
@@ -111,6 +112,15 @@ class RewriteSimplifier(Simplifier):
         coeff, base = self.facts.modular.visit(e.a)
         return const(base % c, e.dtype) if coeff % c == 0 else None
 
+    def _trunc_mod(self, e: BinaryOp) -> PrimExpr | None:
+        if type(e.b) is not IntImm or e.b.value <= 0:
+            return None
+        coeff, base = self.facts.modular.visit(e.a)
+        c = e.b.value
+        if coeff % c == 0 and (base % c == 0 or self.facts.bounds.visit(e.a)[0] >= 0):
+            return const(base % c, e.dtype)
+        return None
+
     def _min(self, e: BinaryOp) -> PrimExpr | None:
         order = self.compare(e.a, e.b)
         return None if order is None else (e.a if order <= 0 else e.b)
@@ -153,7 +163,7 @@ class RewriteSimplifier(Simplifier):
             return e
         a, b = e.a, e.b
         if a.dtype != "int32" and a.dtype != "int64":
-            return e
+            return self._vector(e)
         truth = self.assumed_truth(e)
         if truth is not None:
             return truth
@@ -188,6 +198,8 @@ class RewriteSimplifier(Simplifier):
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)) or not dt.is_integral(e.a.dtype):
             return e
+        if dt.lanes(e.dtype) > 1:
+            return self._vector(e)
         truth = self.assumed_truth(e)
         if truth is not None:
             return truth
@@ -299,6 +311,8 @@ class RewriteSimplifier(Simplifier):
         args = self._visit_tuple(n.args)
         if name == "tir.likely" and isinstance(args[0], IntImm):
             return args[0]
+        if name in _BITWISE and all(isinstance(arg, IntImm) for arg in args):
+            return _folded_bits(n, args)
         e = rebuild(n, args=args)
         truth = self.assumed_truth(e) if n.dtype == "bool" and self.facts.truths else None
         return e if truth is None else truth
@@ -335,9 +349,23 @@ def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
     return e
 
 
+_BITWISE = {
+    f"tir.{name}": name
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right")
+}
+
+
+def _folded_bits(n: Call, args: tuple[PrimExpr, ...]) -> PrimExpr:
+    try:
+        return bitwise(_BITWISE[n.op.name], *args)  # type: ignore[union-attr]
+    except ArgumentError:  # a shift by more bits than there are has no value
+        return rebuild(n, args=args)
+
+
 _BOUNDED: dict[type[BinaryOp], Callable[[RewriteSimplifier, BinaryOp], PrimExpr | None]] = {
     FloorDiv: RewriteSimplifier._floor_div,
     FloorMod: RewriteSimplifier._floor_mod,
+    Mod: RewriteSimplifier._trunc_mod,
     Min: RewriteSimplifier._min,
     Max: RewriteSimplifier._max,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import gcd
 from typing import ClassVar
 
 from compiler.arith.const_int_bound import UNBOUNDED, Interval
@@ -109,7 +110,13 @@ class Simplifier(Mutator):
         if low // size == (high + distance) // size and (low + distance) // size == high // size:
             return True
         coeff, base = self.facts.modular.visit(e)
-        return coeff % size == 0 and 0 <= base % size + distance < size
+        block = gcd(coeff, size)
+        return 0 <= base % block + distance < block
+
+    def is_reducible(self, e: PrimExpr, divisor: int) -> bool:
+        """Return whether the remainder of ``e`` is always the same, and ``e`` is not that already."""
+        coeff, base = self.facts.modular.visit(e)
+        return coeff % divisor == 0 and not (type(e) is IntImm and e.value == base % divisor)
 
     def prove(self, condition: PrimExpr) -> bool:
         """Return whether ``condition`` is known to hold."""

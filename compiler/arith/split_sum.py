@@ -7,7 +7,7 @@ import math
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
 from compiler.arith.deep_equal import deep_equal, fingerprint
 from compiler.ir.origin import NO_SPAN, Span, derived_from
-from compiler.ir.primexpr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub
+from compiler.ir.primexpr import Add, Div, FloorDiv, FloorMod, IntImm, Mod, Mul, PrimExpr, Sub, trunc_div
 
 _LONG = 16
 """Terms from which on a sum looks them up instead of comparing a new one with each."""
@@ -17,45 +17,67 @@ NO_UPPER = 0
 
 
 class Split:
-    """The value ``(index % upper) // lower * scale``.
+    """The value ``(index % upper) // lower * scale``, rounded down or, where it ``truncates``, towards zero.
 
     ``lower`` divides ``upper``.  ``span`` names where the piece comes from.
     """
 
-    __slots__ = ("index", "lower", "scale", "span", "upper")
+    __slots__ = ("index", "lower", "scale", "span", "truncates", "upper")
 
     def __init__(
-        self, index: PrimExpr, scale: int = 1, lower: int = 1, upper: int = NO_UPPER, span: Span = NO_SPAN
+        self,
+        index: PrimExpr,
+        scale: int = 1,
+        lower: int = 1,
+        upper: int = NO_UPPER,
+        span: Span = NO_SPAN,
+        truncates: bool = False,
     ) -> None:
         self.index = index
         self.scale = scale
         self.lower = lower
         self.upper = upper
         self.span = span
+        self.truncates = truncates
+
+    @property
+    def is_index(self) -> bool:
+        """Whether this is a multiple of the index, neither divided nor reduced."""
+        return self.lower == 1 and self.upper == NO_UPPER
 
     def scaled(self, scale: int, span: Span = NO_SPAN) -> Split:
         """Return the same piece with another scale, and with more origins."""
-        return Split(self.index, scale, self.lower, self.upper, self.span | span if span else self.span)
+        span = self.span | span if span else self.span
+        return Split(self.index, scale, self.lower, self.upper, span, self.truncates)
 
     def same_piece(self, other: Split) -> bool:
         """Return whether two pieces differ in their scales only."""
         return (
             self.lower == other.lower
             and self.upper == other.upper
+            and self.rounds_as(other)
             and (self.index is other.index or deep_equal(self.index, other.index))
         )
 
+    def rounds_as(self, other: Split) -> bool:
+        """Return whether two pieces of one index round alike."""
+        return self.truncates == other.truncates or self.is_index or other.is_index
+
     def above(self, other: Split) -> Split | None:
         """Return the one piece that this, right above the other in the same index, makes together with it."""
-        if self.lower != other.upper or self.upper == other.upper:
+        if self.lower != other.upper or self.upper == other.upper or not self.rounds_as(other):
             return None
         if self.scale * other.lower == other.scale * self.lower and deep_equal(self.index, other.index):
-            return Split(self.index, other.scale, other.lower, self.upper, self.span | other.span)
+            span = self.span | other.span
+            return Split(self.index, other.scale, other.lower, self.upper, span, other.truncates)
         return None
 
     def interval(self, bounds: ConstIntBoundAnalyzer) -> Interval:
         """Return the smallest and the largest value."""
         low, high = bounds.visit(self.index)
+        if self.truncates and low < 0:
+            low, high = self._truncated(low, high)
+            return (low, high) if self.scale >= 0 else (high, low)
         if self.upper:
             if low // self.upper == high // self.upper:
                 low, high = low % self.upper, high % self.upper
@@ -64,14 +86,21 @@ class Split:
         low, high = low // self.lower * self.scale, high // self.lower * self.scale
         return (low, high) if self.scale >= 0 else (high, low)
 
+    def _truncated(self, low: int, high: int) -> Interval:
+        """Return the ends of the value for an index from ``low``, which is negative, to ``high``."""
+        if self.upper:
+            low, high = max(low, 1 - self.upper), min(max(high, 0), self.upper - 1)
+        return trunc_div(low, self.lower) * self.scale, trunc_div(high, self.lower) * self.scale
+
     def expression(self, bounds: ConstIntBoundAnalyzer) -> PrimExpr:
         """Return the piece without its scale."""
         e, dtype = self.index, self.index.dtype
+        quotient, remainder = (Div, Mod) if self.truncates else (FloorDiv, FloorMod)
         if self.upper:
             low, high = bounds.visit(e)
-            if low < 0 or high >= self.upper:
-                e = FloorMod(e, IntImm(dtype, self.upper))
-        return e if self.lower == 1 else FloorDiv(e, IntImm(dtype, self.lower))
+            if low < (1 - self.upper if self.truncates else 0) or high >= self.upper:
+                e = remainder(e, IntImm(dtype, self.upper))
+        return e if self.lower == 1 else quotient(e, IntImm(dtype, self.lower))
 
 
 class Sum:

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.coercion import convert
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import DefinedName, IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
-from compiler.ir.scalars import IntImm
+from compiler.ir.scalars import IntImm, PrimExpr
 
 
 def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
@@ -26,8 +27,8 @@ def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
 
     Parameters
     ----------
-    a, b : Node, IRModule, or tuples and mappings of them
-        What is compared.
+    a, b : Node, IRModule, number, or tuples and mappings of them
+        What is compared; a number stands for the constant where the other one is an expression.
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
 
@@ -35,7 +36,12 @@ def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     -------
     bool
     """
-    return _Equality(map_free_vars).equal(a, b)
+    return _Equality(map_free_vars).equal(_with_number(a, b), _with_number(b, a))
+
+
+def _with_number(a: object, other: object) -> object:
+    """Return a Python number that is compared with an expression as the constant that it stands for."""
+    return convert(a) if isinstance(a, (bool, int, float)) and isinstance(other, PrimExpr) else a
 
 
 def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:

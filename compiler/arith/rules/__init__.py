@@ -38,7 +38,9 @@ VECTOR: dict[type[ir.PrimExpr], RuleSet] = {
         (ir.Min, vectors.MIN),
         (ir.Max, vectors.MAX),
         (ir.LT, vectors.LT),
+        (ir.LE, vectors.LE),
         (ir.EQ, vectors.EQ),
+        (ir.NE, vectors.NE),
         (ir.And, vectors.AND),
         (ir.Or, vectors.OR),
     )

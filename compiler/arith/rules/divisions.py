@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.arith.pattern import Rule
+from compiler.arith.pattern import Rule, ordered
 
 FLOOR_DIV: list[Rule] = [
     ("x // 1", "x"),
@@ -13,7 +13,8 @@ FLOOR_DIV: list[Rule] = [
     ("(x // c1 + c2) // c3", "(x + c1 * c2) // (c1 * c3)", "c1 > 0 and c3 > 0"),
     ("(x * c1) // c2", "x * (c1 // c2)", "c1 % c2 == 0"),
     ("(x * c1) // c2", "x // (c2 // c1)", "c1 > 0 and c2 % c1 == 0"),
-    ("(x * c1 + y) // c2", "x * (c1 // c2) + y // c2", "c2 > 0 and c1 % c2 == 0"),
+    ordered("(x * c1 + y) // c2", "x * (c1 // c2) + y // c2", "c2 > 0 and c1 % c2 == 0"),
+    ordered("(y + x * c1) // c2", "y // c2 + x * (c1 // c2)", "c2 > 0 and c1 % c2 == 0"),
     ("(x * c1 + y) // c2", "x // (c2 // c1)", "c1 > 0 and c2 > 0 and c2 % c1 == 0 and 0 <= low(y) and high(y) < c1"),
     ("((x * c1 + y) + z) // c2", "x * (c1 // c2) + (y + z) // c2", "c2 > 0 and c1 % c2 == 0"),
     ("(x * c1 - y) // c2", "x * (c1 // c2) + (0 - y) // c2", "c2 > 0 and c1 % c2 == 0"),
@@ -21,15 +22,23 @@ FLOOR_DIV: list[Rule] = [
     ("(x * c1 + y - z) // c2", "x * (c1 // c2) + (y - z) // c2", "c2 > 0 and c1 % c2 == 0"),
     ("(x + c1) // c2", "x // c2 + c1 // c2", "c2 > 0 and c1 % c2 == 0"),
     ("(c1 - x) // c2", "(0 - x) // c2 + c1 // c2", "c2 > 0 and c1 % c2 == 0 and c1 != 0"),
-    ("min(x * c1, y) // c2", "min(x * (c1 // c2), y // c2)", "c2 > 0 and c1 % c2 == 0"),
-    ("max(x * c1, y) // c2", "max(x * (c1 // c2), y // c2)", "c2 > 0 and c1 % c2 == 0"),
+    ordered("min(x * c1, y) // c2", "min(x * (c1 // c2), y // c2)", "c2 > 0 and c1 % c2 == 0"),
+    ordered("min(y, x * c1) // c2", "min(y // c2, x * (c1 // c2))", "c2 > 0 and c1 % c2 == 0"),
+    ordered("max(x * c1, y) // c2", "max(x * (c1 // c2), y // c2)", "c2 > 0 and c1 % c2 == 0"),
+    ordered("max(y, x * c1) // c2", "max(y // c2, x * (c1 // c2))", "c2 > 0 and c1 % c2 == 0"),
     ("(x + y) // c1", "y // c1 + x // c1", "c1 > 0 and divisible(y, c1)"),
     ("(x * y) // y", "x"),
-    ("(x * y + z) // y", "x + z // y"),
+    ordered("(x * y + z) // y", "x + z // y"),
+    ordered("(y * x + z) // y", "x + z // y"),
+    ordered("(z + x * y) // y", "z // y + x"),
+    ordered("(z + y * x) // y", "z // y + x"),
     ("(x * y + x * z) // x", "y + z"),
     ("(x + y) // y", "x // y + 1"),
     ("(x + y) // x", "y // x + 1"),
-    ("((x + y) + z) // x", "(y + z) // x + 1"),
+    ordered("((x + y) + z) // x", "(y + z) // x + 1"),
+    ordered("((y + x) + z) // x", "(y + z) // x + 1"),
+    ordered("(y + (x + z)) // x", "(y + z) // x + 1"),
+    ordered("(y + (z + x)) // x", "(y + z) // x + 1"),
     ("((x * y + z) + w) // y", "x + (z + w) // y"),
     ("x // y", "0", "low(x) >= 0 and prove(x < y)"),
 ]
@@ -67,12 +76,31 @@ TRUNC_DIV: list[Rule] = [
     ("truncdiv(0, x)", "0"),
     ("truncdiv(x, x)", "1"),
     ("truncdiv(truncdiv(x, c1), c2)", "truncdiv(x, c1 * c2)", "c1 > 0 and c2 > 0"),
+    (
+        "truncdiv(truncdiv(x, c1) + c2, c3)",
+        "truncdiv(x + c1 * c2, c1 * c3)",
+        "c1 > 0 and c2 >= 0 and c3 > 0 and low(x) >= 0",
+    ),
+    ordered("truncdiv(min(x * c1, y), c2)", "min(x * (c1 // c2), truncdiv(y, c2))", "c2 > 0 and c1 % c2 == 0"),
+    ordered("truncdiv(min(y, x * c1), c2)", "min(truncdiv(y, c2), x * (c1 // c2))", "c2 > 0 and c1 % c2 == 0"),
+    ordered("truncdiv(max(x * c1, y), c2)", "max(x * (c1 // c2), truncdiv(y, c2))", "c2 > 0 and c1 % c2 == 0"),
+    ordered("truncdiv(max(y, x * c1), c2)", "max(truncdiv(y, c2), x * (c1 // c2))", "c2 > 0 and c1 % c2 == 0"),
     ("truncdiv(x * c1, c2)", "x * truncdiv(c1, c2)", "truncmod(c1, c2) == 0"),
     ("truncdiv(x * c1, c2)", "truncdiv(x, truncdiv(c2, c1))", "c1 != 0 and truncmod(c2, c1) == 0"),
-    (
+    ordered(
         "truncdiv(x * c1 + y, c2)",
         "x * truncdiv(c1, c2) + truncdiv(y, c2)",
-        "c1 >= 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0 and low(y) >= 0",
+        "c2 > 0 and c1 % c2 == 0 and low(x * c1) >= 0 and low(y) >= 0",
+    ),
+    ordered(
+        "truncdiv(y + x * c1, c2)",
+        "truncdiv(y, c2) + x * truncdiv(c1, c2)",
+        "c2 > 0 and c1 % c2 == 0 and low(x * c1) >= 0 and low(y) >= 0",
+    ),
+    (
+        "truncdiv((x * c1 + y) + z, c2)",
+        "x * truncdiv(c1, c2) + truncdiv(y + z, c2)",
+        "c2 > 0 and c1 % c2 == 0 and low(x * c1) >= 0 and low(y + z) >= 0",
     ),
     (
         "truncdiv(x + c1, c2)",
@@ -80,21 +108,29 @@ TRUNC_DIV: list[Rule] = [
         "c1 > 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0",
     ),
     ("truncdiv(x * y, y)", "x"),
-    ("truncdiv(x, c1)", "x // c1", "c1 > 0 and low(x) >= 0"),
+    ("truncdiv(x + y, x)", "truncdiv(y, x) + 1", "low(x) >= 0 and low(y) >= 0"),
+    ordered("truncdiv((x + y) + z, x)", "truncdiv(y + z, x) + 1", "low(x) >= 0 and low(y + z) >= 0"),
+    ordered("truncdiv((y + x) + z, x)", "truncdiv(y + z, x) + 1", "low(x) >= 0 and low(y + z) >= 0"),
+    ordered("truncdiv(y + (x + z), x)", "truncdiv(y + z, x) + 1", "low(x) >= 0 and low(y + z) >= 0"),
+    ordered("truncdiv(y + (z + x), x)", "truncdiv(y + z, x) + 1", "low(x) >= 0 and low(y + z) >= 0"),
+    ordered("truncdiv(x * y + z, y)", "x + truncdiv(z, y)", "low(x) >= 0 and low(y) >= 0 and low(z) >= 0"),
+    ordered("truncdiv(y * x + z, y)", "x + truncdiv(z, y)", "low(x) >= 0 and low(y) >= 0 and low(z) >= 0"),
+    ordered("truncdiv(z + x * y, y)", "truncdiv(z, y) + x", "low(x) >= 0 and low(y) >= 0 and low(z) >= 0"),
+    ordered("truncdiv(z + y * x, y)", "truncdiv(z, y) + x", "low(x) >= 0 and low(y) >= 0 and low(z) >= 0"),
 ]
 
 TRUNC_MOD: list[Rule] = [
     ("truncmod(0, x)", "0"),
     ("truncmod(x, x)", "0"),
     ("truncmod(x, 1)", "0"),
+    ("truncmod(x, c1)", "truncmod(x, 0 - c1)", "c1 < 0"),
     ("truncmod(x * c1, c2)", "0", "truncmod(c1, c2) == 0"),
     (
         "truncmod(x * c1 + y, c2)",
         "truncmod(y, c2)",
-        "c1 >= 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0 and low(y) >= 0",
+        "c2 > 0 and c1 % c2 == 0 and low(x * c1) >= 0 and low(y) >= 0",
     ),
     ("truncmod(x + c1, c2)", "truncmod(x, c2)", "c1 >= 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0"),
     ("truncmod(x, c1)", "0", "c1 != 0 and divisible(x, c1)"),
     ("truncmod(x * y, y)", "0"),
-    ("truncmod(x, c1)", "x % c1", "c1 > 0 and low(x) >= 0"),
 ]

@@ -83,7 +83,7 @@ class _Wide(Visitor):
                 self.needed.add(var)
 
     def _fits(self, e: PrimExpr) -> bool:
-        bound = self._analyzer.const_int_bound(e)
+        bound = self._analyzer.exact_bound(e)
         return bool(self._low <= bound.min_value and bound.max_value <= self._high)
 
     def visit_For(self, n: For) -> None:

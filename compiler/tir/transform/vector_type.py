@@ -72,7 +72,7 @@ class _Accesses(Visitor):
             return 0
         if not isinstance(index.stride, IntImm) or index.stride.value != 1 or size % index.lanes:
             return 0
-        alignment = self._analyzer.modular_set(index.base)
+        alignment = self._analyzer.exact_modular_set(index.base)
         return index.lanes if alignment.coeff % index.lanes == 0 and alignment.base % index.lanes == 0 else 0
 
 

@@ -292,7 +292,7 @@ def test_facts_from_outside() -> None:
     assert bound == (bound.NEG_INF, bound.POS_INF)
     analyzer.update(x, ModularSet(4, 1))
     analyzer.update(y, ConstIntBound(0, 3))
-    assert analyzer.modular_set(x * 2 + 1) == (8, 3)
+    assert analyzer.modular_set(x * 2 + 1) == ModularSet(8, 3)
     assert isinstance(analyzer.simplify((x + 3) % 4), IntImm)
     assert analyzer.can_prove(y < 4)
     with pytest.raises(DTypeError, match="modular_set: expected an integer expression"):

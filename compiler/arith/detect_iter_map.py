@@ -1,0 +1,363 @@
+"""Detecting index maps that are affine in loop variables, and what they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compiler.arith.analyzer import Analyzer
+from compiler.arith.iter_map import (
+    IterMapLevel,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    normalize_iter_map_to_expr,
+)
+from compiler.arith.iter_map_rewriter import IterMapRewriter, NotAffine
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
+    Call,
+    ExprLike,
+    IntImm,
+    PrimExpr,
+    Range,
+    Var,
+    const,
+    convert,
+)
+from compiler.ir.substitute import post_order_visit
+
+__all__ = ["IterMapResult", "detect_iter_map", "iter_map_simplify", "normalize_to_iter_sum"]
+
+Level = IterMapLevel | bool | int | str
+
+
+@dataclass
+class IterMapResult(Sequence[IterSumExpr]):
+    """What :func:`detect_iter_map` makes of indices; also the sequence of its ``indices``.
+
+    Attributes
+    ----------
+    indices : list of IterSumExpr
+        The indices; empty where they are no map of the kind that was asked for.
+    errors : list of str
+        Why.
+    padding_predicate : PrimExpr
+        Where an index is outside of what the iterators reach: nowhere.
+    """
+
+    indices: list[IterSumExpr] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    padding_predicate: PrimExpr = field(default_factory=lambda: const(False))
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
+        return self.indices[at]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """``lower <= expr < upper``."""
+
+    expr: PrimExpr
+    lower: PrimExpr | None
+    upper: PrimExpr | None
+
+    @property
+    def size(self) -> int:
+        nodes = 0
+
+        def count(_: object) -> None:
+            nonlocal nodes
+            nodes += 1
+
+        post_order_visit(self.expr, count)
+        return nodes
+
+
+def detect_iter_map(
+    indices: Sequence[ExprLike],
+    input_iters: Mapping[Var, Range],
+    predicate: ExprLike = True,
+    check_level: Level = IterMapLevel.Surjective,
+    simplify_trivial_iterators: bool = True,
+) -> IterMapResult:
+    """Read indices as sums of splits of iterators that do not depend on each other.
+
+    Parameters
+    ----------
+    indices : sequence of PrimExpr
+        The indices.
+    input_iters : mapping of Var to Range
+        The iterators.
+    predicate : PrimExpr
+        Comparisons, joined by ``And``, which the iterators fulfil.
+    check_level : IterMapLevel, str or bool
+        What is asked of the map; True is ``Bijective``, False ``Surjective``.
+    simplify_trivial_iterators : bool
+        Whether an iterator of one value is a constant.
+
+    Returns
+    -------
+    IterMapResult
+        One sum for each index, of one split at most; empty where there is no such map.
+
+    Examples
+    --------
+    ``[i * 4 + j // 2, j % 2]`` with ``i < 4`` and ``j < 8`` splits ``j`` in two parts of 4 and 2 values, of which the
+    first one is fused with ``i`` to an iterator of 16 values.
+    """
+    analyzer = Analyzer()
+    for var, domain in input_iters.items():
+        analyzer.bind(var, domain)
+    level = _level(check_level)
+    try:
+        rewriter = IterMapRewriter(analyzer, input_iters, simplify_trivial_iterators)
+        _constrain(rewriter, convert(predicate))
+        sums = [rewriter.visit(convert(index)) for index in indices]
+        if level is IterMapLevel.NoCheck:
+            return IterMapResult([_fused_or_sum(rewriter, s) for s in sums])
+        fused = [rewriter.fuse(s) for s in sums]
+        _check(rewriter, fused, level is IterMapLevel.Bijective, analyzer)
+    except NotAffine as reason:
+        return IterMapResult(errors=[str(reason)])
+    return IterMapResult(fused)
+
+
+def _level(level: Level) -> IterMapLevel:
+    if isinstance(level, bool):
+        return IterMapLevel.Bijective if level else IterMapLevel.Surjective
+    return IterMapLevel.from_str(level) if isinstance(level, str) else IterMapLevel(level)
+
+
+def _fused_or_sum(rewriter: IterMapRewriter, s: IterSumExpr) -> IterSumExpr:
+    try:
+        return rewriter.fuse(s)
+    except NotAffine:
+        return s
+
+
+# Predicates
+
+
+def _constrain(rewriter: IterMapRewriter, predicate: PrimExpr) -> None:
+    bounds = [_bound(rewriter, condition) for condition in conjuncts(predicate)]
+    for bound in sorted(bounds, key=lambda b: b.size):
+        rewriter.constrain(bound.expr, bound.lower, bound.upper)
+    sets = [{id(mark) for mark in _input_marks(c.mark)} for c in rewriter.constraints]
+    for i, mine in enumerate(sets):
+        for other in sets[:i]:
+            if mine & other and not (mine <= other or other <= mine):
+                raise NotAffine("two predicates are about different iterators, of which they share some")
+
+
+def conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
+    """Yield the conditions that ``And`` joins; what is always true is left out.
+
+    Parameters
+    ----------
+    e : PrimExpr
+        Of type ``bool``.
+    """
+    if isinstance(e, And):
+        yield from conjuncts(e.a)
+        yield from conjuncts(e.b)
+    elif isinstance(e, Call) and getattr(e.op, "name", "") == "tir.likely":
+        yield from conjuncts(e.args[0])
+    elif not (isinstance(e, IntImm) and e.value):
+        yield e
+
+
+def _bound(rewriter: IterMapRewriter, condition: PrimExpr) -> _Bound:
+    if not isinstance(condition, (LT, LE, GT, GE, EQ)):
+        raise NotAffine(f"the predicate {condition} is no comparison")
+    left, right = condition.a, condition.b
+    kind: type[PrimExpr] = type(condition)
+    if rewriter.uses_iterators(right):
+        if rewriter.uses_iterators(left):
+            left, right = left - right, const(0, left.dtype)
+        else:
+            left, right, kind = right, left, _MIRROR[kind]
+    if kind is LT:
+        return _Bound(left, None, right)
+    if kind is LE:
+        return _Bound(left, None, right + 1)
+    if kind is GT:
+        return _Bound(left, right + 1, None)
+    return _Bound(left, right, None if kind is GE else right + 1)
+
+
+_MIRROR: dict[type[PrimExpr], type[PrimExpr]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
+
+
+# Checks
+
+
+def _input_marks(mark: IterMark) -> Iterator[IterMark]:
+    """Yield the iterators that a mark is made of."""
+    if isinstance(mark.source, IterSumExpr):
+        for split in mark.source.args:
+            yield from _input_marks(split.source)
+    else:
+        yield mark
+
+
+def _check(rewriter: IterMapRewriter, sums: Sequence[IterSumExpr], is_bijective: bool, analyzer: Analyzer) -> None:
+    """Raise an error unless the splits of each mark cover it, none of its values twice."""
+    parts: dict[IterMark, list[IterSplitExpr]] = {}
+    for s in sums:
+        for split in s.args:
+            parts.setdefault(split.source, []).append(split)
+    todo = list(parts)
+    seen: set[IterMark] = set()
+    while todo:
+        mark = todo.pop()
+        if mark in seen:
+            continue
+        seen.add(mark)
+        if isinstance(mark.source, IterSumExpr):
+            for split in mark.source.args:
+                parts.setdefault(split.source, []).append(split)
+                todo.append(split.source)
+    for mark, splits in parts.items():
+        order_splits(mark, splits, is_bijective, analyzer)
+    for constraint in rewriter.constraints:
+        if constraint.mark not in seen and any(mark in seen for mark in _input_marks(constraint.mark)):
+            raise NotAffine("a predicate is about iterators that do not lie side by side in the indices")
+    missing = [mark for mark in rewriter.input_marks if mark not in seen]
+    if is_bijective and missing:
+        raise NotAffine(f"no index depends on {missing[0].source}")
+
+
+def order_splits(
+    mark: IterMark, splits: Sequence[IterSplitExpr], is_bijective: bool, analyzer: Analyzer
+) -> list[IterSplitExpr]:
+    """Return the splits of a mark from the innermost to the outermost.
+
+    Parameters
+    ----------
+    mark : IterMark
+        What is split.
+    splits : sequence of IterSplitExpr
+        Its splits.
+    is_bijective : bool
+        Whether they must cover all of the mark.
+    analyzer : Analyzer
+        What knows about the variables of the extents.
+
+    Returns
+    -------
+    list of IterSplitExpr
+
+    Raises
+    ------
+    NotAffine
+        If they overlap, or leave out what they must cover.
+    """
+    left, ordered = list(splits), []
+    expected: PrimExpr = const(1, mark.source.dtype)
+    while left:
+        at = _next_split(left, expected, is_bijective, analyzer)
+        if at is None:
+            raise NotAffine(f"the splits of {mark.source} overlap, or do not cover it")
+        split = left.pop(at)
+        ordered.append(split)
+        expected = analyzer.simplify(split.lower_factor * split.extent)
+    covered = analyzer.can_prove_equal(expected, mark.extent)
+    if not covered and (is_bijective or not analyzer.can_prove((mark.extent % expected).equal(0))):
+        raise NotAffine(f"the splits of {mark.source} cover {expected} of {mark.extent} values")
+    return ordered
+
+
+def _next_split(
+    splits: Sequence[IterSplitExpr], expected: PrimExpr, is_bijective: bool, analyzer: Analyzer
+) -> int | None:
+    """Return which split begins at a factor, or above it where gaps are allowed."""
+    for i, split in enumerate(splits):
+        if analyzer.can_prove_equal(split.lower_factor, expected):
+            return i
+    for i, split in enumerate(splits):
+        if not is_bijective and analyzer.can_prove((split.lower_factor % expected).equal(0)):
+            return i
+    return None
+
+
+# Rewriting
+
+
+def normalize_to_iter_sum(index: ExprLike, input_iters: Mapping[Var, Range]) -> IterSumExpr:
+    """Read an index as a sum of splits, from the largest scale to the smallest.
+
+    Parameters
+    ----------
+    index : PrimExpr
+        The index.
+    input_iters : mapping of Var to Range
+        The iterators.
+
+    Returns
+    -------
+    IterSumExpr
+        Of as many splits as the sum needs; they are not fused.
+
+    Raises
+    ------
+    ValueError
+        If the index is not affine.
+    """
+    analyzer = Analyzer()
+    for var, domain in input_iters.items():
+        analyzer.bind(var, domain)
+    try:
+        s: IterSumExpr = IterMapRewriter(analyzer, input_iters).visit(convert(index))
+    except NotAffine as reason:
+        raise ValueError(f"normalize_to_iter_sum: {reason}") from reason
+    return IterSumExpr(tuple(sorted(s.args, key=_scale_order)), s.base)
+
+
+def _scale_order(split: IterSplitExpr) -> tuple[bool, int]:
+    is_constant = isinstance(split.scale, IntImm)
+    return is_constant, -split.scale.value if isinstance(split.scale, IntImm) else 0
+
+
+def iter_map_simplify(
+    indices: Sequence[ExprLike],
+    input_iters: Mapping[Var, Range],
+    predicate: ExprLike = True,
+    check_level: Level = IterMapLevel.Surjective,
+    simplify_trivial_iterators: bool = True,
+) -> list[PrimExpr]:
+    """Simplify the indices of an affine map.
+
+    Parameters
+    ----------
+    indices : sequence of PrimExpr
+        The indices.
+    input_iters : mapping of Var to Range
+        The iterators.
+    predicate : PrimExpr
+        Comparisons, joined by ``And``, which the iterators fulfil.
+    check_level : IterMapLevel, str or bool
+        What is asked of the map.
+    simplify_trivial_iterators : bool
+        Whether an iterator of one value is a constant.
+
+    Returns
+    -------
+    list of PrimExpr
+        Where there is no such map, the indices simplified as any expression.
+    """
+    analyzer = Analyzer()
+    for var, domain in input_iters.items():
+        analyzer.bind(var, domain)
+    detected = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    if not detected.indices:
+        return [analyzer.simplify(index) for index in indices]
+    return [analyzer.simplify(normalize_iter_map_to_expr(s)) for s in detected.indices]

@@ -1,0 +1,189 @@
+"""Systems of conditions on integers, and changes of their variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.node import Node, node
+from compiler.ir.primexpr import GE, LE, ExprLike, PrimExpr, Range, Var, const, convert
+from compiler.ir.substitute import substitute
+
+__all__ = ["IntConstraints", "IntConstraintsTransform", "IntGroupBounds"]
+
+
+@node
+class IntGroupBounds(Node):
+    """Bounds on a multiple of a variable: ``lower <= coef * var <= upper``, or ``coef * var == equal``.
+
+    Parameters
+    ----------
+    coef : PrimExpr or int
+        What the variable is multiplied by; positive.
+    lower, equal, upper : sequence of PrimExpr
+        The bounds of each sort.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("coef", "lower", "equal", "upper")
+
+    coef: PrimExpr
+    lower: tuple[PrimExpr, ...]
+    equal: tuple[PrimExpr, ...]
+    upper: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coef", convert(self.coef))
+        for name in ("lower", "equal", "upper"):
+            object.__setattr__(self, name, tuple(convert(bound) for bound in getattr(self, name)))
+
+    @staticmethod
+    def from_range(rng: Range) -> IntGroupBounds:
+        """Return the bounds that a range is.
+
+        Parameters
+        ----------
+        rng : Range
+
+        Returns
+        -------
+        IntGroupBounds
+        """
+        simplify = Analyzer().simplify
+        if Analyzer().can_prove_equal(rng.extent, 1):
+            return IntGroupBounds(const(1, rng.min.dtype), (), (rng.min,), ())
+        return IntGroupBounds(const(1, rng.min.dtype), (rng.min,), (), (simplify(rng.min + rng.extent - 1),))
+
+    def conditions(self, var: Var) -> list[PrimExpr]:
+        """Return the bounds as comparisons: equalities, lower bounds, upper bounds.
+
+        Parameters
+        ----------
+        var : Var
+            What is bounded.
+
+        Returns
+        -------
+        list of PrimExpr
+        """
+        value = Analyzer().simplify(var * self.coef)
+        equalities = [value.equal(bound) for bound in self.equal]
+        lower: list[PrimExpr] = [GE(value, bound) for bound in self.lower]
+        return equalities + lower + [LE(value, bound) for bound in self.upper]
+
+
+@node
+class IntConstraints(Node):
+    """Variables with their ranges, and conditions over them.
+
+    Parameters
+    ----------
+    variables : sequence of Var
+        The variables that a solution is sought for; others are parameters.
+    ranges : mapping of Var to Range
+        The ranges of variables.
+    relations : sequence of PrimExpr
+        The conditions, all of which hold.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("relations",)
+
+    variables: tuple[Var, ...]
+    ranges: Mapping[Var, Range]
+    relations: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", tuple(self.variables or ()))
+        object.__setattr__(self, "ranges", dict(self.ranges or {}))
+        object.__setattr__(self, "relations", tuple(convert(relation) for relation in self.relations or ()))
+
+
+@node
+class IntConstraintsTransform(Node):
+    """Two systems with the same solutions, and the variables of each in terms of the other's.
+
+    Parameters
+    ----------
+    src, dst : IntConstraints
+        The systems.
+    src_to_dst : mapping of Var to PrimExpr
+        Each variable of ``src`` as an expression of those of ``dst``.
+    dst_to_src : mapping of Var to PrimExpr
+        The other way round.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("src", "dst")
+
+    src: IntConstraints
+    dst: IntConstraints
+    src_to_dst: Mapping[Var, PrimExpr]
+    dst_to_src: Mapping[Var, PrimExpr]
+
+
+System = IntConstraints | Sequence[PrimExpr]
+
+
+def as_constraints(
+    system: System, variables: Sequence[Var] | None, ranges: Mapping[Var, Range] | None
+) -> IntConstraints:
+    """Return a system that is given as such, or by its relations.
+
+    Parameters
+    ----------
+    system : IntConstraints or sequence of PrimExpr
+    variables : sequence of Var, optional
+    ranges : mapping of Var to Range, optional
+
+    Returns
+    -------
+    IntConstraints
+    """
+    if isinstance(system, IntConstraints):
+        return system
+    return IntConstraints(tuple(variables or ()), dict(ranges or {}), tuple(system))
+
+
+def unsatisfiable(source: IntConstraints) -> IntConstraintsTransform:
+    """Return what a system without solutions is transformed to.
+
+    Parameters
+    ----------
+    source : IntConstraints
+
+    Returns
+    -------
+    IntConstraintsTransform
+    """
+    nothing = IntConstraints((), {}, (convert(False),))
+    return IntConstraintsTransform(source, nothing, {}, {})
+
+
+def transformed_relations(source: IntConstraints, values: Mapping[Var, PrimExpr], analyzer: Analyzer) -> list[PrimExpr]:
+    """Return the ranges of a system's variables as conditions on the expressions that replace the variables.
+
+    Parameters
+    ----------
+    source : IntConstraints
+    values : mapping of Var to PrimExpr
+        What replaces each variable.
+    analyzer : Analyzer
+        What knows about the new variables.
+
+    Returns
+    -------
+    list of PrimExpr
+        Without those that always hold.
+    """
+    conditions: list[PrimExpr] = []
+    for var in source.variables:
+        domain: Range | None = source.ranges.get(var)
+        if domain is None or var not in values:
+            continue
+        low = substitute(domain.min, values)
+        last = substitute(domain.min + domain.extent - 1, values)
+        ends: tuple[tuple[ExprLike, ExprLike], ...] = ((low, values[var]), (values[var], last))
+        for a, b in ends:
+            condition = analyzer.simplify(LE(a, b))
+            if not analyzer.can_prove(condition):
+                conditions.append(condition)
+    return conditions

@@ -1,0 +1,106 @@
+"""What a region of a buffer covers while the variables of its ranges run over their domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.arith.analyzer import Analyzer
+from compiler.arith.detect_iter_map import detect_iter_map
+from compiler.arith.int_set import IntervalSet, IntSet
+from compiler.arith.interval_arithmetic import eval_set
+from compiler.arith.iter_map import IterMapLevel, IterSumExpr
+from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, Range, Var
+
+__all__ = ["estimate_region_lower_bound", "estimate_region_strict_bound", "estimate_region_upper_bound"]
+
+Region = Sequence[Range]
+Domains = Mapping[Var, Range]
+
+
+def estimate_region_strict_bound(
+    region: Region, var_dom: Domains, predicate: ExprLike = True
+) -> list[IntervalSet] | None:
+    """Return the sets that a region covers exactly.
+
+    Parameters
+    ----------
+    region : sequence of Range
+        One range for each dimension, of constant extent.
+    var_dom : mapping of Var to Range
+        The domains of the variables.
+    predicate : PrimExpr
+        What holds for the variables.
+
+    Returns
+    -------
+    list of IntervalSet or None
+        One set for each dimension; None where the region covers no box, or that is not known.
+    """
+    if not all(isinstance(r.extent, IntImm) for r in region):
+        return None
+    detected = detect_iter_map([r.min for r in region], var_dom, predicate, IterMapLevel.Surjective)
+    if not detected.indices:
+        return None
+    analyzer = Analyzer()
+    sets = [_covered(s, r.extent, analyzer) for s, r in zip(detected.indices, region, strict=True)]
+    return None if any(s is None for s in sets) else [s for s in sets if s is not None]
+
+
+def _covered(low: IterSumExpr, extent: PrimExpr, analyzer: Analyzer) -> IntervalSet | None:
+    """Return what ranges of ``extent`` cover that begin at each value of ``low``; None if that leaves gaps."""
+    if not low.args:
+        return IntSet.from_min_extent(low.base, extent)
+    (split,) = low.args
+    if not analyzer.can_prove(extent >= split.scale):
+        return None
+    return IntSet.from_min_extent(low.base, analyzer.simplify((split.extent - 1) * split.scale + extent))
+
+
+def estimate_region_lower_bound(
+    region: Region, var_dom: Domains, predicate: ExprLike = True
+) -> list[IntervalSet] | None:
+    """Return sets all of whose members the region covers.
+
+    Parameters
+    ----------
+    region : sequence of Range
+        One range for each dimension, of constant extent.
+    var_dom : mapping of Var to Range
+        The domains of the variables.
+    predicate : PrimExpr
+        What holds for the variables.
+
+    Returns
+    -------
+    list of IntervalSet or None
+        One set for each dimension; None where no such box is known.
+    """
+    return estimate_region_strict_bound(region, var_dom, predicate)
+
+
+def estimate_region_upper_bound(region: Region, var_dom: Domains, predicate: ExprLike = True) -> list[IntervalSet]:
+    """Return sets that hold all that the region covers.
+
+    Parameters
+    ----------
+    region : sequence of Range
+        One range for each dimension.
+    var_dom : mapping of Var to Range
+        The domains of the variables.
+    predicate : PrimExpr
+        What holds for the variables.
+
+    Returns
+    -------
+    list of IntervalSet
+        One set for each dimension.
+    """
+    strict = estimate_region_strict_bound(region, var_dom, predicate)
+    if strict is not None:
+        return strict
+    return [_upper_bound(r, var_dom, predicate) for r in region]
+
+
+def _upper_bound(r: Range, var_dom: Domains, predicate: ExprLike) -> IntervalSet:
+    strict = estimate_region_strict_bound([r], var_dom, predicate)
+    return eval_set(r, var_dom) if strict is None else strict[0]
