@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
 from compiler.te.axis import reduce_axis, size_var, thread_axis, var
+from compiler.te.create_prim_func import create_prim_func
 from compiler.te.extern import ExternOp, extern, extern_primfunc
 from compiler.te.operation import ComputeOp, PlaceholderOp, compute, placeholder
 from compiler.te.scan import ScanOp, scan
@@ -28,6 +29,7 @@ __all__ = [
     "TensorComputeOp",
     "TensorSlice",
     "compute",
+    "create_prim_func",
     "create_schedule",
     "decl_tensor_intrin",
     "extern",
