@@ -33,8 +33,8 @@ def test_a_symbolic_loop_gets_a_middle_without_guard(kind: str) -> None:
             C[io * 8 + ii] = A[io * 8 + ii]
     for io in T.{kind}((n % 8 + 7) // 8):
         for ii in range(8):
-            if (io + (n // 8 - 1 + 1)) * 8 + ii < n:
-                C[(io + (n // 8 - 1 + 1)) * 8 + ii] = A[(io + (n // 8 - 1 + 1)) * 8 + ii]
+            if (io + n // 8) * 8 + ii < n:
+                C[(io + n // 8) * 8 + ii] = A[(io + n // 8) * 8 + ii]
         """,
         params=HANDLES,
         values=(1, 7, 8, 9, 16, 31),
