@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING
 
 from compiler.arith import _ffi_api, int_set  # noqa: F401  (tvm.arith._ffi_api is reached as an attribute)
-from compiler.arith.analyzer import Analyzer, Extension, ProofStrength
+from compiler.arith.analyzer import Analyzer, ProofStrength
 from compiler.arith.const_int_bound import ConstIntBound
 from compiler.arith.deduce_bound import deduce_bound
 from compiler.arith.detect_iter_map import IterMapResult, detect_iter_map, iter_map_simplify, normalize_to_iter_sum
 from compiler.arith.detect_linear_equation import detect_clip_bound, detect_linear_equation
+from compiler.arith.extension import Extension
 from compiler.arith.int_constraints import IntConstraints, IntConstraintsTransform, IntGroupBounds
 from compiler.arith.int_set import IntervalSet, IntSet, intersect, neg_inf, pos_inf, union
 from compiler.arith.interval_arithmetic import eval_set

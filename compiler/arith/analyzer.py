@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum, IntFlag
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from compiler.arith.canonical_simplify import CanonicalSimplifier, is_plain
 from compiler.arith.const_int_bound import ConstIntBound, inner_bound
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.extension import Extension
 from compiler.arith.facts import Facts
 from compiler.arith.modular_set import Congruence, ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir.error import DTypeError, show
-from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
+from compiler.ir.primexpr import EQ, ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -33,30 +34,6 @@ class ProofStrength(Enum):
 
     DEFAULT = 0
     SYMBOLIC_BOUND = 1
-
-
-class Extension(IntFlag):
-    """Rewrites that an analyzer does not try by default, as they take longer.
-
-    Attributes
-    ----------
-    NoExtensions : int
-        None of them.
-    TransitivelyProveInequalities : int
-        Comparisons that follow from several known ones: ``i < k`` from ``i < j`` and ``j < k``.
-    ConvertBooleanToAndOfOrs : int
-        Conditions become conjunctions of disjunctions.
-    ApplyConstraintsToBooleanBranches : int
-        One side of ``and`` is simplified as the other one holds, of ``or`` as the other one does not.
-    ComparisonOfProductAndSum : int
-        A product of two sums is compared with a sum of them.
-    """
-
-    NoExtensions = 0
-    TransitivelyProveInequalities = 1
-    ConvertBooleanToAndOfOrs = 2
-    ApplyConstraintsToBooleanBranches = 4
-    ComparisonOfProductAndSum = 8
 
 
 _evaluate_set: Callable[[PrimExpr, Any, Analyzer], IntervalSet]
@@ -89,6 +66,16 @@ class Analyzer:
         self._facts = Facts()
         self._rewrite = RewriteSimplifier(self._facts)
         self._canonical = CanonicalSimplifier(self._facts)
+
+    @property
+    def enabled_extensions(self) -> Extension:
+        """The rewrites that are tried beyond the usual ones."""
+        return self._facts.extensions
+
+    @enabled_extensions.setter
+    def enabled_extensions(self, extensions: Extension) -> None:
+        self._facts.extensions = Extension(extensions)
+        self._facts.forget()
 
     def bind(self, var: Var, expr: Range | ExprLike, override: bool = True) -> None:
         """Let ``var`` lie in a range, or stand for a value.
@@ -308,7 +295,10 @@ class Analyzer:
         bool
             False where it does not hold, and where nothing is known.
         """
-        result = self.simplify(condition)
+        e = convert(condition)
+        if isinstance(e, EQ) and deep_equal(e.a, e.b):
+            return True
+        result = self.simplify(e)
         return isinstance(result, IntImm) and result.value != 0
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:

@@ -12,6 +12,7 @@ from compiler.arith.const_int_bound import (
     TrustingConstIntBound,
     is_index_type,
 )
+from compiler.arith.extension import Extension
 from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
 from compiler.ir.op import CallEffect
 from compiler.ir.primexpr import (
@@ -62,6 +63,7 @@ class Facts:
         self.truths: list[PrimExpr] = []
         self.not_positive: list[PrimExpr] = []
         """What is at most zero, from comparisons of two expressions."""
+        self.extensions = Extension.NoExtensions
         self._bindings = 0
         self.memos: dict[str, dict[PrimExpr, PrimExpr]] = {"rewrite": {}, "canonical": {}}
         self.differences: dict[tuple[object, ...], Interval] = {}

@@ -24,6 +24,7 @@ _HOMES = {
         "test_raise_error_callback",
         "test_wrap_callback",
     ),
+    "compiler.testing.comparison": ("CompareBeforeAfter",),
     "compiler.testing.constraints": (
         "assert_prim_expr_equal",
         "check_bool_expr_is_true",

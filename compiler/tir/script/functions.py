@@ -128,6 +128,30 @@ def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[st
         return _read(source, {**namespaces, **given})
 
 
+def from_method(func: FunctionType) -> PrimFunc:
+    """Read a function in the body of a class, which needs no decorator.
+
+    Parameters
+    ----------
+    func : function
+        Its body is never run.
+
+    Returns
+    -------
+    PrimFunc
+
+    Raises
+    ------
+    ScriptError
+        If the function is not TVMScript, with the line.
+    """
+    with rendered():
+        source = Source.of_object(func)
+        definition = _definition(source)
+        private = None if definition.decorator_list else False
+        return _Function(source, _environment(func, {})).read(definition, private)
+
+
 def _is_method(func: FunctionType) -> bool:
     """Return whether a function is defined in the body of a class."""
     outer = func.__qualname__.rpartition(".")[0]

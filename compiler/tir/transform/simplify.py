@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
+from compiler.arith.extension import Extension
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
@@ -29,7 +30,7 @@ from compiler.tir.stmt import (
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
-class Simplify(PrimFuncPass):
+class Simplify(PrimFuncPass, configurable=True):
     """Simplify arithmetic with what loops and branches tell about variables.
 
     The walk tells the arithmetic analyser what holds where it is: the range of each loop variable, the value of each
@@ -39,10 +40,50 @@ class Simplify(PrimFuncPass):
             C[n_c // 32 * 64 + n_c % 32] = 0.0   →       C[n_c] = 0.0
 
     A branch whose condition is decided thereby disappears, and so does a store of an element to itself.
+
+    ``PassContext(config={"tir.Simplify": {"transitively_prove_inequalities": True}})`` sets the options for a whole
+    build.
+
+    Parameters
+    ----------
+    transitively_prove_inequalities : bool
+        Whether comparisons are proved from several known ones.
+    convert_boolean_to_and_of_ors : bool
+        Whether conditions become conjunctions of disjunctions.
+    apply_constraints_to_boolean_branches : bool
+        Whether one side of ``and`` is simplified as the other one holds, of ``or`` as the other one does not.
+    propagate_knowns_to_prove_conditional : bool
+        Accepted for compatibility with TVM; what stores and ``T.assume`` say about buffers is not used.
+    propagate_knowns_to_simplify_expressions : bool
+        Accepted for compatibility with TVM, likewise.
     """
 
+    transitively_prove_inequalities: bool = False
+    convert_boolean_to_and_of_ors: bool = False
+    apply_constraints_to_boolean_branches: bool = False
+    propagate_knowns_to_prove_conditional: bool = False
+    propagate_knowns_to_simplify_expressions: bool = False
+
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Simplifier(Analyzer()).visit(func.body))
+        analyzer = Analyzer()
+        analyzer.enabled_extensions = self.configured(ctx).extensions
+        return func.with_body(_Simplifier(analyzer).visit(func.body))
+
+    @property
+    def extensions(self) -> Extension:
+        """What the analyser tries beyond its usual rules."""
+        chosen = Extension.NoExtensions
+        for option, extension in _EXTENSIONS.items():
+            if getattr(self, option):
+                chosen |= extension
+        return chosen
+
+
+_EXTENSIONS = {
+    "transitively_prove_inequalities": Extension.TransitivelyProveInequalities,
+    "convert_boolean_to_and_of_ors": Extension.ConvertBooleanToAndOfOrs,
+    "apply_constraints_to_boolean_branches": Extension.ApplyConstraintsToBooleanBranches,
+}
 
 
 class _Simplifier(Mutator):

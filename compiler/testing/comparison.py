@@ -1,0 +1,103 @@
+"""Tests of passes by programs before and after them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler.ir.module import IRModule
+from compiler.ir.structural import assert_structural_equal
+from compiler.tir.function import PrimFunc
+from compiler.tir.script.functions import from_method, ir_module
+
+__all__ = ["CompareBeforeAfter"]
+
+
+class CompareBeforeAfter:
+    """Base of tests that compare what a pass makes of a program with the program that is expected.
+
+    A subclass has ``before``, ``expected`` and ``transform``.  A program is a function or a class of TVMScript, with or
+    without its decorator, a ``PrimFunc`` or an ``IRModule``, or a fixture that returns one; ``expected`` may be a class
+    of errors.  ``transform`` is a pass, or a method that returns one.
+
+    Examples
+    --------
+    ::
+
+        class TestRemoveNoOp(tvm.testing.CompareBeforeAfter):
+            transform = tvm.tir.transform.RemoveNoOp()
+
+            def before(A: T.Buffer((16,), "int32")):
+                for i in T.serial(16):
+                    T.evaluate(0)
+
+            def expected(A: T.Buffer((16,), "int32")):
+                T.evaluate(0)
+    """
+
+    check_well_formed = True
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("before", "expected"):
+            for spelling in (name, name.capitalize()):
+                if spelling in vars(cls):
+                    setattr(cls, name, _as_fixture(vars(cls)[spelling], _program))
+        if "transform" in vars(cls):
+            cls.transform = _as_fixture(vars(cls)["transform"], lambda value: value)  # type: ignore[attr-defined]
+
+    def test_compare(self, before: Any, expected: Any, transform: Any) -> None:
+        """Check that ``transform`` makes ``expected`` of ``before``.
+
+        Parameters
+        ----------
+        before : PrimFunc or IRModule
+            The program.
+        expected : PrimFunc, IRModule or class of exceptions
+            What becomes of it.
+        transform : Pass or callable
+            From a module to a module.
+        """
+        if inspect.isclass(expected) and issubclass(expected, Exception):
+            with pytest.raises(expected):
+                transform(_module(before))
+            return
+        after = transform(_module(before))
+        assert_structural_equal(after, _module(expected), map_free_vars=True)
+
+
+def _as_fixture(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a member of a test class as a fixture."""
+    if not _is_method(value):
+        if hasattr(value, "_pytestfixturefunction") or type(value).__name__ == "FixtureFunctionDefinition":
+            return value
+
+        def constant(self: object) -> Any:
+            return convert(value)
+
+        return pytest.fixture(constant)
+    return pytest.fixture(value)
+
+
+def _is_method(value: Any) -> bool:
+    """Return whether a member is a method, which has an instance, and no TVMScript."""
+    return inspect.isfunction(value) and next(iter(inspect.signature(value).parameters), "") == "self"
+
+
+def _program(value: Any) -> Any:
+    """Return what a test class writes as a program."""
+    if isinstance(value, (PrimFunc, IRModule)):
+        return value
+    if inspect.isclass(value):
+        return value if issubclass(value, Exception) else ir_module(value)
+    return from_method(value)
+
+
+def _module(program: PrimFunc | IRModule) -> IRModule:
+    """Return a program as a module; a function is its ``main``."""
+    if isinstance(program, IRModule):
+        return program
+    return IRModule.from_expr(program.with_attr("global_symbol", "main"))
