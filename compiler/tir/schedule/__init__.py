@@ -1,0 +1,28 @@
+"""Schedules of programs with blocks, under TVM's names: ``tvm.tir.schedule``."""
+
+from compiler.tir.schedule import primitives  # noqa: F401  (importing them registers them)
+from compiler.tir.schedule.error import ScheduleError
+from compiler.tir.schedule.instruction import Instruction, InstructionKind
+from compiler.tir.schedule.random_variables import BlockRV, ExprRV, LoopRV
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.schedule.sref import BlockScope, Dependency, DepKind, StmtSRef
+from compiler.tir.schedule.state import CachedFlags, ScheduleDebugMask, ScheduleState
+from compiler.tir.schedule.trace import Trace
+
+__all__ = [
+    "BlockRV",
+    "BlockScope",
+    "CachedFlags",
+    "DepKind",
+    "Dependency",
+    "ExprRV",
+    "Instruction",
+    "InstructionKind",
+    "LoopRV",
+    "Schedule",
+    "ScheduleDebugMask",
+    "ScheduleError",
+    "ScheduleState",
+    "StmtSRef",
+    "Trace",
+]

@@ -1,0 +1,152 @@
+"""Rewriting the blocks of a statement: other buffers, other regions, other statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
+
+__all__ = ["BlockMutator", "ReplaceBuffers", "inserted", "renamed_buffer", "statements_of"]
+
+
+class BlockMutator(Mutator):
+    """Rebuilds statements, and notes which block becomes which.
+
+    Attributes
+    ----------
+    reuse : dict of Block to Block
+        Old blocks, and the new ones that take their places.
+    """
+
+    def __init__(self) -> None:
+        self.reuse: dict[Block, Block] = {}
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        """Return the expression as it is."""
+        return n
+
+    def visit_Block(self, n: Block) -> Stmt:
+        """Rebuild a block, and note what it becomes."""
+        new = self.rewrite_block(n)
+        if new is not n:
+            self.reuse[n] = new
+        return new
+
+    def rewrite_block(self, n: Block) -> Block:
+        """Return what a block becomes; by default with what is inside of it rebuilt."""
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+
+class ReplaceBuffers(BlockMutator):
+    """Replaces buffers in all accesses, regions and uses of their pointers.
+
+    Parameters
+    ----------
+    buffers : mapping of Buffer to Buffer
+    """
+
+    def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
+        BlockMutator.__init__(self)
+        self._buffers = dict(buffers)
+        self._pointers = {old.data: new.data for old, new in buffers.items()}
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        """Rebuild an expression with its operands."""
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        """Replace a pointer."""
+        return self._pointers.get(n, n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        """Replace the buffer of a load."""
+        return self._accessed(n, indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        """Replace the buffer of a store."""
+        return self._accessed(n, value=self.visit(n.value), indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+
+    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
+        """Replace the buffer of a region."""
+        return self._accessed(n, region=self._visit_tuple(n.region))  # type: ignore[no-any-return]
+
+    def _accessed(self, n: Any, **changes: Any) -> Any:
+        return rebuild(n, buffer=self._replaced(n.buffer), **changes)
+
+    def _replaced(self, buffer: Buffer) -> Buffer:
+        """Return what a buffer, or a view of the same memory, becomes."""
+        new = self._buffers.get(buffer)
+        if new is None:
+            new = self._buffers[buffer] = rebuild(buffer, data=self._pointers.get(buffer.data, buffer.data))
+        return new
+
+    def rewrite_block(self, n: Block) -> Block:
+        """Replace the buffers that a block accesses; those that it allocates as well."""
+        new: Block = self.visit_Node(n)
+        allocated = tuple([self._buffers.get(buffer, buffer) for buffer in n.alloc_buffers])
+        return rebuild(new, alloc_buffers=allocated)
+
+
+def renamed_buffer(buffer: Buffer, name: str, scope: str, shape: Sequence[PrimExpr] | None = None) -> Buffer:
+    """Return a buffer like another one, with memory of its own.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    name : str
+        What it is called.
+    scope : str
+        Where its memory is.
+    shape : sequence of PrimExpr, optional
+        Of its own.
+
+    Returns
+    -------
+    Buffer
+    """
+    pointer = Var(name, "handle", PointerType(PrimType(buffer.dtype), scope))
+    with derived_from(buffer.span):
+        return rebuild(
+            buffer, data=pointer, name=name, shape=buffer.shape if shape is None else tuple(shape), strides=()
+        )
+
+
+def statements_of(stmt: Stmt) -> tuple[Stmt, ...]:
+    """Return the statements of a sequence, or the statement alone.
+
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Returns
+    -------
+    tuple of Stmt
+    """
+    return stmt.seq if isinstance(stmt, SeqStmt) else (stmt,)
+
+
+def inserted(body: Stmt, position: int, stmt: Stmt) -> Stmt:
+    """Return a body with one more statement.
+
+    Parameters
+    ----------
+    body : Stmt
+    position : int
+        Before which of its statements, counted from 0.
+    stmt : Stmt
+
+    Returns
+    -------
+    SeqStmt
+    """
+    before = statements_of(body)
+    with derived_from(body.span):
+        return SeqStmt((*before[:position], stmt, *before[position:]))

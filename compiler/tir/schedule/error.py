@@ -1,0 +1,131 @@
+"""Errors of primitives, drawn into the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from compiler.ir import error as base
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
+from compiler.ir.text import Line
+from compiler.tir.printer import script
+
+__all__ = ["ERROR_RENDER_LEVELS", "IllegalStepError", "ScheduleError", "refuse", "rendered"]
+
+ERROR_RENDER_LEVELS = ("detail", "fast", "none")
+
+
+class ScheduleError(base.ScheduleError):
+    """A primitive of a TensorIR schedule that cannot be applied; its message shows where in the program."""
+
+
+class IllegalStepError(Exception):
+    """What is wrong with a step of a schedule, before it is drawn into the program.
+
+    Attributes
+    ----------
+    mod : IRModule
+        The program.
+    summary : str
+        What is wrong, in general.
+    detail : str
+        What is wrong in this program; ``{0}``, ``{1}``, … stand for the places.
+    places : tuple of Node
+        Loops, blocks and other parts of the program.
+    """
+
+    def __init__(self, mod: IRModule, summary: str, detail: str, places: Sequence[Node]) -> None:
+        super().__init__(summary)
+        self.mod = mod
+        self.summary = summary
+        self.detail = detail
+        self.places = tuple(places)
+
+
+def refuse(mod: IRModule, summary: str, detail: str, *places: Node) -> NoReturn:
+    """Refuse a step of a schedule.
+
+    Parameters
+    ----------
+    mod : IRModule
+        The program.
+    summary : str
+        What is wrong, in general.
+    detail : str
+        What is wrong in this program; ``{0}``, ``{1}``, … stand for the places.
+    *places : Node
+        The parts of the program that it is about.
+
+    Raises
+    ------
+    IllegalStepError
+        Always.
+    """
+    raise IllegalStepError(mod, summary, detail, places)
+
+
+def rendered(error: IllegalStepError, primitive: str, level: str) -> ScheduleError:
+    """Return the error that users see.
+
+    Parameters
+    ----------
+    error : IllegalStepError
+        What is wrong.
+    primitive : str
+        The name of the primitive that was to be applied.
+    level : str
+        ``detail`` to draw the program, ``fast`` for the summary, ``none`` for neither.
+
+    Returns
+    -------
+    ScheduleError
+    """
+    if level == "none":
+        return ScheduleError("ScheduleError: (not rendered)")
+    if level == "fast":
+        return ScheduleError(f"ScheduleError: {error.summary}")
+    names = [f"tir.{type(place).__name__}#{index}" for index, place in enumerate(error.places)]
+    message = error.detail
+    for index, name in enumerate(names):
+        message = message.replace(f"{{{index}}}", name)
+    head = f"ScheduleError: An error occurred in the schedule primitive '{primitive.replace('_', '-')}'."
+    lines = [head, "The IR with diagnostic is:", *_drawn(error.mod, error.places, names), f"Error message: {message}"]
+    return ScheduleError("\n".join(lines))
+
+
+def _drawn(mod: IRModule, places: Sequence[Node], names: Sequence[str]) -> list[str]:
+    """Return the lines of a program with some places named and underlined."""
+    lines: list[str] = []
+    parts = [_parts(place) for place in places]
+    begun: set[int] = set()
+    for line in script(mod).lines:
+        indent = " " * (len(line.text) - len(line.text.lstrip()))
+        here = [index for index, nodes in enumerate(parts) if _belongs_to(line, nodes, places[index])]
+        lines += [f"{indent}# {names[index]}" for index in here if index not in begun]
+        begun.update(here)
+        lines.append(line.text)
+        if here:
+            lines.append(indent + "^" * len(line.text.strip()))
+    return lines
+
+
+def _belongs_to(line: Line, nodes: set[Node], place: Node) -> bool:
+    """Return whether a line is written for a part of the program, or one of some loops in it is."""
+    if any(region.node is place for region in line.regions):
+        return True
+    return any(region.node in nodes or getattr(region.node, "block", None) in nodes for region in line.regions[-1:])
+
+
+def _parts(place: Node) -> set[Node]:
+    """Return all nodes of a part of the program."""
+    nodes: set[Node] = set()
+    todo: list[Any] = [place]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (tuple, list)):
+            todo.extend(item)
+        elif isinstance(item, Node) and item not in nodes:
+            nodes.add(item)
+            todo.extend(getattr(item, name) for name in (*item.children, *item.allocates))
+    return nodes

@@ -1,0 +1,372 @@
+"""Copies of buffers in other memory: ``cache_read`` and ``cache_write``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compiler.arith import Analyzer
+from compiler.arith.int_set import union
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IterVar, Range, Var, const
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.schedule.buffers import BlockMutator, ReplaceBuffers, inserted, renamed_buffer, statements_of
+from compiler.tir.schedule.conditions import buffer_of, scope_root
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.navigation import consumers_of
+from compiler.tir.schedule.regions import accessed_box, facts_at, relaxed_loops
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK, Role, Several
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import ancestors, blocks_below, changed
+from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["BufferIndex", "cache_read", "cache_write"]
+
+
+class BufferIndex(Role):
+    """A buffer that a block reads or writes: its number, its name, or itself.
+
+    Parameters
+    ----------
+    kind : str
+        ``read`` or ``write``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> int:
+        if isinstance(value, int):
+            return value
+        block = sch.get_sref(given["block"]).block
+        regions = block.reads if self._kind == "read" else block.writes
+        for index, region in enumerate(regions):
+            if value is region.buffer or value == region.buffer.name:
+                return index
+        names = ", ".join(region.buffer.name for region in regions)
+        raise ArgumentError(f"{operation}: block {block.name_hint!r} {self._kind}s {names}, got {show(value)}")
+
+
+@primitive("CacheRead", block=BLOCK, read_buffer_index=BufferIndex("read"), consumer_blocks=Several(BLOCK, False))
+def cache_read(
+    state: ScheduleState,
+    block: StmtSRef,
+    read_buffer_index: int,
+    storage_scope: str,
+    consumer_blocks: Sequence[StmtSRef] | None = None,
+) -> StmtSRef:
+    """Let blocks read a copy of a buffer, which a new block makes.
+
+    For example ``sch.cache_read(block, 0, "local")``::
+
+                                                    for ax0 in range(128):
+                                                        with T.block("A_local"):
+                                                            v0 = T.axis.spatial(128, ax0)
+                                                            A_local[v0] = A[v0]
+        for i in range(128):                        for i in range(128):
+            with T.block("B"):               →          with T.block("B"):
+                vi = T.axis.spatial(128, i)                 vi = T.axis.spatial(128, i)
+                B[vi] = A[vi] * 2.0                         B[vi] = A_local[vi] * 2.0
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A block that reads the buffer.
+    read_buffer_index : int, str or Buffer
+        Which of the buffers that it reads, counted from 0; or its name.
+    storage_scope : str
+        The memory of the copy, e.g. ``global``, ``shared``, ``local``.
+    consumer_blocks : list of BlockRV, optional
+        The blocks that read the copy; all that read the buffer where left out.
+
+    Returns
+    -------
+    BlockRV
+        The block that makes the copy.
+
+    Raises
+    ------
+    ScheduleError
+        If the block reads no such buffer, or several blocks write it.
+    """
+    buffer = buffer_of(state, block, read_buffer_index, "read")
+    scope = scope_root(state, block)
+    writer = only_writer(state, scope, buffer)
+    chosen = list(consumer_blocks or ())
+    if writer is None:
+        readers = chosen or readers_of(state, scope, buffer)
+        place = Place(scope, 0)
+        region = full_region(buffer)
+    else:
+        readers = chosen or consumers_of(state, writer)
+        place = place_behind(writer, scope, readers)
+        region = region_below(state, writer, buffer, place.around)
+    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
+    stage = copy_stage(buffer, copy, region)
+    return insert_stage(state, scope, place, stage, {buffer: copy}, [r for r in readers if r is not writer])
+
+
+@primitive("CacheWrite", block=BLOCK, write_buffer_index=BufferIndex("write"), consumer_blocks=Several(BLOCK, False))
+def cache_write(
+    state: ScheduleState,
+    block: StmtSRef,
+    write_buffer_index: int,
+    storage_scope: str,
+    consumer_blocks: Sequence[StmtSRef] | None = None,
+) -> StmtSRef:
+    """Let a block write other memory, which a new block copies to the buffer.
+
+    For example ``sch.cache_write(block, 0, "local")``::
+
+        for i in range(128):                        for i in range(128):
+            with T.block("B"):               →          with T.block("B"):
+                vi = T.axis.spatial(128, i)                 vi = T.axis.spatial(128, i)
+                B[vi] = A[vi] * 2.0                         B_local[vi] = A[vi] * 2.0
+                                                    for ax0 in range(128):
+                                                        with T.block("B_local"):
+                                                            v0 = T.axis.spatial(128, ax0)
+                                                            B[v0] = B_local[v0]
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A block that writes the buffer.
+    write_buffer_index : int, str or Buffer
+        Which of the buffers that it writes, counted from 0; or its name.
+    storage_scope : str
+        The memory that it writes instead, e.g. ``global``, ``shared``, ``local``.
+    consumer_blocks : list of BlockRV, optional
+        The blocks that read that memory instead of the copy; none where left out.
+
+    Returns
+    -------
+    BlockRV
+        The block that makes the copy.
+
+    Raises
+    ------
+    ScheduleError
+        If the block writes no such buffer, or another block writes it as well.
+    """
+    buffer = buffer_of(state, block, write_buffer_index, "write")
+    scope = scope_root(state, block)
+    only_writer(state, scope, buffer)
+    chosen = list(consumer_blocks or ())
+    place = place_behind(block, scope, consumers_of(state, block))
+    region = region_below(state, block, buffer, place.around)
+    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
+    stage = copy_stage(copy, buffer, region)
+    return insert_stage(state, scope, place, stage, {buffer: copy}, [block, *chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place between statements.
+
+    Attributes
+    ----------
+    around : StmtSRef
+        The loop or block in whose body it is.
+    position : int
+        Before which statement of the body, counted from 0.
+    """
+
+    around: StmtSRef
+    position: int
+
+
+def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSRef | None:
+    """Return the block of a scope that writes a buffer, None if none does.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    scope : StmtSRef
+    buffer : Buffer
+
+    Returns
+    -------
+    StmtSRef or None
+
+    Raises
+    ------
+    IllegalStepError
+        If several do.
+    """
+    writers = [b for b in state.child_blocks(scope) if any(region.buffer is buffer for region in b.block.writes)]
+    if len(writers) > 1:
+        refuse(
+            state.mod,
+            "The buffer is allowed to be written by single block.",
+            f"The buffer {buffer.name} is expected to be written by single block, but got {len(writers)} blocks who "
+            "write it.",
+            *[writer.block for writer in writers],
+        )
+    return writers[0] if writers else None
+
+
+def readers_of(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> list[StmtSRef]:
+    """Return the blocks of a scope that read a buffer."""
+    return [b for b in state.child_blocks(scope) if any(region.buffer is buffer for region in b.block.reads)]
+
+
+def full_region(buffer: Buffer) -> tuple[Range, ...]:
+    """Return the region of all elements of a buffer."""
+    return tuple([Range.from_fields(const(0, dim.dtype), dim) for dim in buffer.shape])
+
+
+def place_behind(block: StmtSRef, scope: StmtSRef, related: Sequence[StmtSRef]) -> Place:
+    """Return the innermost place between a block and the first of some later ones; the end of the scope if it has none.
+
+    Parameters
+    ----------
+    block, scope : StmtSRef
+    related : sequence of StmtSRef
+
+    Returns
+    -------
+    Place
+    """
+    inner = block
+    for around in ancestors(block):
+        later = [at for other in related if (at := _child_index(other, around)) is not None and at > inner.seq_index]
+        if inner.seq_index >= 0 and later:
+            return Place(around, min(later))
+        inner = around
+        if around is scope:
+            break
+    return Place(scope, len(statements_of(scope.block.body)))
+
+
+def _child_index(sref: StmtSRef, around: StmtSRef) -> int | None:
+    """Return in which statement of a loop's or block's body another one is."""
+    inner = sref
+    for above in ancestors(sref):
+        if above is around:
+            return inner.seq_index
+        inner = above
+    return None
+
+
+def region_below(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: StmtSRef) -> tuple[Range, ...]:
+    """Return what a block writes of a buffer while the loops run that are inside of a loop or block.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    block : StmtSRef
+    buffer : Buffer
+    around : StmtSRef
+
+    Returns
+    -------
+    tuple of Range
+    """
+    analyzer = facts_at(block)
+    realize = state.realize_of(block)
+    loops = relaxed_loops(block, around)
+    boxes = [accessed_box(realize, r, loops, analyzer) for r in block.block.writes if r.buffer is buffer]
+    sides = [union(sets, analyzer) for sets in zip(*boxes, strict=True)]
+    return tuple([side.cover_range(all, analyzer) for side, all in zip(sides, full_region(buffer), strict=True)])
+
+
+def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range]) -> Stmt:
+    """Return loops and a block that copy a region of a buffer to the same place of another one.
+
+    Parameters
+    ----------
+    source, target : Buffer
+    region : sequence of Range
+
+    Returns
+    -------
+    Stmt
+        The block is called after the buffer of the two that is new.
+    """
+    loops = [Var(f"ax{index}", bound.extent.dtype) for index, bound in enumerate(region)]
+    axes = [
+        IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v{index}", dim.dtype), IterVar.DataPar)
+        for index, dim in enumerate(source.shape)
+    ]
+    simplify = Analyzer().simplify
+    values = tuple([simplify(bound.min + var) for bound, var in zip(region, loops, strict=True)])
+    indices = tuple([axis.var for axis in axes])
+    point = tuple([Range.from_fields(var, const(1, var.dtype)) for var in indices])
+    name = max(source.name, target.name, key=len)
+    body = BufferStore(target, BufferLoad(source, indices), indices)
+    block = Block(tuple(axes), (BufferRegion(source, point),), (BufferRegion(target, point),), name, body)
+    stmt: Stmt = BlockRealize(values, const(True, "bool"), block)
+    for var, bound in zip(reversed(loops), reversed(region), strict=True):
+        stmt = For(var, const(0, var.dtype), bound.extent, ForKind.SERIAL, stmt)
+    return stmt
+
+
+def insert_stage(
+    state: ScheduleState,
+    scope: StmtSRef,
+    place: Place,
+    stage: Stmt,
+    buffers: Mapping[Buffer, Buffer],
+    blocks: Sequence[StmtSRef],
+) -> StmtSRef:
+    """Insert a stage, and let some blocks access another buffer, which the scope allocates.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    scope : StmtSRef
+    place : Place
+    stage : Stmt
+        Loops around a block.
+    buffers : mapping of Buffer to Buffer
+        The old buffers, and the new ones.
+    blocks : sequence of StmtSRef
+        The blocks that access the new ones.
+
+    Returns
+    -------
+    StmtSRef
+        The block of the stage.
+    """
+    rewrite = _Insert(place, stage, buffers, {sref.block for sref in blocks})
+    body = rewrite.visit(scope.block.body)
+    if place.around is scope:
+        body = inserted(body, place.position, stage)
+    new = changed(scope.block, body=body, alloc_buffers=(*scope.block.alloc_buffers, *buffers.values()))
+    assert isinstance(new, Block)
+    state.replace(scope, new, {**rewrite.reuse, scope.block: new})
+    return state.sref_of(next(blocks_below(stage)))
+
+
+class _Insert(BlockMutator):
+    """Inserts a statement at a place inside of loops, and replaces buffers in some blocks."""
+
+    def __init__(self, place: Place, stage: Stmt, buffers: Mapping[Buffer, Buffer], blocks: set[Block]) -> None:
+        BlockMutator.__init__(self)
+        self._place = place
+        self._loop = place.around.stmt
+        self._stage = stage
+        self._buffers = buffers
+        self._blocks = blocks
+
+    def visit_For(self, n: For) -> Stmt:
+        body = self.visit(n.body)
+        if n is self._loop:
+            body = inserted(body, self._place.position, self._stage)
+        return rebuild(n, body=body)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        if n.block not in self._blocks:
+            return n
+        replace = ReplaceBuffers(self._buffers)
+        new: Stmt = replace.visit(n)
+        self.reuse.update(replace.reuse)
+        return new

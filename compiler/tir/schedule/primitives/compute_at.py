@@ -1,0 +1,409 @@
+"""Moving a block under a loop of another one: ``compute_at`` and ``reverse_compute_at``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.arith import (
+    Analyzer,
+    IterMapLevel,
+    detect_iter_map,
+    detect_linear_equation,
+    eval_set,
+    inverse_affine_iter_map,
+)
+from compiler.arith.int_set import IntervalSet, IntSet, union
+from compiler.ir.error import ArgumentError
+from compiler.ir.node import rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.substitute import uses_var
+from compiler.tir.block import BlockRealize
+from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.op import floordiv
+from compiler.tir.schedule.bindings import conjunction
+from compiler.tir.schedule.buffers import BlockMutator, inserted, statements_of
+from compiler.tir.schedule.conditions import (
+    check_complete_or_reduction_block,
+    check_not_output_block,
+    check_runs_everywhere,
+    is_reduction_block,
+    scope_root,
+)
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.inline import compute_inline, leaf_of
+from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
+from compiler.tir.schedule.regions import accessed_sets, covers, facts_at, relaxed_loops
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK, LOOP
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import ancestors, blocks_below, changed, loops_above, scope_of
+from compiler.tir.stmt import For, ForKind, SeqStmt, Stmt
+
+__all__ = ["compute_at", "reverse_compute_at"]
+
+
+@primitive("ComputeAt", block=BLOCK, loop=LOOP)
+def compute_at(
+    state: ScheduleState, block: StmtSRef, loop: StmtSRef, preserve_unit_loops: bool = False, index: int = -1
+) -> None:
+    """Compute a block under a loop of its consumers, just what they need there.
+
+    For example ``sch.compute_at("B", i)``::
+
+        for i, j in T.grid(128, 128):              for i in range(128):
+            B[i, j] = A[i, j] * 2.0                    for ax0 in range(128):
+        for i, j in T.grid(128, 128):        →             B[i, ax0] = A[i, ax0] * 2.0
+            C[i, j] = B[i, j] + 1.0                    for j in range(128):
+                                                           C[i, j] = B[i, j] + 1.0
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A complete or reduction block that is no output; all of its consumers are under the loop.
+    loop : LoopRV
+        In the same block as ``block``, but not around it.
+    preserve_unit_loops : bool
+        Whether to make loops of one iteration as well.
+    index : int
+        Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
+        first.
+
+    Raises
+    ------
+    ScheduleError
+        If block and loop are not as they must be.
+    """
+    if _is_mark(state, block, loop):
+        return
+    scope = _checked_scope(state, block, loop)
+    check_not_output_block(state, block, scope)
+    consumers = consumers_of(state, block)
+    _check_under(state, block, loop, consumers, "consumer")
+    _move(state, block, loop, scope, consumers, preserve_unit_loops, index, is_reverse=False)
+
+
+@primitive("ReverseComputeAt", block=BLOCK, loop=LOOP)
+def reverse_compute_at(
+    state: ScheduleState, block: StmtSRef, loop: StmtSRef, preserve_unit_loops: bool = False, index: int = -1
+) -> None:
+    """Compute a block under a loop of its producers, just what they made there.
+
+    For example ``sch.reverse_compute_at("C", i)``::
+
+        for i, j in T.grid(128, 128):              for i in range(128):
+            B[i, j] = A[i, j] * 2.0                    for j in range(128):
+        for i, j in T.grid(128, 128):        →             B[i, j] = A[i, j] * 2.0
+            C[i, j] = B[i, j] + 1.0                    for ax0 in range(128):
+                                                           C[i, ax0] = B[i, ax0] + 1.0
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A complete or reduction block; all of its producers are under the loop.
+    loop : LoopRV
+        In the same block as ``block``, but not around it.
+    preserve_unit_loops : bool
+        Whether to make loops of one iteration as well.
+    index : int
+        Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
+        first.
+
+    Raises
+    ------
+    ScheduleError
+        If block and loop are not as they must be.
+    """
+    if _is_mark(state, block, loop):
+        return
+    scope = _checked_scope(state, block, loop)
+    producers = producers_of(state, block)
+    _check_under(state, block, loop, producers, "producer")
+    _check_no_partial_sums(state, block, loop, scope, producers)
+    _move(state, block, loop, scope, producers, preserve_unit_loops, index, is_reverse=True)
+
+
+# conditions
+
+
+def _is_mark(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> bool:
+    """Do what a sampled place that is no loop asks for: nothing, or inlining."""
+    if loop is StmtSRef.inline_mark():
+        compute_inline(state, block)
+    return loop.stmt is None
+
+
+def _checked_scope(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> StmtSRef:
+    """Return the block around a block and a loop, which must be the same, and a pipeline of stages."""
+    scope = scope_root(state, block, require_stage_pipeline=True)
+    check_complete_or_reduction_block(state, block, scope)
+    if scope_of(loop) is not scope:
+        refuse(
+            state.mod,
+            "Expected the block and loop to be under the same block scope",
+            "Expected the block {0} and loop {1} to be under the same block scope",
+            block.block,
+            loop.loop,
+        )
+    if any(above is loop for above in ancestors(block)):
+        refuse(
+            state.mod,
+            "The loop cannot be an ancestor of the block",
+            "The loop {1} is an ancestor of block {0}",
+            block.block,
+            loop.loop,
+        )
+    check_runs_everywhere(state, block)
+    return scope
+
+
+def _check_under(state: ScheduleState, block: StmtSRef, loop: StmtSRef, others: Sequence[StmtSRef], kind: str) -> None:
+    """Refuse a loop that is not around all blocks that need, or give, what a block writes or reads."""
+    outside = [other for other in others if not any(above is loop for above in ancestors(other))]
+    if outside:
+        refuse(
+            state.mod,
+            f"The primitive requires all the {kind}(s) of the given block to be present under the target loop.",
+            f"The primitive requires all the {kind}(s) of the given block {{0}} to be present under the target loop "
+            f"{{1}}. However, there are {len(outside)} {kind}(s) that are not so: "
+            f"{', '.join(f'{{{i + 2}}}' for i in range(len(outside)))}",
+            block.block,
+            loop.loop,
+            *[other.block for other in outside],
+        )
+
+
+def _check_no_partial_sums(
+    state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: StmtSRef, producers: Sequence[StmtSRef]
+) -> None:
+    """Refuse to add up what a reduction has not completed."""
+    if not is_reduction_block(state, block, scope):
+        return
+    variables = {sref.loop.loop_var for sref in [*loops_above(loop), loop]}
+    for producer in producers:
+        realize = state.realize_of(producer)
+        for axis, value in zip(producer.block.iter_vars, realize.iter_values, strict=True):
+            if axis.iter_type == IterVar.CommReduce and uses_var(value, variables.__contains__):
+                refuse(
+                    state.mod,
+                    "The producer is not complete under the loop",
+                    "Under loop {2} the reduction of block {1} is not complete, so block {0} cannot reduce its results",
+                    block.block,
+                    producer.block,
+                    loop.loop,
+                )
+
+
+# the move
+
+
+def _move(
+    state: ScheduleState,
+    block: StmtSRef,
+    loop: StmtSRef,
+    scope: StmtSRef,
+    others: Sequence[StmtSRef],
+    preserve_unit_loops: bool,
+    index: int,
+    *,
+    is_reverse: bool,
+) -> None:
+    removed = leaf_of(state, block, scope)
+    position = _position(state, block, loop, index)
+    analyzer = facts_at(loop)
+    analyzer.bind(loop.loop.loop_var, Range.from_fields(loop.loop.min, loop.loop.extent))
+    domains = _needed(state, block, loop, others, analyzer, is_reverse)
+    nest = _nest(state.realize_of(block), domains, preserve_unit_loops, analyzer)
+    rewrite = _Move(removed, loop.loop, nest, position)
+    new = changed(scope.block, body=rewrite.visit(scope.block.body))
+    state.replace(scope, new, {**rewrite.reuse, scope.block: new})
+    state.rebound(block)
+
+
+class _Move(BlockMutator):
+    """Removes a statement, and inserts one into the body of a loop."""
+
+    def __init__(self, removed: Stmt, loop: For, stmt: Stmt, position: int) -> None:
+        BlockMutator.__init__(self)
+        self._removed = removed
+        self._loop = loop
+        self._stmt = stmt
+        self._position = position
+
+    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+        left = tuple([self.visit(item) for item in n.seq if item is not self._removed])
+        return left[0] if len(left) == 1 else rebuild(n, seq=left)
+
+    def visit_For(self, n: For) -> Stmt:
+        if n is self._loop:
+            return rebuild(n, body=inserted(n.body, self._position, self._stmt))
+        return rebuild(n, body=self.visit(n.body))
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        return n
+
+
+def _position(state: ScheduleState, block: StmtSRef, loop: StmtSRef, index: int) -> int:
+    """Return before which statement under a loop a block is put: behind its producers, before its consumers."""
+    children = statements_of(loop.loop.body)
+    producers, consumers = set(producers_of(state, block)), set(consumers_of(state, block))
+    first, last = 0, len(children)
+    for at, child in enumerate(children):
+        inside = {state.sref_of(realize) for realize in _realizes(child)}
+        if inside & producers:
+            first = at + 1
+        if inside & consumers:
+            last = min(last, at)
+    if first > last:
+        refuse(
+            state.mod,
+            "Cannot find the insertion point that satisfies the producer-consumer constraint",
+            "Cannot find the insertion point under loop {1} that is behind the producers and before the consumers of "
+            "block {0}",
+            block.block,
+            loop.loop,
+        )
+    if index in (-1, -2):
+        return last if index == -1 else first
+    if not first <= index <= last:
+        raise ArgumentError(f"compute_at: index must be from {first} to {last} under that loop, got {index}")
+    return index
+
+
+def _realizes(stmt: Stmt) -> list[BlockRealize]:
+    return [stmt] if isinstance(stmt, BlockRealize) else list(blocks_below(stmt))
+
+
+def _needed(
+    state: ScheduleState,
+    block: StmtSRef,
+    loop: StmtSRef,
+    others: Sequence[StmtSRef],
+    analyzer: Analyzer,
+    is_reverse: bool,
+) -> dict[Var, IntervalSet]:
+    """Return which iterations of axes are needed in one iteration of a loop; an axis that is left out runs in full."""
+    own = block.block.reads if is_reverse else block.block.writes
+    domains: dict[Var, IntervalSet] = {}
+    for region in own:
+        boxes = []
+        for other in others:
+            theirs = other.block.writes if is_reverse else other.block.reads
+            loops = relaxed_loops(other, loop, region.buffer.scope)
+            realize = state.realize_of(other)
+            boxes += [accessed_sets(realize, r, loops) for r in theirs if r.buffer is region.buffer]
+        if boxes:
+            needed = [union(sides, analyzer) for sides in zip(*boxes, strict=True)]
+            _solve(state, block, region, needed, domains, analyzer, is_reverse)
+    return domains
+
+
+def _solve(
+    state: ScheduleState,
+    block: StmtSRef,
+    region: BufferRegion,
+    needed: Sequence[IntervalSet],
+    domains: dict[Var, IntervalSet],
+    analyzer: Analyzer,
+    is_reverse: bool,
+) -> None:
+    """Find the iterations of axes for which a block accesses what is needed of a buffer."""
+    axes = {axis.var: axis for axis in block.block.iter_vars}
+    unsolved = False
+    for side, need in zip(region.region, needed, strict=True):
+        used = [var for var in axes if uses_var(side, var)]
+        solved = _solved(side, used[0], need, analyzer, is_reverse) if len(used) == 1 else None
+        if solved is not None:
+            former = domains.get(used[0])
+            domains[used[0]] = solved if former is None else union([former, solved], analyzer)
+        elif used:
+            unsolved = True
+    if unsolved:
+        inverse = _inverse(region, needed, list(axes.values()), analyzer)
+        if is_reverse and not inverse:
+            _refuse_pattern(state, block, region.buffer)
+        for var, values in inverse.items():
+            domains.setdefault(var, values)
+
+
+def _solved(side: Range, var: Var, need: IntervalSet, analyzer: Analyzer, is_exact: bool) -> IntervalSet | None:
+    """Return for which values of a variable a side ``[c * var + b, c * var + b + e)`` of a box meets what is needed."""
+    if not need.is_bounded():
+        return None
+    equation = detect_linear_equation(side.min, [var])
+    if not equation:
+        return None
+    factor, base = equation
+    if not (isinstance(factor, IntImm) and isinstance(side.extent, IntImm)):
+        return None
+    step, width = factor.value, side.extent.value
+    if step <= 0 or (is_exact and step != width):
+        return None
+    low, high = need.min_value - base, need.max_value - base
+    if step == width == 1:
+        return IntervalSet(analyzer.simplify(low), analyzer.simplify(high))
+    first = analyzer.simplify(floordiv(low - width + step, step))
+    return IntervalSet(first, analyzer.simplify(floordiv(high, step)))
+
+
+def _inverse(
+    region: BufferRegion, needed: Sequence[IntervalSet], axes: Sequence[IterVar], analyzer: Analyzer
+) -> dict[Var, IntervalSet]:
+    """Return the values of axes for which one element each is accessed of a box; nothing where they cannot be told."""
+    if any(not is_const_int(side.extent, 1) for side in region.region):
+        return {}
+    domains = {axis.var: axis.dom for axis in axes if axis.dom is not None and axis.iter_type == IterVar.DataPar}
+    result = detect_iter_map([side.min for side in region.region], domains, True, IterMapLevel.Bijective)
+    if not result.indices:
+        return {}
+    element = [Var(f"e{index}", side.min.dtype) for index, side in enumerate(region.region)]
+    values = inverse_affine_iter_map(result.indices, element)
+    sets = dict(zip(element, needed, strict=True))
+    return {var: eval_set(value, sets, analyzer) for var, value in values.items()}
+
+
+def _refuse_pattern(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
+    refuse(
+        state.mod,
+        "Which iterations of the block need what is made under the loop cannot be told",
+        f"Each element that is made of buffer {buffer.name} must be read by the iterations of one value of each axis "
+        "of block {0}",
+        block.block,
+    )
+
+
+def _nest(
+    realize: BlockRealize, domains: dict[Var, IntervalSet], preserve_unit_loops: bool, analyzer: Analyzer
+) -> Stmt:
+    """Return loops over the iterations that are needed, around a block."""
+    values: list[PrimExpr] = []
+    loops: list[tuple[Var, PrimExpr]] = []
+    predicate: PrimExpr = const(True, "bool")
+    simplify = analyzer.simplify
+    for axis in realize.block.iter_vars:
+        bounds = IntSet.from_range(_domain(axis))
+        needed = domains.get(axis.var, bounds)
+        if not needed.is_bounded() or covers((needed,), (bounds,), analyzer):
+            needed = bounds
+        extent = simplify(needed.max_value - needed.min_value + 1)
+        value = needed.min_value
+        if preserve_unit_loops or not is_const_int(extent, 1):
+            var = Var(f"ax{len(loops)}", axis.var.dtype)
+            loops.append((var, extent))
+            value = simplify(value + var)
+            analyzer.bind(var, Range.from_fields(const(0, var.dtype), extent))
+        values.append(value)
+        for condition in (value >= bounds.min_value, value < bounds.max_value + 1):
+            if not analyzer.can_prove(condition):
+                predicate = conjunction(predicate, simplify(condition))
+    with derived_from(current_span() | realize.span):
+        stmt: Stmt = rebuild(realize, iter_values=tuple(values), predicate=predicate)
+        for var, extent in reversed(loops):
+            stmt = For(var, const(0, var.dtype), extent, ForKind.SERIAL, stmt)
+    return stmt
+
+
+def _domain(axis: IterVar) -> Range:
+    assert axis.dom is not None
+    return axis.dom

@@ -1,0 +1,139 @@
+"""Separating how a reduction begins from how it goes on."""
+
+from __future__ import annotations
+
+from compiler.ir.node import rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IterVar, PrimExpr, Var, const
+from compiler.ir.substitute import free_vars, substitute, uses_var
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.schedule.bindings import conjunction, conjuncts
+from compiler.tir.schedule.buffers import BlockMutator
+from compiler.tir.schedule.conditions import check_reduction_block, scope_root
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.loop_nest import replace_statement
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK, LOOP
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import blocks_below, loops_above
+from compiler.tir.stmt import For, SeqStmt, Stmt
+
+__all__ = ["decompose_reduction"]
+
+
+@primitive("DecomposeReduction", block=BLOCK, loop=LOOP)
+def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> StmtSRef:
+    """Set the initial values of a reduction in a block of its own, right before a loop around it.
+
+    For example ``sch.decompose_reduction("C", k)``::
+
+        for i, k in T.grid(128, 128):              for i in range(128):
+            with T.block("C"):                         with T.block("C_init"):
+                vi, vk = …remap("SR", [i, k])              C[vi] = 0.0
+                with T.init():               →         for k in range(128):
+                    C[vi] = 0.0                            with T.block("C_update"):
+                C[vi] = C[vi] + A[vi, vk]                      C[vi] = C[vi] + A[vi, vk]
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A reduction block.
+    loop : LoopRV
+        A loop around it; no loop further out belongs to the reduction.
+
+    Returns
+    -------
+    BlockRV
+        The block that sets the initial values.
+
+    Raises
+    ------
+    ScheduleError
+        If the block is no reduction, or the loop is another one.
+    """
+    scope = scope_root(state, block)
+    check_reduction_block(state, block, scope)
+    _check_loop(state, block, loop)
+    realize = state.realize_of(block)
+    above = loop.parent
+    assert above is not None
+    begin = _beginning(realize, _loops_from(block, loop))
+    rewrite = _Update(block.block)
+    update = rewrite.visit(loop.loop)
+    replace_statement(state, above, loop.loop, SeqStmt((begin, update)), rewrite.reuse)
+    return state.sref_of(begin if isinstance(begin, BlockRealize) else next(blocks_below(begin)))
+
+
+def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
+    loops = loops_above(block)
+    if loop not in loops:
+        refuse(
+            state.mod,
+            "decompose_reduction expect the loop to be an ancestor of block",
+            "decompose_reduction expect the loop {0} to be an ancestor of block {1}",
+            loop.loop,
+            block.block,
+        )
+    outside = {sref.loop.loop_var for sref in loops[: loops.index(loop)]}
+    realize = state.realize_of(block)
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if axis.iter_type == IterVar.CommReduce and uses_var(value, outside.__contains__):
+            refuse(
+                state.mod,
+                "decompose_reduction expect the loop to be higher than all the loops related to reduce block var",
+                "decompose_reduction expect the loop {0} to be higher than all the loops related to reduce block var "
+                "of block {1}",
+                loop.loop,
+                block.block,
+            )
+
+
+def _loops_from(block: StmtSRef, loop: StmtSRef) -> list[For]:
+    loops = loops_above(block)
+    return [sref.loop for sref in loops[loops.index(loop) :]]
+
+
+def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
+    """Return the loops and the block that set the initial values."""
+    block = realize.block
+    pairs = zip(block.iter_vars, realize.iter_values, strict=True)
+    spatial = [(axis, value) for axis, value in pairs if axis.iter_type == IterVar.DataPar]
+    used = {var for _, value in spatial for var in free_vars(value)}
+    kept = [loop for loop in loops if loop.loop_var in used]
+    fresh: dict[Var, PrimExpr] = {n.loop_var: Var(f"{n.loop_var.name}_init", n.loop_var.dtype) for n in kept}
+    dropped = {loop.loop_var for loop in loops} - set(fresh)
+    axes = {axis.var: Var(f"{axis.var.name}_init", axis.var.dtype) for axis, _ in spatial}
+    predicate: PrimExpr = const(True, "bool")
+    for condition in conjuncts(realize.predicate):
+        if not uses_var(condition, dropped.__contains__):
+            predicate = conjunction(predicate, substitute(condition, fresh))
+    assert block.init is not None
+    with derived_from(current_span() | block.span):
+        begin = Block(
+            tuple([IterVar(axis.dom, axes[axis.var], axis.iter_type) for axis, _ in spatial]),
+            (),
+            substitute(block.writes, axes),
+            f"{block.name_hint}_init",
+            substitute(block.init, axes),
+            annotations=block.annotations,
+        )
+        stmt: Stmt = BlockRealize(tuple([substitute(value, fresh) for _, value in spatial]), predicate, begin)
+        for loop in reversed(kept):
+            stmt = rebuild(loop, loop_var=fresh[loop.loop_var], body=stmt)
+    return stmt
+
+
+class _Update(BlockMutator):
+    """Takes the initial values away from a block, which then reads what it writes."""
+
+    def __init__(self, block: Block) -> None:
+        BlockMutator.__init__(self)
+        self._block = block
+
+    def rewrite_block(self, n: Block) -> Block:
+        if n is not self._block:
+            return n
+        read = {region.buffer for region in n.reads}
+        own = tuple([region for region in n.writes if region.buffer not in read])
+        return rebuild(n, init=None, name_hint=f"{n.name_hint}_update", reads=(*own, *n.reads))

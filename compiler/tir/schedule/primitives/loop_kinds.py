@@ -1,0 +1,130 @@
+"""How the iterations of a loop are carried out."""
+
+from __future__ import annotations
+
+from compiler.ir.primexpr import IterVar, Var
+from compiler.ir.substitute import uses_var
+from compiler.tir.block import BlockRealize
+from compiler.tir.schedule.conditions import check_affine_binding, check_subtree_compact_dataflow
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import LOOP
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.thread_scope import is_cross_thread
+from compiler.tir.schedule.tree import changed
+from compiler.tir.stmt import ForKind
+
+__all__ = ["bind", "parallel", "unroll", "vectorize"]
+
+
+@primitive("Parallel", loop=LOOP)
+def parallel(state: ScheduleState, loop: StmtSRef) -> None:
+    """Let the iterations of a loop run on several threads.
+
+    For example ``sch.parallel(i)``::
+
+        for i in range(128): …       →       for i in T.parallel(128): …
+
+    Parameters
+    ----------
+    loop : LoopRV
+        Every block inside is complete or a reduction, and the loop is part of data-parallel axes only.
+
+    Raises
+    ------
+    ScheduleError
+        If the iterations depend on each other as far as the blocks' signatures tell.
+    """
+    _carry_out(state, loop, ForKind.PARALLEL)
+
+
+@primitive("Vectorize", loop=LOOP)
+def vectorize(state: ScheduleState, loop: StmtSRef) -> None:
+    """Let the iterations of a loop be the lanes of vectors.
+
+    For example ``sch.vectorize(j)``::
+
+        for j in range(8): …       →       for j in T.vectorized(8): …
+
+    Parameters
+    ----------
+    loop : LoopRV
+        Every block inside is complete or a reduction, and the loop is part of data-parallel axes only.
+
+    Raises
+    ------
+    ScheduleError
+        If the iterations depend on each other as far as the blocks' signatures tell.
+    """
+    _carry_out(state, loop, ForKind.VECTORIZED)
+
+
+@primitive("Bind", loop=LOOP)
+def bind(state: ScheduleState, loop: StmtSRef, thread_axis: str) -> None:
+    """Let the iterations of a loop be the threads of an axis.
+
+    For example ``sch.bind(i, "threadIdx.x")``::
+
+        for i in range(128): …       →       for i in T.thread_binding(128, thread="threadIdx.x"): …
+
+    Parameters
+    ----------
+    loop : LoopRV
+        Every block inside is complete or a reduction.  A loop of a reduction can be an axis ``threadIdx`` only.
+    thread_axis : str
+        E.g. ``blockIdx.x``, ``threadIdx.x``, ``vthread.x``.
+
+    Raises
+    ------
+    ScheduleError
+        If the iterations depend on each other as far as the blocks' signatures tell.
+    """
+    _carry_out(state, loop, ForKind.THREAD_BINDING, thread_axis)
+
+
+@primitive("Unroll", loop=LOOP)
+def unroll(state: ScheduleState, loop: StmtSRef) -> None:
+    """Write the iterations of a loop out, one after the other.
+
+    For example ``sch.unroll(j)``::
+
+        for j in range(4): …       →       for j in T.unroll(4): …
+
+    Parameters
+    ----------
+    loop : LoopRV
+        Any loop.
+    """
+    state.replace(loop, changed(loop.loop, kind=ForKind.UNROLLED, thread_binding=None))
+
+
+def _carry_out(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis: str = "") -> None:
+    if state.enable_check:
+        check_subtree_compact_dataflow(state, loop)
+    for block in state.subtree(loop):
+        if block.is_block:
+            _check_independent(state, loop, state.realize_of(block), block, thread_axis)
+    axis = IterVar(None, Var(thread_axis), IterVar.ThreadIndex, thread_axis) if thread_axis else None
+    state.replace(loop, changed(loop.loop, kind=kind, thread_binding=axis))
+
+
+def _check_independent(
+    state: ScheduleState, loop: StmtSRef, realize: BlockRealize, block: StmtSRef, thread_axis: str
+) -> None:
+    """Refuse a loop whose iterations a block inside does not do independently of each other."""
+    check_affine_binding(state, block)
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if axis.iter_type == IterVar.DataPar or not uses_var(value, loop.loop.loop_var):
+            continue
+        if axis.iter_type == IterVar.CommReduce and is_cross_thread(thread_axis):
+            continue
+        refuse(
+            state.mod,
+            "The loop cannot be parallelized/vectorized/bound because some block iters are not data parallel",
+            f"The block {{1}} has axis {axis.var.name!r}, which depends on the loop {{0}}, and is neither data "
+            "parallel nor, with the loop bound to threadIdx, a reduction; so the loop cannot be parallelized, "
+            "vectorized or bound",
+            loop.loop,
+            block.block,
+        )

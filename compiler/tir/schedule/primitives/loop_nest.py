@@ -1,0 +1,403 @@
+"""Splitting, fusing and reordering loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import FloorDiv, FloorMod, IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.substitute import substitute, uses_var
+from compiler.tir.block import Block
+from compiler.tir.op import ceildiv
+from compiler.tir.schedule.bindings import simplified_bindings, with_predicate
+from compiler.tir.schedule.conditions import check_affine_binding
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK_OR_LOOP, LOOP, VALUE, Several
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import (
+    ancestors,
+    changed,
+    loop_ranges,
+    loops_above,
+    matching_blocks,
+    scope_of,
+    with_child,
+)
+from compiler.tir.stmt import For, ForKind, Stmt
+
+__all__ = ["add_unit_loop", "fuse", "reorder", "split"]
+
+
+@primitive("Split", loop=LOOP, factors=Several(VALUE))
+def split(
+    state: ScheduleState,
+    loop: StmtSRef,
+    factors: Sequence[int | PrimExpr | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
+) -> list[StmtSRef]:
+    """Split a loop into a nest of loops.
+
+    For example ``sch.split(i, factors=[None, 32])``::
+
+        for i in range(128):                   for i_0, i_1 in T.grid(4, 32):
+            with T.block("B"):           →         with T.block("B"):
+                vi = T.axis.spatial(128, i)            vi = T.axis.spatial(128, i_0 * 32 + i_1)
+
+    Where the new loops have more iterations than the old one, the blocks inside get a condition.
+
+    Parameters
+    ----------
+    loop : LoopRV
+        A serial loop from 0 on, without annotations.
+    factors : list of int, ExprRV or None
+        The number of iterations of each new loop, outermost first; at most one is None, and is found from the others.
+    preserve_unit_iters : bool
+        Whether loops of one iteration stay in the values of the blocks' axes.
+    disable_predication : bool
+        Whether to leave out the condition: the new loops run further than the old one did.
+
+    Returns
+    -------
+    list of LoopRV
+        The new loops, outermost first.
+
+    Raises
+    ------
+    ScheduleError
+        If the loop has annotations, is bound to threads, or does not start at 0.
+    ArgumentError
+        If more than one factor is None, or one is not positive.
+    """
+    old = loop.loop
+    _check_plain(state, loop)
+    extents = _extents(old, factors)
+    analyzer = Analyzer()
+    variables = [Var(f"{old.loop_var.name}_{index}", old.loop_var.dtype) for index in range(len(extents))]
+    index: PrimExpr = const(0, old.loop_var.dtype)
+    for var, extent in zip(variables, extents, strict=True):
+        analyzer.bind(var, Range.from_fields(const(0, extent.dtype), extent))
+        index = var if var is variables[0] else index * extent + var
+    body = substitute(old.body, {old.loop_var: index})
+    if not disable_predication and not analyzer.can_prove(index < old.extent):
+        body = with_predicate(body, index < old.extent)
+    return _replace_nest(state, loop, old, variables, extents, body, preserve_unit_iters)
+
+
+@primitive("Fuse", loops=Several(LOOP))
+def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = True) -> StmtSRef:
+    """Fuse a nest of loops into one.
+
+    For example ``sch.fuse(i, j)``::
+
+        for i, j in T.grid(4, 32):                 for i_j_fused in range(128):
+            with T.block("B"):               →         with T.block("B"):
+                vi, vj = …remap("SS", [i, j])              vi = T.axis.spatial(4, i_j_fused // 32)
+                                                           vj = T.axis.spatial(32, i_j_fused % 32)
+
+    Parameters
+    ----------
+    *loops : LoopRV
+        Serial loops from 0 on, without annotations, each the only statement of the one before, outermost first.
+    preserve_unit_iters : bool
+        Whether loops of one iteration stay in the values of the blocks' axes.
+
+    Returns
+    -------
+    LoopRV
+        The one loop.
+
+    Raises
+    ------
+    ScheduleError
+        If the loops are no nest, or one is not as it must be.
+    """
+    if not loops:
+        raise ArgumentError("fuse: expected loops, got none")
+    _check_nest(state, loops)
+    outer, inner = loops[0].loop, loops[-1].loop
+    simplify = Analyzer().simplify
+    extents = [sref.loop.extent for sref in loops]
+    total = extents[0]
+    for extent in extents[1:]:
+        total = total * extent
+    names = "_".join(sref.loop.loop_var.name for sref in loops)
+    fused = Var(f"{names}_fused", outer.loop_var.dtype)
+    rest: PrimExpr = fused
+    values: dict[Var, PrimExpr] = {}
+    for sref, extent in zip(reversed(loops), reversed(extents), strict=True):
+        values[sref.loop.loop_var] = FloorMod(rest, extent)
+        rest = FloorDiv(rest, extent)
+    body = substitute(inner.body, values)
+    (result,) = _replace_nest(state, loops[0], inner, [fused], [simplify(total)], body, preserve_unit_iters)
+    return result
+
+
+@primitive("Reorder", ordered_loops=Several(LOOP))
+def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
+    """Put loops into another order; those that are not named stay where they are.
+
+    For example ``sch.reorder(k, i)``::
+
+        for i, j, k in T.grid(4, 8, 16): …       →       for k, j, i in T.grid(16, 8, 4): …
+
+    Parameters
+    ----------
+    *ordered_loops : LoopRV
+        Loops of one nest, in their new order.
+
+    Raises
+    ------
+    ScheduleError
+        If they are no part of one nest, a loop's extent depends on another loop that moves, or the blocks inside
+        depend on the order.
+    """
+    if not ordered_loops:
+        raise ArgumentError("reorder: expected loops, got none")
+    chain = _chain(state, ordered_loops)
+    for block in state.child_blocks(chain[-1]):
+        _check_order_free(state, block)
+    chosen = set(ordered_loops)
+    order = iter(ordered_loops)
+    new_order = [next(order) if sref in chosen else sref for sref in chain]
+    _check_independent_extents(state, new_order)
+    stmt: Stmt = chain[-1].loop.body
+    for sref in reversed(new_order):
+        stmt = changed(sref.loop, body=stmt)
+    assert isinstance(stmt, For)
+    state.replace(chain[0], stmt)
+
+
+@primitive("AddUnitLoop", block_or_loop=BLOCK_OR_LOOP)
+def add_unit_loop(state: ScheduleState, block_or_loop: StmtSRef) -> StmtSRef:
+    """Put a loop of one iteration around a block or loop.
+
+    For example ``sch.add_unit_loop(block)``::
+
+        with T.block("B"): …       →       for u in range(1):
+                                               with T.block("B"): …
+
+    Parameters
+    ----------
+    block_or_loop : BlockRV or LoopRV
+        What the loop is put around.
+
+    Returns
+    -------
+    LoopRV
+        The new loop.
+    """
+    is_block = block_or_loop.is_block
+    inner: Stmt = state.realize_of(block_or_loop) if is_block else block_or_loop.loop
+    with derived_from(current_span() | inner.span):
+        loop = For(Var("u", "int32"), const(0), const(1), ForKind.SERIAL, inner)
+    if not is_block:
+        state.replace(block_or_loop, loop)
+    else:
+        above = block_or_loop.parent
+        if above is None:
+            refuse(state.mod, "Cannot add a loop around the root block", "Cannot add a loop around {0}", inner)
+        replace_statement(state, above, inner, loop)
+    sref = state.get_sref(loop)
+    assert sref is not None
+    return sref
+
+
+def replace_statement(
+    state: ScheduleState, above: StmtSRef, old: Stmt, new: Stmt, reuse: Mapping[Block, Block] | None = None
+) -> None:
+    """Replace a statement directly inside of a loop or block, such as the realization of a block.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    above : StmtSRef
+        The loop or block.
+    old, new : Stmt
+    reuse : mapping of Block to Block, optional
+        Which new block takes the place of an old one.
+    """
+    assert above.stmt is not None
+    around = with_child(above.stmt, old, new)
+    blocks = dict(reuse or {})
+    if isinstance(above.stmt, Block) and isinstance(around, Block):
+        blocks[above.stmt] = around
+    state.replace(above, around, blocks)
+
+
+# conditions
+
+
+def _check_plain(state: ScheduleState, sref: StmtSRef) -> None:
+    """Refuse a loop that has annotations, is bound to threads, or does not start at 0."""
+    loop = sref.loop
+    if loop.annotations or loop.thread_binding is not None:
+        refuse(
+            state.mod,
+            "The primitive can't be applied because the loop has annotation or thread binding",
+            "The primitive can't be applied because the loop {0} has annotation or thread binding",
+            loop,
+        )
+    if not Analyzer().can_prove_equal(loop.min, 0):
+        refuse(
+            state.mod,
+            "The primitive only supports loop starting with 0",
+            "The loop {0} does not start with 0",
+            loop,
+        )
+
+
+def _check_nest(state: ScheduleState, loops: Sequence[StmtSRef]) -> None:
+    """Refuse loops of which each is not the only statement of the one before, or that are not as fusing needs."""
+    for outer, inner in pairwise(loops):
+        if inner.parent is not outer:
+            refuse(
+                state.mod,
+                "The outer loop is not the parent of the inner loop",
+                "The loops can't be fused because the outer loop {0} is not the parent of the inner loop {1}",
+                outer.loop,
+                inner.loop,
+            )
+        if outer.loop.body is not inner.loop:
+            refuse(
+                state.mod,
+                "The inner loop is not the only child of outer loop",
+                "The loops can't be fused because the inner loop {1} is not the only child of outer loop {0}",
+                outer.loop,
+                inner.loop,
+            )
+    for sref in loops:
+        _check_plain(state, sref)
+    variables = {sref.loop.loop_var for sref in loops}
+    for sref in loops:
+        if uses_var(sref.loop.extent, variables.__contains__):
+            refuse(
+                state.mod,
+                "The loops to be fused depend on each other",
+                "The extent of loop {0} depends on another loop to be fused",
+                sref.loop,
+            )
+
+
+def _chain(state: ScheduleState, loops: Sequence[StmtSRef]) -> list[StmtSRef]:
+    """Return the loops from the outermost to the innermost one of some."""
+    for index, sref in enumerate(loops):
+        if sref in loops[:index]:
+            refuse(state.mod, "Some loop appears more than once", "Loop {0} appears more than once", sref.loop)
+    scope = scope_of(loops[0])
+    for sref in loops:
+        if scope_of(sref) is not scope:
+            refuse(
+                state.mod,
+                "The loops are not under the same block scope",
+                "Loops {0} and {1} are not under the same block scope",
+                loops[0].loop,
+                sref.loop,
+            )
+    depth = {sref: len(list(ancestors(sref))) for sref in loops}
+    innermost = max(loops, key=depth.__getitem__)
+    outermost = min(loops, key=depth.__getitem__)
+    path = [*loops_above(innermost), innermost]
+    chain = path[path.index(outermost) :] if outermost in path else []
+    for sref in loops:
+        if sref not in chain:
+            refuse(
+                state.mod,
+                "The loops are not in a single nest",
+                "Loops {0} and {1} are not nested in each other",
+                innermost.loop,
+                sref.loop,
+            )
+    for outer, inner in pairwise(chain):
+        if outer.loop.body is not inner.loop:
+            refuse(
+                state.mod,
+                "The loops are not in a single-branch",
+                "Loop {0} has more statements inside than loop {1}",
+                outer.loop,
+                inner.loop,
+            )
+    return chain
+
+
+def _check_independent_extents(state: ScheduleState, new_order: Sequence[StmtSRef]) -> None:
+    """Refuse an order in which a loop would stand around one that its extent depends on."""
+    for index, sref in enumerate(new_order):
+        inner = {other.loop.loop_var: other for other in new_order[index:]}
+        for bound in (sref.loop.min, sref.loop.extent):
+            for var, other in inner.items():
+                if uses_var(bound, var):
+                    refuse(
+                        state.mod,
+                        "Outer loop's `min` or `extent` is dependent on an inner loop",
+                        "The `min` or `extent` of loop {0} depends on loop {1}, which would be inside of it",
+                        sref.loop,
+                        other.loop,
+                    )
+
+
+def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
+    """Refuse a block whose iterations must run in their order."""
+    for axis in block.block.iter_vars:
+        if axis.iter_type not in (IterVar.DataPar, IterVar.CommReduce):
+            refuse(
+                state.mod,
+                "The block under the loops to be reordered have block iter type other than data-parallel or reduction",
+                f"The block {{0}} under the loops to be reordered has axis {axis.var.name!r}, which is neither data "
+                "parallel nor a reduction",
+                block.block,
+            )
+    check_affine_binding(state, block)
+
+
+# building
+
+
+def _extents(loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
+    """Return the extents of the loops that a loop is split into."""
+    if sum(factor is None for factor in factors) > 1:
+        raise ArgumentError("split: at most one of factors is None")
+    if not factors:
+        raise ArgumentError("split: expected factors, got none")
+    dtype = loop.loop_var.dtype
+    given: PrimExpr = const(1, dtype)
+    for factor in factors:
+        if isinstance(factor, int) and factor <= 0:
+            raise ArgumentError(f"split: factors are positive, got {show(factor)}")
+        if factor is not None:
+            size = const(factor, dtype) if isinstance(factor, int) else convert(factor).astype(dtype)
+            given = size if is_const_int(given, 1) else given * size
+    simplify = Analyzer().simplify
+    inferred = simplify(ceildiv(loop.extent, simplify(given)))
+    return [inferred if factor is None else const(factor, dtype) for factor in factors]
+
+
+def _replace_nest(
+    state: ScheduleState,
+    top: StmtSRef,
+    innermost: For,
+    variables: Sequence[Var],
+    extents: Sequence[PrimExpr],
+    body: Stmt,
+    preserve_unit_iters: bool,
+) -> list[StmtSRef]:
+    """Put new serial loops in the place of a nest, whose body is rewritten already."""
+    stmt = body
+    with derived_from(current_span() | top.loop.span | innermost.span):
+        for var, extent in zip(reversed(variables), reversed(extents), strict=True):
+            stmt = For(var, const(0, var.dtype), extent, top.loop.kind, stmt)
+    stmt = simplified_bindings(stmt, loop_ranges(loops_above(top)), preserve_unit_iters)
+    assert isinstance(stmt, For)
+    state.replace(top, stmt, matching_blocks(top.loop, stmt))
+    loops: list[StmtSRef] = []
+    nest: Stmt = stmt
+    for _ in variables:
+        loops.append(state.sref_of(nest))
+        assert isinstance(nest, For)
+        nest = nest.body
+    return loops

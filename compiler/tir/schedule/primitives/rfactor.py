@@ -1,0 +1,349 @@
+"""Reducing in two steps: first within one loop's iterations each, then over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from compiler.ir.node import rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.substitute import free_vars, substitute
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.schedule.bindings import conjunction, conjuncts
+from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_of
+from compiler.tir.schedule.conditions import check_reduction_block, scope_root, used_variables
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.reducers import Reduction, reduction_of
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import LOOP
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import changed, loop_range, loops_above, with_child
+from compiler.tir.stmt import For, ForKind, Stmt
+
+__all__ = ["rfactor"]
+
+
+@primitive("RFactor", loop=LOOP)
+def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
+    """Reduce in two steps: a new block gives a result for each iteration of a loop, the old one reduces these.
+
+    For example ``sch.rfactor(k_0, factor_axis=0)``::
+
+        for k_0, k_1 in T.grid(4, 32):                      for k_0, k_1 in T.grid(4, 32):
+            with T.block("B"):                                  with T.block("B_rf"):
+                vk = …reduce(128, k_0 * 32 + k_1)                   v0 = T.axis.spatial(4, k_0)
+                with T.init():                                      v1 = T.axis.reduce(32, k_1)
+                    B[0] = 0.0                       →              … B_rf[v0] = B_rf[v0] + A[v0 * 32 + v1]
+                B[0] = B[0] + A[vk]                         for k_0 in range(4):
+                                                                with T.block("B"):
+                                                                    v0 = T.axis.reduce(4, k_0)
+                                                                    … B[0] = B[0] + B_rf[v0]
+
+    Parameters
+    ----------
+    loop : LoopRV
+        A serial loop that belongs to the reduction only.
+    factor_axis : int
+        Which dimension of the new buffer the loop becomes; negative numbers count from behind the last one.
+
+    Returns
+    -------
+    BlockRV
+        The new block.
+
+    Raises
+    ------
+    ScheduleError
+        If the loop, the block in it, or the axis is not as it must be.
+    """
+    block = _only_block(state, loop)
+    scope = scope_root(state, block, require_stage_pipeline=True)
+    check_reduction_block(state, block, scope)
+    task = _task(state, scope, block, loop)
+    position = _axis(state, task, factor_axis)
+    partial = renamed_buffer(
+        task.buffer,
+        f"{task.buffer.name}_rf",
+        task.buffer.scope,
+        _with(task.buffer.shape, position, loop.loop.extent),
+    )
+    first = _Factorized(task, partial, position)
+    new_block = first.partial_block()
+    final = first.final_block()
+    _replace(state, scope, task, first.partial_nest(new_block), first.final_nest(final), partial, final.block)
+    return state.sref_of(new_block)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """A reduction that is to be factorized.
+
+    Attributes
+    ----------
+    realize : BlockRealize
+    loops : list of For
+        Around the block, outermost first.
+    srefs : list of StmtSRef
+        The references to them.
+    reduced : set of Var
+        The loops that belong to the reduction.
+    loop : For
+        The one that becomes an axis.
+    reduction : Reduction
+    buffer : Buffer
+        What is reduced into.
+    init, update : BufferStore
+        How it begins and goes on.
+    """
+
+    realize: BlockRealize
+    loops: list[For]
+    srefs: list[StmtSRef]
+    reduced: set[Var]
+    loop: For
+    reduction: Reduction
+    buffer: Buffer
+    init: BufferStore
+    update: BufferStore
+
+
+# conditions
+
+
+def _only_block(state: ScheduleState, loop: StmtSRef) -> StmtSRef:
+    blocks = state.child_blocks(loop)
+    if len(blocks) != 1:
+        refuse(
+            state.mod,
+            "The loop to be rfactored has more than one child block",
+            f"The loop {{0}} to be rfactored is required to have only one child block, got {len(blocks)}",
+            loop.loop,
+        )
+    return blocks[0]
+
+
+def _task(state: ScheduleState, scope: StmtSRef, block: StmtSRef, loop: StmtSRef) -> _Task:
+    realize = state.realize_of(block)
+    srefs = loops_above(block)
+    spatial, reduced = _kinds_of_loops(realize)
+    if loop.loop.kind != ForKind.SERIAL:
+        refuse(state.mod, "The loop to be rfactored is not serial", "The loop {0} is not serial", loop.loop)
+    rest = reduced - {loop.loop.loop_var}
+    is_reduced = loop.loop.loop_var in reduced or is_const_int(loop.loop.extent, 1)
+    if loop.loop.loop_var in spatial or rest & spatial or not is_reduced:
+        refuse(
+            state.mod,
+            "The loop to be rfactored is not a reduction loop",
+            "The loop {0} is required to be bound to reduction axes of block {1} only, and no other loop to both kinds "
+            "of axes",
+            loop.loop,
+            block.block,
+        )
+    _check_children(state, block, srefs, reduced | {loop.loop.loop_var})
+    init, update = block.block.init, block.block.body
+    simple = isinstance(init, BufferStore) and isinstance(update, BufferStore) and len(block.block.writes) == 1
+    if not simple:
+        _refuse_pattern(state, block)
+    assert isinstance(init, BufferStore)
+    assert isinstance(update, BufferStore)
+    reduction = reduction_of(init, update)
+    if reduction is None:
+        _refuse_pattern(state, block)
+    loops = [sref.loop for sref in srefs]
+    return _Task(realize, loops, srefs, reduced, loop.loop, reduction, update.buffer, init, update)
+
+
+def _kinds_of_loops(realize: BlockRealize) -> tuple[set[Var], set[Var]]:
+    """Return the loops that belong to data-parallel axes, and those that belong to the reduction."""
+    pairs = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    spatial = used_variables(value for axis, value in pairs if axis.iter_type == IterVar.DataPar)
+    return spatial, used_variables(value for axis, value in pairs if axis.iter_type == IterVar.CommReduce)
+
+
+def _check_children(state: ScheduleState, block: StmtSRef, srefs: Sequence[StmtSRef], reduced: set[Var]) -> None:
+    """Refuse other blocks before this one, or under the loops of its reduction."""
+    if srefs and state.child_blocks(srefs[0])[0] is not block:
+        refuse(
+            state.mod,
+            "The block is not the first child block of the outermost loop",
+            "The reduction block {1} is required to be the first child block of its outermost loop {0}",
+            srefs[0].loop,
+            block.block,
+        )
+    outermost = next((sref for sref in srefs if sref.loop.loop_var in reduced), None)
+    if outermost is not None and len(state.child_blocks(outermost)) != 1:
+        refuse(
+            state.mod,
+            "The outermost reduction loop has more than one child block",
+            "The outermost reduction loop {0} is required to have only one child block",
+            outermost.loop,
+        )
+
+
+def _refuse_pattern(state: ScheduleState, block: StmtSRef) -> NoReturn:
+    refuse(
+        state.mod,
+        "No matched reducer for the block",
+        "The block {0} must store to one buffer: first the value that changes nothing, then a sum, product, minimum or "
+        "maximum of the element and another value",
+        block.block,
+    )
+
+
+def _axis(state: ScheduleState, task: _Task, factor_axis: int) -> int:
+    count = len(task.buffer.shape)
+    if not -count - 1 <= factor_axis <= count:
+        refuse(
+            state.mod,
+            "The input factor_axis is out of range",
+            f"The write buffer {task.buffer.name} of the block {{0}} has {count} dimensions, so factor_axis must be "
+            f"in [{-count - 1}, {count}], got {factor_axis}",
+            task.realize.block,
+        )
+    return factor_axis if factor_axis >= 0 else factor_axis + count + 1
+
+
+def _with(items: Sequence[PrimExpr], position: int, item: PrimExpr) -> tuple[PrimExpr, ...]:
+    return (*items[:position], item, *items[position:])
+
+
+# building
+
+
+class _Factorized:
+    """The two blocks that take the place of a reduction."""
+
+    def __init__(self, task: _Task, partial: Buffer, position: int) -> None:
+        self._task = task
+        self._partial = partial
+        self._position = position
+        self._pairs = list(zip(task.realize.block.iter_vars, task.realize.iter_values, strict=True))
+        self._ranges = {loop.loop_var: loop_range(loop) for loop in task.loops}
+
+    def _axis_of_loop(self, var: Var, kind: int) -> IterVar:
+        return IterVar(self._ranges[var], Var(f"v{var.name}", var.dtype), kind)
+
+    def partial_block(self) -> BlockRealize:
+        """Return the block that reduces within each iteration of the loop."""
+        task = self._task
+        factor = self._axis_of_loop(task.loop.loop_var, IterVar.DataPar)
+        axes: list[tuple[IterVar, PrimExpr]] = [(factor, task.loop.loop_var)]
+        of_loop: dict[Var, PrimExpr] = {task.loop.loop_var: factor.var}
+        values: dict[Var, PrimExpr] = {}
+        for axis, value in self._pairs:
+            if task.loop.loop_var not in free_vars(value):
+                own = rebuild(axis, var=Var(axis.var.name, axis.var.dtype))
+                axes.append((own, value))
+                values[axis.var] = own.var
+                continue
+            for var in free_vars(value):
+                if var not in of_loop and var in self._ranges:
+                    inner = self._axis_of_loop(var, IterVar.CommReduce)
+                    axes.append((inner, var))
+                    of_loop[var] = inner.var
+            values[axis.var] = substitute(value, of_loop)
+        return self._realize(axes, values, factor.var)
+
+    def _realize(
+        self, axes: Sequence[tuple[IterVar, PrimExpr]], values: Mapping[Var, PrimExpr], factor: Var
+    ) -> BlockRealize:
+        task, old = self._task, self._task.realize.block
+        indices = _with(substitute(task.update.indices, values), self._position, factor)
+        value = substitute(task.reduction.value, values)
+        element = BufferLoad(self._partial, indices)
+        reads = [r for r in old.reads if r.buffer is not task.buffer]
+        write = substitute(old.writes[0].region, values)
+        point = Range.from_fields(factor, const(1, factor.dtype))
+        region = (*write[: self._position], point, *write[self._position :])
+        block = Block(
+            tuple([axis for axis, _ in axes]),
+            substitute(tuple(reads), values),
+            (BufferRegion(self._partial, region),),
+            f"{old.name_hint}_rf",
+            BufferStore(self._partial, task.reduction.combined(element, value), indices),
+            BufferStore(self._partial, task.init.value, indices),
+            annotations=old.annotations,
+        )
+        return BlockRealize(tuple([value for _, value in axes]), task.realize.predicate, block)
+
+    def final_block(self) -> BlockRealize:
+        """Return the block that reduces what the other one gives."""
+        task, old = self._task, self._task.realize.block
+        factor = self._axis_of_loop(task.loop.loop_var, IterVar.CommReduce)
+        axes: list[tuple[IterVar, PrimExpr]] = [(factor, task.loop.loop_var)]
+        values: dict[Var, PrimExpr] = {}
+        for axis, value in self._pairs:
+            if axis.iter_type == IterVar.DataPar:
+                own = rebuild(axis, var=Var(axis.var.name, axis.var.dtype))
+                axes.append((own, value))
+                values[axis.var] = own.var
+        indices = substitute(task.update.indices, values)
+        partial = BufferLoad(self._partial, _with(indices, self._position, factor.var))
+        points = tuple([Range.from_fields(index, const(1, index.dtype)) for index in partial.indices])
+        block = Block(
+            tuple([axis for axis, _ in axes]),
+            (BufferRegion(self._partial, points),),
+            substitute(old.writes, values),
+            old.name_hint,
+            BufferStore(task.buffer, task.reduction.combined(BufferLoad(task.buffer, indices), partial), indices),
+            BufferStore(task.buffer, task.init.value, indices),
+            annotations=old.annotations,
+        )
+        return BlockRealize(tuple([value for _, value in axes]), self._spatial_predicate(), block)
+
+    def _spatial_predicate(self) -> PrimExpr:
+        """Return what of the condition of the block does not depend on the reduction."""
+        gone = self._task.reduced - {self._task.loop.loop_var}
+        predicate: PrimExpr = const(True, "bool")
+        for condition in conjuncts(self._task.realize.predicate):
+            used = set(free_vars(condition))
+            if not used & (gone | {self._task.loop.loop_var}):
+                predicate = conjunction(predicate, condition)
+        return predicate
+
+    def partial_nest(self, realize: BlockRealize) -> Stmt:
+        """Return all loops around the block that gives partial results, with variables of their own."""
+        fresh: dict[Var, PrimExpr] = {n.loop_var: Var(n.loop_var.name, n.loop_var.dtype) for n in self._task.loops}
+        stmt: Stmt = substitute(realize, fresh)
+        for loop in reversed(self._task.loops):
+            stmt = rebuild(loop, loop_var=fresh[loop.loop_var], body=stmt)
+        return stmt
+
+    def final_nest(self, realize: BlockRealize) -> Stmt:
+        """Return what takes the place of the outermost loop of the reduction."""
+        task = self._task
+        start = next(at for at, n in enumerate(task.loops) if n.loop_var in task.reduced or n is task.loop)
+        stmt: Stmt = realize
+        for loop in reversed(task.loops[start:]):
+            if loop is task.loop or loop.loop_var not in task.reduced:
+                stmt = rebuild(loop, body=stmt)
+        return stmt
+
+
+def _replace(
+    state: ScheduleState,
+    scope: StmtSRef,
+    task: _Task,
+    partial_nest: Stmt,
+    final_nest: Stmt,
+    partial: Buffer,
+    final: Block,
+) -> None:
+    with derived_from(current_span() | task.realize.span):
+        top = task.loops[0]
+        start = next(at for at, n in enumerate(task.loops) if n.loop_var in task.reduced or n is task.loop)
+        stmt: Stmt = final_nest
+        for at in range(start - 1, -1, -1):
+            stmt = with_child(task.loops[at], task.loops[at + 1], stmt)
+        around = task.srefs[0].parent
+        assert around is not None
+        siblings = statements_of(around.block.body)
+        body = with_child(around.block, top, stmt).body
+        position = next(at for at, sibling in enumerate(siblings) if sibling is top)
+        new = changed(scope.block, body=inserted(body, position, partial_nest))
+        new = changed(new, alloc_buffers=(*scope.block.alloc_buffers, partial))
+    state.replace(scope, new, {scope.block: new, task.realize.block: final})

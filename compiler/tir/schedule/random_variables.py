@@ -1,0 +1,44 @@
+"""What a schedule's primitives take and return: names for blocks, loops and numbers that a schedule knows."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from compiler.ir.primexpr import PrimExpr
+
+__all__ = ["BlockRV", "ExprRV", "LoopRV", "RandomVariable"]
+
+
+class RandomVariable:
+    """Something that a schedule knows the meaning of; compared by identity."""
+
+    __slots__ = ()
+
+    def same_as(self, other: object) -> bool:
+        """Return whether ``other`` is this very object.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
+
+
+class BlockRV(RandomVariable):
+    """A block of a schedule."""
+
+    __slots__ = ()
+
+
+class LoopRV(RandomVariable):
+    """A loop of a schedule."""
+
+    __slots__ = ()
+
+
+ExprRV: TypeAlias = PrimExpr
+"""A number that a schedule knows, or an expression of such numbers."""

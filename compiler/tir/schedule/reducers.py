@@ -1,0 +1,82 @@
+"""Which reductions a store can be: the combination of values, and the value that changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.arith import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import Add, BinaryOp, Max, Min, Mul, PrimExpr, const
+from compiler.ir.structural import structural_equal
+from compiler.tir.buffer import BufferLoad, BufferStore
+from compiler.tir.reducer import max_value, min_value
+
+__all__ = ["Reduction", "reduction_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A store ``B[i] = combine(B[i], value)``.
+
+    Attributes
+    ----------
+    kind : type of BinaryOp
+        How values are combined.
+    value : PrimExpr
+        What is combined with the element.
+    """
+
+    kind: type[BinaryOp]
+    value: PrimExpr
+
+    def combined(self, element: PrimExpr, value: PrimExpr) -> PrimExpr:
+        """Return an element combined with a value."""
+        return self.kind(element, value)
+
+
+def _zero(dtype: str) -> PrimExpr:
+    return const(0, dtype)
+
+
+def _one(dtype: str) -> PrimExpr:
+    return const(1, dtype)
+
+
+_IDENTITIES: dict[type[BinaryOp], Callable[[str], PrimExpr]] = {Add: _zero, Mul: _one, Min: max_value, Max: min_value}
+
+
+def reduction_of(init: BufferStore, update: BufferStore) -> Reduction | None:
+    """Return the reduction that two stores make: of the initial value, and of an element and a value combined.
+
+    Parameters
+    ----------
+    init, update : BufferStore
+
+    Returns
+    -------
+    Reduction or None
+        None where they make none: not the same element, another combination, or another initial value than the one
+        that changes nothing.
+    """
+    if init.buffer is not update.buffer or not structural_equal(init.indices, update.indices):
+        return None
+    combination = update.value
+    if not isinstance(combination, BinaryOp) or type(combination) not in _IDENTITIES:
+        return None
+    value = _other_operand(combination, update)
+    identity = _IDENTITIES[type(combination)](dt.element(update.buffer.dtype))
+    if value is None or not structural_equal(Analyzer().simplify(init.value), identity):
+        return None
+    return Reduction(type(combination), value)
+
+
+def _other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None:
+    for element, value in ((combination.a, combination.b), (combination.b, combination.a)):
+        if (
+            isinstance(element, BufferLoad)
+            and element.buffer is update.buffer
+            and structural_equal(element.indices, update.indices)
+        ):
+            return value
+    return None

@@ -1,0 +1,296 @@
+"""Which elements of buffers the blocks of a scope access while some of the loops around them run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from compiler.arith import Analyzer, estimate_region_lower_bound, estimate_region_upper_bound
+from compiler.arith.int_set import IntervalSet, IntSet, intersect
+from compiler.ir.primexpr import PrimExpr, Range, Var, const
+from compiler.ir.substitute import free_vars, substitute
+from compiler.tir.block import BlockRealize
+from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.schedule.bindings import conjunction, conjuncts
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.thread_scope import is_shared_among
+from compiler.tir.schedule.tree import ancestors, loop_range
+from compiler.tir.stmt import For, ForKind
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.state import ScheduleState
+
+__all__ = [
+    "Box",
+    "accessed_box",
+    "accessed_sets",
+    "axis_values",
+    "bound_region",
+    "covers",
+    "facts_at",
+    "merged",
+    "pointers_at",
+    "relaxed_loops",
+    "written_box",
+]
+
+Box = tuple[IntervalSet, ...]
+
+
+def facts_at(sref: StmtSRef) -> Analyzer:
+    """Return what is known inside of the loops and blocks around a loop or block.
+
+    Parameters
+    ----------
+    sref : StmtSRef
+
+    Returns
+    -------
+    Analyzer
+        It knows what their variables run over.
+    """
+    analyzer = Analyzer()
+    for around in list(ancestors(sref))[::-1]:
+        if around.is_block:
+            for axis in around.block.iter_vars:
+                if axis.dom is not None:
+                    analyzer.bind(axis.var, axis.dom)
+        else:
+            analyzer.bind(around.loop.loop_var, loop_range(around.loop))
+    return analyzer
+
+
+def axis_values(realize: BlockRealize) -> dict[Var, PrimExpr]:
+    """Return what the axes of a block stand for.
+
+    Parameters
+    ----------
+    realize : BlockRealize
+
+    Returns
+    -------
+    dict of Var to PrimExpr
+    """
+    return {axis.var: value for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
+
+
+def bound_region(realize: BlockRealize, region: BufferRegion) -> tuple[Range, ...]:
+    """Return a region that a block accesses, in terms of the loops around the block.
+
+    Parameters
+    ----------
+    realize : BlockRealize
+    region : BufferRegion
+        In terms of the axes of the block.
+
+    Returns
+    -------
+    tuple of Range
+    """
+    return substitute(region.region, axis_values(realize))
+
+
+def relaxed_loops(block: StmtSRef, above: StmtSRef | None, storage_scope: str | None = None) -> dict[Var, Range]:
+    """Return the loops around a block up to, but without, one above; and further out the threads that share memory.
+
+    Parameters
+    ----------
+    block : StmtSRef
+    above : StmtSRef or None
+        A loop or block around it; None for all loops of the block's scope.
+    storage_scope : str, optional
+        Where the memory is whose elements are meant: the threads further out that all see it are loops as well.
+
+    Returns
+    -------
+    dict of Var to Range
+    """
+    relaxed: dict[Var, Range] = {}
+    inside = True
+    for around in ancestors(block):
+        if around is above or around.is_block:
+            inside = False
+        loop = around.stmt
+        if isinstance(loop, For) and (inside or _is_shared(loop, storage_scope)):
+            relaxed[loop.loop_var] = loop_range(loop)
+    return relaxed
+
+
+def _is_shared(loop: For, storage_scope: str | None) -> bool:
+    if storage_scope is None or loop.kind != ForKind.THREAD_BINDING or loop.thread_binding is None:
+        return False
+    return is_shared_among(storage_scope, loop.thread_binding.thread_tag)
+
+
+def written_box(
+    realize: BlockRealize, region: BufferRegion, loops: Mapping[Var, Range], analyzer: Analyzer
+) -> Box | None:
+    """Return a box of elements that loops around a block are sure to write.
+
+    Parameters
+    ----------
+    realize : BlockRealize
+    region : BufferRegion
+        What one iteration writes, in terms of the axes of the block.
+    loops : mapping of Var to Range
+        Which loops run.
+    analyzer : Analyzer
+
+    Returns
+    -------
+    Box or None
+        None where none can be told.
+    """
+    ranges = bound_region(realize, region)
+    predicate = _needed_predicate(realize.predicate, set(free_vars(ranges)), loops)
+    sets = estimate_region_lower_bound(ranges, loops, predicate)
+    return None if sets is None else tuple(sets)
+
+
+def _needed_predicate(predicate: PrimExpr, used: Collection[Var], loops: Mapping[Var, Range]) -> PrimExpr:
+    """Return a condition with the loops at their first iteration that do not matter, as far as it is not certain."""
+    analyzer = Analyzer()
+    for var, bounds in loops.items():
+        analyzer.bind(var, bounds)
+    first = {var: bounds.min for var, bounds in loops.items() if var not in used}
+    needed: PrimExpr = const(True, "bool")
+    for condition in conjuncts(substitute(predicate, first)):
+        if not analyzer.can_prove(condition):
+            needed = conjunction(needed, condition)
+    return needed
+
+
+def accessed_box(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var, Range], analyzer: Analyzer) -> Box:
+    """Return a box of elements outside of which loops around a block read none.
+
+    Parameters
+    ----------
+    realize : BlockRealize
+    region : BufferRegion
+        What one iteration reads, in terms of the axes of the block.
+    loops : mapping of Var to Range
+        Which loops run.
+    analyzer : Analyzer
+
+    Returns
+    -------
+    Box
+        Within the shape of the buffer.
+    """
+    sets = estimate_region_upper_bound(bound_region(realize, region), loops, realize.predicate)
+    return tuple([_within(one, whole, analyzer) for one, whole in zip(sets, _extent(region.buffer), strict=True)])
+
+
+def accessed_sets(realize: BlockRealize, region: BufferRegion, loops: Mapping[Var, Range]) -> Box:
+    """Return a box of elements outside of which loops around a block access none, were there no condition on it.
+
+    Parameters
+    ----------
+    realize : BlockRealize
+    region : BufferRegion
+        What one iteration accesses, in terms of the axes of the block.
+    loops : mapping of Var to Range
+        Which loops run.
+
+    Returns
+    -------
+    Box
+    """
+    return tuple(estimate_region_upper_bound(bound_region(realize, region), loops))
+
+
+def _within(one: IntervalSet, dim: IntervalSet, analyzer: Analyzer) -> IntervalSet:
+    """Return the part of an interval that lies within a dimension."""
+    return one if covers((dim,), (one,), analyzer) else intersect([one, dim], analyzer)
+
+
+def _extent(buffer: Buffer) -> Iterator[IntervalSet]:
+    for dim in buffer.shape:
+        yield IntSet.from_range(Range.from_fields(const(0, dim.dtype), dim))
+
+
+def covers(outer: Box, inner: Box, analyzer: Analyzer) -> bool:
+    """Return whether a box is known to lie within another one.
+
+    Parameters
+    ----------
+    outer, inner : Box
+    analyzer : Analyzer
+
+    Returns
+    -------
+    bool
+    """
+    return all(
+        analyzer.can_prove(o.min_value <= i.min_value) and analyzer.can_prove(o.max_value >= i.max_value)
+        for o, i in zip(outer, inner, strict=True)
+    )
+
+
+def merged(boxes: Sequence[Box], analyzer: Analyzer) -> list[Box]:
+    """Return boxes that hold the same elements as some, merged where they adjoin along one dimension.
+
+    Parameters
+    ----------
+    boxes : sequence of Box
+    analyzer : Analyzer
+
+    Returns
+    -------
+    list of Box
+    """
+    done: list[Box] = []
+    for new in boxes:
+        box, at = new, 0
+        while at < len(done):
+            union = _union(done[at], box, analyzer)
+            if union is None:
+                at += 1
+            else:
+                box, at = union, 0
+                done = [other for other in done if not covers(union, other, analyzer)]
+        done.append(box)
+    return done
+
+
+def _union(a: Box, b: Box, analyzer: Analyzer) -> Box | None:
+    """Return two boxes as one; None where that would hold more elements than they do."""
+    if covers(a, b, analyzer):
+        return a
+    if covers(b, a, analyzer):
+        return b
+    different = [
+        at
+        for at, (x, y) in enumerate(zip(a, b, strict=True))
+        if not covers((x,), (y,), analyzer) or not covers((y,), (x,), analyzer)
+    ]
+    if len(different) != 1:
+        return None
+    at = different[0]
+    for low, high in ((a[at], b[at]), (b[at], a[at])):
+        adjoin = analyzer.can_prove(low.min_value <= high.min_value) and analyzer.can_prove(
+            low.max_value + 1 >= high.min_value
+        )
+        if adjoin and analyzer.can_prove(low.max_value <= high.max_value):
+            return (*a[:at], IntervalSet(low.min_value, high.max_value), *a[at + 1 :])
+    return None
+
+
+def pointers_at(state: ScheduleState, scope: StmtSRef) -> dict[Var, Buffer]:
+    """Return the buffers that are visible in a block, by their pointers.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    scope : StmtSRef
+
+    Returns
+    -------
+    dict of Var to Buffer
+    """
+    buffers = list(state.function_of(scope).buffer_map.values())
+    for around in (scope, *ancestors(scope)):
+        if around.is_block:
+            buffers += around.block.alloc_buffers
+            buffers += [match.buffer for match in around.block.match_buffers]
+    return {buffer.data: buffer for buffer in buffers}

@@ -1,0 +1,221 @@
+"""The registry of primitives: functions that methods of schedules and kinds of instructions are derived from."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from compiler.ir.origin import derived_from, mint_source
+from compiler.tir.schedule.error import IllegalStepError, rendered
+from compiler.tir.schedule.instruction import InstructionKind
+from compiler.tir.schedule.roles import ATTRIBUTE, Role
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["Chosen", "Primitive", "install", "primitive", "primitives"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a sampling primitive returns.
+
+    Attributes
+    ----------
+    values : object
+        What its random variables stand for.
+    decision : object
+        From which it can choose the same again.
+    """
+
+    values: Any
+    decision: Any
+
+
+class Primitive:
+    """A primitive of schedules.
+
+    Parameters
+    ----------
+    function : callable
+        Does the work.  Its first parameter is called ``state``, or ``sch`` where it needs more of the schedule than
+        its state; the others are those of the method.
+    kind : str
+        The kind of instruction that a trace keeps of it.
+    is_pure : bool
+        Whether it leaves the program as it is.
+    gives_list : bool
+        Whether it gives a list, even of one block or loop; known where its annotation says so.
+    roles : mapping of str to Role
+        What the parameters are; those that are not named are attributes.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], kind: str, is_pure: bool, gives_list: bool, roles: Mapping[str, Role]
+    ) -> None:
+        parameters = list(inspect.signature(function).parameters.values())
+        unknown = set(roles) - {p.name for p in parameters}
+        if unknown:
+            raise TypeError(f"{function.__name__} has no parameters {', '.join(sorted(unknown))}")
+        self.name = function.__name__
+        self.function = function
+        self._takes_schedule = parameters[0].name == "sch"
+        self._parameters = parameters[1:]
+        self._signature = inspect.Signature(self._parameters)
+        self._roles = {p.name: roles.get(p.name, ATTRIBUTE) for p in self._parameters if p.name != "decision"}
+        self._inputs = [name for name, role in self._roles.items() if role.is_input]
+        self._attrs = [name for name, role in self._roles.items() if not role.is_input]
+        gives_list = gives_list or str(inspect.signature(function).return_annotation).startswith("list")
+        self.kind = InstructionKind(kind, is_pure, self.name, gives_list, self._spelling, self._apply).register()
+
+    def method(self) -> Callable[..., Any]:
+        """Return the method of schedules."""
+
+        @functools.wraps(self.function)
+        def method(sch: Schedule, *args: object, **kwargs: object) -> object:
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            recorded: dict[str, Any] = {}
+            for name, role in self._roles.items():
+                recorded[name] = role.recorded(sch, self.name, bound.arguments[name], recorded)
+            return self._run(sch, recorded, bound.arguments.get("decision"))
+
+        method.__qualname__ = f"Schedule.{self.name}"
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        method.__signature__ = self._signature.replace(parameters=[first, *self._parameters])  # type: ignore[attr-defined]
+        return method
+
+    def _run(self, sch: Schedule, recorded: Mapping[str, Any], decision: Any) -> Any:
+        """Apply the primitive and note the instruction; a primitive that is refused leaves the schedule as it was."""
+        arguments = {name: role.resolved(sch, recorded[name]) for name, role in self._roles.items()}
+        if any(p.name == "decision" for p in self._parameters):
+            arguments["decision"] = decision
+        restore = sch.state.checkpoint()
+        try:
+            with derived_from(mint_source(self.name)):
+                result = self._call(sch, arguments)
+        except IllegalStepError as error:
+            restore()
+            raise rendered(error, self.name, sch.error_render_level) from None
+        except Exception:
+            restore()
+            raise
+        if sch.state.debug_mask and not self.kind.is_pure:
+            sch.state.verify()
+        chosen = result.decision if isinstance(result, Chosen) else None
+        outputs = sch.named(result.values if isinstance(result, Chosen) else result)
+        sch.record(self.kind, *self._flat(recorded), self._listed(outputs), chosen)
+        return outputs
+
+    def _call(self, sch: Schedule, arguments: dict[str, Any]) -> Any:
+        variadic = next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), None)
+        items = arguments.pop(variadic) if variadic else ()
+        return self.function(sch if self._takes_schedule else sch.state, *items, **arguments)
+
+    def _flat(self, recorded: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Return the inputs and the attributes of an instruction."""
+        inputs: list[Any] = []
+        for name in self._inputs:
+            value = recorded[name]
+            inputs.extend(value if self._roles[name].is_flat else [value])
+        return inputs, [recorded[name] for name in self._attrs]
+
+    def _arguments(self, inputs: Sequence[Any], attrs: Sequence[Any]) -> dict[str, Any]:
+        """Return the arguments by name; a list among the inputs is what the others leave."""
+        arguments: dict[str, Any] = {}
+        left = list(inputs)
+        for index, name in enumerate(self._inputs):
+            if self._roles[name].is_flat:
+                size = len(left) - (len(self._inputs) - index - 1)
+                arguments[name], left = left[:size], left[size:]
+            else:
+                arguments[name] = left.pop(0)
+        arguments.update(zip(self._attrs, attrs, strict=True))
+        return arguments
+
+    def _apply(self, sch: Schedule, inputs: Sequence[Any], attrs: Sequence[Any], decision: Any) -> Sequence[Any]:
+        return self._listed(self._run(sch, self._arguments(inputs, attrs), decision))
+
+    @staticmethod
+    def _listed(outputs: Any) -> list[Any]:
+        if outputs is None:
+            return []
+        return outputs if isinstance(outputs, list) else [outputs]
+
+    def _spelling(self, inputs: Sequence[Any], attrs: Sequence[Any], write: Callable[[Any], str], decision: Any) -> str:
+        """Return the arguments of a call, in the order of the parameters."""
+        values = {**self._arguments(inputs, attrs), "decision": decision}
+        parts: list[str] = []
+        for parameter in self._parameters:
+            value = values[parameter.name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                parts += [write(item) for item in value]
+            elif not (parameter.default is None and value in (None, [])):
+                parts.append(f"{parameter.name}={write(value)}")
+        return ", ".join(parts)
+
+
+primitives: dict[str, Primitive] = {}
+"""The primitives by the names of their methods."""
+_owners: list[type] = []
+
+
+def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **roles: Role) -> Callable[[F], F]:
+    """Make a function a primitive of schedules; a decorator.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of instruction that a trace keeps of it, e.g. ``ComputeAt``.
+    pure : bool
+        Whether it leaves the program as it is.
+    gives_list : bool
+        Whether it gives a list although its annotation does not say so.
+    **roles : Role
+        What the parameters of the function are; those that are not named are attributes.
+
+    Returns
+    -------
+    callable
+        The decorator, which returns the function itself.
+
+    Raises
+    ------
+    TypeError
+        If there is a primitive of that name.
+    """
+
+    def register(function: F) -> F:
+        name = function.__name__
+        if name in primitives or any(hasattr(owner, name) for owner in _owners):
+            raise TypeError(f"there is a primitive {name!r} already")
+        made = primitives[name] = Primitive(function, kind, pure, gives_list, roles)
+        for owner in _owners:
+            setattr(owner, name, made.method())
+        return function
+
+    return register
+
+
+def install(owner: type[T]) -> type[T]:
+    """Give a class all primitives as methods, now and later; a class decorator.
+
+    Parameters
+    ----------
+    owner : type
+        The class of schedules.
+
+    Returns
+    -------
+    type
+    """
+    _owners.append(owner)
+    for name, made in primitives.items():
+        setattr(owner, name, made.method())
+    return owner

@@ -1,0 +1,147 @@
+"""What the arguments of primitives are: how users write them, how traces keep them, and what the work is done on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.error import expected
+from compiler.ir.primexpr import PrimExpr
+from compiler.tir.schedule.random_variables import BlockRV, LoopRV, RandomVariable
+from compiler.tir.schedule.sref import StmtSRef
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["ATTRIBUTE", "BLOCK", "BLOCK_OR_LOOP", "LOOP", "TARGET", "VALUE", "Role", "Several"]
+
+
+class Role:
+    """An attribute of a step: kept as it was given.
+
+    Attributes
+    ----------
+    is_input : bool
+        Whether a trace keeps it among the inputs of a step: what random variables may stand for.
+    is_flat : bool
+        Whether it is a list, each item of which is an input of its own.
+    """
+
+    is_input = False
+    is_flat = False
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+        """Return an argument as a trace keeps it.
+
+        Parameters
+        ----------
+        sch : Schedule
+        operation : str
+            The primitive.
+        value : object
+            What the user gave.
+        given : mapping of str to object
+            The arguments before it, as a trace keeps them.
+
+        Returns
+        -------
+        object
+        """
+        return value
+
+    def resolved(self, sch: Schedule, value: Any) -> Any:
+        """Return what the primitive works on.
+
+        Parameters
+        ----------
+        sch : Schedule
+        value : object
+            What a trace keeps.
+
+        Returns
+        -------
+        object
+        """
+        return value
+
+
+class _Variable(Role):
+    """A block or a loop; a block may be named."""
+
+    is_input = True
+
+    def __init__(self, *kinds: type[RandomVariable]) -> None:
+        self._kinds = kinds
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+        if isinstance(value, str) and BlockRV in self._kinds:
+            return sch.find_block(value)
+        if not isinstance(value, self._kinds):
+            what = " or ".join({BlockRV: "a block", LoopRV: "a loop"}[kind] for kind in self._kinds)
+            expected(operation, "argument", f"{what} of the schedule", value)
+        return value
+
+    def resolved(self, sch: Schedule, value: Any) -> StmtSRef:
+        return sch.get_sref(value)
+
+
+class _Value(Role):
+    """A number, a text, an expression of numbers that the schedule knows, None; or lists and mappings of these."""
+
+    is_input = True
+
+    def resolved(self, sch: Schedule, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self.resolved(sch, item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self.resolved(sch, item) for key, item in value.items()}
+        return sch.evaluated(value) if isinstance(value, PrimExpr) else value
+
+
+class Several(Role):
+    """Several inputs.
+
+    Parameters
+    ----------
+    role : Role
+        What each of them is.
+    is_flat : bool
+        Whether each is an input of its own, instead of all of them together.
+    """
+
+    is_input = True
+
+    def __init__(self, role: Role, is_flat: bool = True) -> None:
+        self._role = role
+        self.is_flat = is_flat
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> list[Any]:
+        if value is None:
+            return []
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            expected(operation, "argument", "a list", value)
+        return [self._role.recorded(sch, operation, item, given) for item in value]
+
+    def resolved(self, sch: Schedule, value: Any) -> list[Any]:
+        return [self._role.resolved(sch, item) for item in value]
+
+
+class _Target(Role):
+    """A loop, or several blocks."""
+
+    is_input = True
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+        several = isinstance(value, (list, tuple))
+        return (Several(BLOCK) if several else LOOP).recorded(sch, operation, value, given)
+
+    def resolved(self, sch: Schedule, value: Any) -> Any:
+        return [BLOCK.resolved(sch, v) for v in value] if isinstance(value, list) else LOOP.resolved(sch, value)
+
+
+ATTRIBUTE = Role()
+BLOCK = _Variable(BlockRV)
+LOOP = _Variable(LoopRV)
+BLOCK_OR_LOOP = _Variable(BlockRV, LoopRV)
+VALUE = _Value()
+TARGET = _Target()

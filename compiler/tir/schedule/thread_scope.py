@@ -1,0 +1,58 @@
+"""Which threads of a GPU see the same memory."""
+
+from __future__ import annotations
+
+__all__ = ["is_cross_thread", "is_shared_among", "thread_rank"]
+
+_STORAGE_RANKS = {"global": 0, "shared": 1, "warp": 2, "local": 3}
+"""The more, the fewer threads see one copy; what is none of these belongs to one thread."""
+_THREAD_RANKS = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
+
+
+def thread_rank(thread_tag: str) -> int:
+    """Return 0 for an axis of blocks of threads, 1 for one of threads.
+
+    Parameters
+    ----------
+    thread_tag : str
+        E.g. ``threadIdx.x``.
+
+    Returns
+    -------
+    int
+    """
+    return _THREAD_RANKS.get(thread_tag.partition(".")[0], 1)
+
+
+def is_cross_thread(thread_tag: str) -> bool:
+    """Return whether threads of an axis can combine their results: those of one block that are real.
+
+    Parameters
+    ----------
+    thread_tag : str
+
+    Returns
+    -------
+    bool
+    """
+    return thread_tag.startswith("threadIdx.")
+
+
+def is_shared_among(storage_scope: str, thread_tag: str) -> bool:
+    """Return whether all threads of an axis see the same memory.
+
+    Parameters
+    ----------
+    storage_scope : str
+        Where the memory is, e.g. ``shared``.
+    thread_tag : str
+        The axis, e.g. ``threadIdx.x``.
+
+    Returns
+    -------
+    bool
+    """
+    kind = storage_scope.partition(".")[0]
+    if kind == "warp":
+        return thread_tag == "threadIdx.x"
+    return _STORAGE_RANKS.get(kind, 3) <= thread_rank(thread_tag)

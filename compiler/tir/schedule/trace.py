@@ -1,0 +1,336 @@
+"""What was done to a program: steps that can be shown, saved, changed and done again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm, Var
+from compiler.ir.substitute import free_vars, substitute
+from compiler.tir.schedule.instruction import Instruction, InstructionKind
+from compiler.tir.schedule.random_variables import BlockRV, LoopRV, RandomVariable
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["Trace"]
+
+Json: TypeAlias = Any
+DecisionProvider: TypeAlias = Callable[[Instruction, list[Any], list[Any], Any], Any]
+_POSTPROC = "EnterPostproc"
+_HEADER = ("# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:")
+
+
+class Trace:
+    """The steps of a schedule, with what the sampling ones chose.
+
+    Parameters
+    ----------
+    insts : list of Instruction
+    decisions : mapping of Instruction to object
+        What a sampling step chose.
+
+    Attributes
+    ----------
+    insts : list of Instruction
+    decisions : dict of Instruction to object
+    """
+
+    def __init__(self, insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> None:
+        self.insts = list(insts)
+        self.decisions = dict(decisions)
+
+    def get_decision(self, inst: Instruction) -> Any:
+        """Return what a step chose.
+
+        Parameters
+        ----------
+        inst : Instruction
+
+        Returns
+        -------
+        object or None
+            None for a step that chooses nothing.
+        """
+        return self.decisions.get(inst)
+
+    def append(self, inst: Instruction, decision: Any = None) -> None:
+        """Add a step at the end.
+
+        Parameters
+        ----------
+        inst : Instruction
+        decision : object, optional
+            What it chose.
+        """
+        self.insts.append(inst)
+        if decision is not None:
+            self.decisions[inst] = decision
+
+    def pop(self) -> Instruction | None:
+        """Remove the last step.
+
+        Returns
+        -------
+        Instruction or None
+            The step; None if there is none.
+        """
+        if not self.insts:
+            return None
+        inst = self.insts.pop()
+        self.decisions.pop(inst, None)
+        return inst
+
+    def _steps(self, remove_postproc: bool) -> list[Instruction]:
+        """Return the steps, without postprocessing if that is asked for."""
+        if remove_postproc:
+            for index, inst in enumerate(self.insts):
+                if inst.kind.name == _POSTPROC:
+                    return self.insts[:index]
+        return self.insts
+
+    # application
+
+    def apply_to_schedule(
+        self, sch: Schedule, remove_postproc: bool, decision_provider: DecisionProvider | None = None
+    ) -> None:
+        """Do all steps again, to a schedule.
+
+        Parameters
+        ----------
+        sch : Schedule
+            It gets names of its own for what the steps give.
+        remove_postproc : bool
+            Whether to stop where postprocessing begins.
+        decision_provider : callable, optional
+            ``f(inst, inputs, attrs, decision) -> decision``: chooses instead of the sampling steps.
+        """
+        match: dict[Any, Any] = {}
+        for inst in self._steps(remove_postproc):
+            inputs = [_matched(value, match) for value in inst.inputs]
+            attrs = [_matched(value, match) for value in inst.attrs]
+            decision = self.decisions.get(inst)
+            if decision_provider is not None and decision is not None:
+                decision = decision_provider(inst, inputs, attrs, decision)
+            outputs = inst.kind.application(sch, inputs, attrs, decision)
+            match.update(zip(inst.outputs, outputs, strict=True))
+
+    @staticmethod
+    def apply_json_to_schedule(json_obj: Json, sch: Schedule) -> None:
+        """Do the steps of a saved trace, to a schedule.
+
+        Parameters
+        ----------
+        json_obj : list or str
+            What :meth:`as_json` gave, or its text.
+        sch : Schedule
+
+        Raises
+        ------
+        ArgumentError
+            If it is no trace.
+        """
+        _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
+
+    def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool) -> Trace:
+        """Return this trace with another choice of one step.
+
+        Parameters
+        ----------
+        inst : Instruction
+            The step.
+        decision : object
+            What it chooses.
+        remove_postproc : bool
+            Whether to leave out postprocessing.
+
+        Returns
+        -------
+        Trace
+        """
+        insts = self._steps(remove_postproc)
+        return Trace(insts, {**{i: self.decisions[i] for i in insts if i in self.decisions}, inst: decision})
+
+    def simplified(self, remove_postproc: bool) -> Trace:
+        """Return the trace without steps that neither change the program nor give what a later step uses.
+
+        Parameters
+        ----------
+        remove_postproc : bool
+            Whether to leave out postprocessing.
+
+        Returns
+        -------
+        Trace
+        """
+        used: set[Any] = set()
+        insts: list[Instruction] = []
+        for inst in reversed(self._steps(remove_postproc)):
+            if inst.kind.is_pure and not any(rv in used for rv in inst.outputs):
+                continue
+            insts.append(inst)
+            for value in (*inst.inputs, *inst.attrs):
+                used.update(_variables(value))
+        return Trace(insts[::-1], {i: self.decisions[i] for i in insts if i in self.decisions})
+
+    # texts
+
+    def as_json(self, remove_postproc: bool = False) -> Json:
+        """Return the trace as lists, strings and numbers.
+
+        Parameters
+        ----------
+        remove_postproc : bool
+            Whether to leave out postprocessing.
+
+        Returns
+        -------
+        list
+            A list of the steps, each a list of its kind, inputs, attributes and outputs; and a list of the choices,
+            each with the number of its step.
+        """
+        insts = self._steps(remove_postproc)
+        names = _names(insts)
+        steps = [
+            [
+                inst.kind.name,
+                [_json_input(value, names) for value in inst.inputs],
+                [_json(value, names) for value in inst.attrs],
+                [names[rv] for rv in inst.outputs],
+            ]
+            for inst in insts
+        ]
+        choices = [
+            [index, _json(self.decisions[inst], names)] for index, inst in enumerate(insts) if inst in self.decisions
+        ]
+        return [steps, choices]
+
+    def as_python(self, remove_postproc: bool = False) -> list[str]:
+        """Return the trace as lines of Python that do the same to a schedule ``sch``.
+
+        Parameters
+        ----------
+        remove_postproc : bool
+            Whether to leave out postprocessing.
+
+        Returns
+        -------
+        list of str
+        """
+        insts = self._steps(remove_postproc)
+        names = _names(insts)
+        return [inst.python(names, self.decisions.get(inst)) for inst in insts]
+
+    def show(self, style: str | None = None, black_format: bool = False) -> None:
+        """Print the trace as Python.
+
+        Parameters
+        ----------
+        style : str, optional
+            Accepted for compatibility with TVM: texts have no colours here.
+        black_format : bool
+            Accepted for compatibility with TVM.
+        """
+        print(self)
+
+    def __str__(self) -> str:
+        lines = self.as_python() or ["pass"]
+        return "\n".join([*_HEADER, *[f"  {line}" for line in lines]])
+
+    __repr__ = __str__
+
+
+def _matched(value: Any, match: Mapping[Any, Any]) -> Any:
+    """Return an input or attribute in terms of the schedule that a step is applied to."""
+    if isinstance(value, (list, tuple)):
+        return [_matched(item, match) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _matched(item, match) for key, item in value.items()}
+    if isinstance(value, RandomVariable):
+        if value not in match:
+            raise ArgumentError(f"Trace.apply_to_schedule: no step before gives {type(value).__name__} {value!r}")
+        return match[value]
+    if isinstance(value, PrimExpr):
+        return substitute(value, {key: new for key, new in match.items() if isinstance(key, Var)})
+    return value
+
+
+def _variables(value: Any) -> set[Any]:
+    """Return the random variables that an input uses."""
+    if isinstance(value, (list, tuple)):
+        return {rv for item in value for rv in _variables(item)}
+    if isinstance(value, PrimExpr):
+        return set(free_vars(value))
+    return {value} if isinstance(value, RandomVariable) else set()
+
+
+def _names(insts: Sequence[Instruction]) -> dict[Any, str]:
+    """Return what the random variables of some steps are called: by kind, and numbered in order."""
+    names: dict[Any, str] = {}
+    for inst in insts:
+        for rv in inst.outputs:
+            letter = "b" if isinstance(rv, BlockRV) else "l" if isinstance(rv, LoopRV) else "v"
+            names[rv] = f"{letter}{len(names)}"
+    return names
+
+
+def _json_input(value: Any, names: Mapping[Any, str]) -> Json:
+    """Return an input: a name, a number, or a string in quotes, which is no name."""
+    if isinstance(value, (str, StringImm)):
+        return json.dumps(value if isinstance(value, str) else value.value)
+    return "None" if value is None else _json(value, names)
+
+
+def _json(value: Any, names: Mapping[Any, str]) -> Json:
+    if isinstance(value, (list, tuple)):
+        return [_json(item, names) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _json(item, names) for key, item in value.items()}
+    if isinstance(value, (IntImm, FloatImm, StringImm)):
+        return value.value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, RandomVariable) or value in names:
+        return names[value]
+    raise ArgumentError(f"Trace.as_json: {type(value).__name__} {show(value)} cannot be saved")
+
+
+def _from_json(json_obj: Json) -> Trace:
+    """Return a saved trace; its random variables are new ones."""
+    if not (isinstance(json_obj, (list, tuple)) and len(json_obj) == 2):
+        raise ArgumentError(f"Trace.apply_json_to_schedule: expected [instructions, decisions], got {show(json_obj)}")
+    named: dict[str, Any] = {}
+    insts = [_instruction(step, named) for step in json_obj[0]]
+    return Trace(insts, {insts[index]: decision for index, decision in json_obj[1]})
+
+
+def _instruction(step: Json, named: dict[str, Any]) -> Instruction:
+    kind, inputs, attrs, outputs = step
+    read = [_input(value, named) for value in inputs]
+    for name in outputs:
+        named[name] = _variable(name)
+    return Instruction(InstructionKind.get(kind), read, attrs, [named[name] for name in outputs])
+
+
+def _variable(name: str) -> Any:
+    if name.startswith("b"):
+        return BlockRV()
+    return LoopRV() if name.startswith("l") else Var(name, "int32")
+
+
+def _input(value: Json, named: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_input(item, named) for item in value]
+    if isinstance(value, dict):
+        return {key: _input(item, named) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    if value.startswith('"'):
+        return json.loads(value)
+    if value == "None":
+        return None
+    if value not in named:
+        raise ArgumentError(f"Trace.apply_json_to_schedule: no instruction before gives {value!r}")
+    return named[value]

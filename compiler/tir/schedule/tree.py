@@ -1,0 +1,268 @@
+"""Walking the loops and blocks of a program that is being scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import TypeVar
+
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.primexpr import Range, Var
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.stmt import For, SeqStmt, Stmt
+
+__all__ = [
+    "ancestors",
+    "changed",
+    "children_of",
+    "loop_range",
+    "loops_above",
+    "lowest_common_ancestor",
+    "scope_of",
+    "with_child",
+]
+
+S = TypeVar("S", bound=Stmt)
+Body = TypeVar("Body", bound=For | Block)
+
+
+def changed(n: S, **changes: object) -> S:
+    """Return a statement with some of its fields changed; it comes from where the old one came from."""
+    with derived_from(n.span):
+        return rebuild(n, **changes)
+
+
+def inner_statements(stmt: Stmt) -> Iterator[Stmt]:
+    """Yield the statements directly inside of one; what a block does to begin a reduction is not among them."""
+    names = ("body",) if isinstance(stmt, Block) else stmt.children
+    for name in names:
+        child = getattr(stmt, name)
+        for item in child if isinstance(child, tuple) else (child,):
+            if isinstance(item, Stmt):
+                yield item
+
+
+def children_of(stmt: Stmt) -> Iterator[tuple[For | BlockRealize, int]]:
+    """Yield the outermost loops and blocks below a statement, with their places in its sequence, if there is one.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        A loop or block, or any other statement.
+
+    Yields
+    ------
+    tuple of For or BlockRealize, and int
+    """
+    for inner in inner_statements(stmt):
+        if isinstance(inner, (For, BlockRealize)):
+            yield inner, -1
+        elif isinstance(inner, SeqStmt):
+            for index, item in enumerate(inner.seq):
+                if isinstance(item, (For, BlockRealize)):
+                    yield item, index
+                else:
+                    yield from ((node, index) for node, _ in children_of(item))
+        else:
+            yield from children_of(inner)
+
+
+def with_child(stmt: Body, old: Stmt, new: Stmt) -> Body:
+    """Return a loop or block in whose body a statement is replaced that lies in no inner loop or block.
+
+    Parameters
+    ----------
+    stmt : For or Block
+    old : Stmt
+        A block, or any statement, such as a loop or the realization of a block.
+    new : Stmt
+        A block for a block, which keeps the values of its axes.
+
+    Returns
+    -------
+    same class as ``stmt``
+    """
+    return changed(stmt, body=_replaced(stmt.body, old, new))
+
+
+def _replaced(stmt: Stmt, old: Stmt, new: Stmt) -> Stmt:
+    if stmt is old:
+        return new
+    if isinstance(stmt, BlockRealize):
+        return changed(stmt, block=new) if stmt.block is old else stmt
+    if isinstance(stmt, For):
+        return stmt
+    changes: dict[str, object] = {}
+    for name in stmt.children:
+        child = getattr(stmt, name)
+        if isinstance(child, Stmt):
+            changes[name] = _replaced(child, old, new)
+        elif isinstance(child, tuple) and child and isinstance(child[0], Stmt):
+            changes[name] = tuple([_replaced(item, old, new) for item in child])
+    return changed(stmt, **changes)
+
+
+def ancestors(sref: StmtSRef) -> Iterator[StmtSRef]:
+    """Yield what is around a loop or block, innermost first.
+
+    Parameters
+    ----------
+    sref : StmtSRef
+
+    Yields
+    ------
+    StmtSRef
+    """
+    above = sref.parent
+    while above is not None:
+        yield above
+        above = above.parent
+
+
+def scope_of(sref: StmtSRef) -> StmtSRef | None:
+    """Return the innermost block around a loop or block.
+
+    Parameters
+    ----------
+    sref : StmtSRef
+
+    Returns
+    -------
+    StmtSRef or None
+        None for the root block of a function.
+    """
+    return next((above for above in ancestors(sref) if above.is_block), None)
+
+
+def loops_above(sref: StmtSRef) -> list[StmtSRef]:
+    """Return the loops around a loop or block, within the innermost block around it.
+
+    Parameters
+    ----------
+    sref : StmtSRef
+
+    Returns
+    -------
+    list of StmtSRef
+        Outermost first.
+    """
+    return list(takewhile(lambda above: not above.is_block, ancestors(sref)))[::-1]
+
+
+def lowest_common_ancestor(srefs: list[StmtSRef]) -> StmtSRef:
+    """Return the innermost loop or block that is around all of some, or one of them.
+
+    Parameters
+    ----------
+    srefs : list of StmtSRef
+        Not empty; of one function.
+
+    Returns
+    -------
+    StmtSRef
+    """
+    paths = [[*list(ancestors(sref))[::-1], sref] for sref in srefs]
+    common = paths[0][0]
+    for level in zip(*paths, strict=False):
+        if any(sref is not level[0] for sref in level):
+            break
+        common = level[0]
+    return common
+
+
+def loop_range(loop: For) -> Range:
+    """Return what the variable of a loop runs over.
+
+    Parameters
+    ----------
+    loop : For
+
+    Returns
+    -------
+    Range
+    """
+    return Range.from_fields(loop.min, loop.extent)
+
+
+def loop_ranges(srefs: list[StmtSRef]) -> dict[Var, Range]:
+    """Return what the variables of some loops run over.
+
+    Parameters
+    ----------
+    srefs : list of StmtSRef
+        Loops, outermost first.
+
+    Returns
+    -------
+    dict of Var to Range
+    """
+    return {sref.loop.loop_var: loop_range(sref.loop) for sref in srefs}
+
+
+def blocks_below(stmt: Stmt) -> Iterator[BlockRealize]:
+    """Yield the blocks below a loop or block that lie in no other block below it.
+
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Yields
+    ------
+    BlockRealize
+        In the order of the program.
+    """
+    for child, _ in children_of(stmt):
+        if isinstance(child, BlockRealize):
+            yield child
+        else:
+            yield from blocks_below(child)
+
+
+def is_single_branch(outer: For, inner: Stmt) -> bool:
+    """Return whether there is nothing but loops between a loop and a statement inside it.
+
+    Parameters
+    ----------
+    outer : For
+    inner : Stmt
+        A loop, or the realization of a block.
+
+    Returns
+    -------
+    bool
+    """
+    stmt: Stmt = outer
+    while stmt is not inner:
+        if not isinstance(stmt, For):
+            return False
+        stmt = stmt.body
+    return True
+
+
+def matching_blocks(old: Stmt, new: Stmt) -> dict[Block, Block]:
+    """Return which block of a rewritten statement takes the place of which, where the rewrite kept their order.
+
+    Parameters
+    ----------
+    old, new : Stmt
+        Before and after.
+
+    Returns
+    -------
+    dict of Block to Block
+        Those that changed.
+    """
+    pairs = zip(all_blocks(old), all_blocks(new), strict=True)
+    return {before: after for before, after in pairs if before is not after}
+
+
+def all_blocks(stmt: Stmt) -> Iterator[Block]:
+    """Yield the blocks of a statement, outer ones first; those that begin a reduction are not among them."""
+    if isinstance(stmt, BlockRealize):
+        stmt = stmt.block
+    if isinstance(stmt, Block):
+        yield stmt
+    for child, _ in children_of(stmt):
+        yield from all_blocks(child)

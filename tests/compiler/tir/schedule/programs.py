@@ -1,0 +1,131 @@
+"""Programs with blocks to be scheduled, and what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import compiler as tvm
+from compiler import tir
+from compiler.tir.function import PrimFunc
+from compiler.tir.interpreter import interpret
+from compiler.tir.script import tir as T
+
+# mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function with blocks, whose last parameter is its result.
+
+    Attributes
+    ----------
+    func : PrimFunc
+    shapes : tuple of tuple of int
+        Of its inputs.
+    reference : callable
+        Returns the result.
+    """
+
+    func: PrimFunc
+    shapes: tuple[tuple[int, ...], ...]
+    reference: Callable[..., Array]
+
+    def schedule(self) -> Any:
+        """Return a schedule that checks its own bookkeeping."""
+        return tir.Schedule(self.func, debug_mask="all", seed=0)
+
+    def check(self, sch: Any, compiled: bool = True) -> None:
+        """Check what a scheduled program computes, interpreted and as machine code."""
+        rng = np.random.default_rng(0)
+        inputs = [rng.integers(-4, 5, shape).astype("float32") for shape in self.shapes]
+        expected = self.reference(*inputs)
+        result = np.full(expected.shape, np.nan, "float32")
+        interpret(sch.mod["main"], [*inputs, result])
+        np.testing.assert_array_equal(result, expected)
+        if compiled:
+            arrays = [tvm.nd.array(a) for a in (*inputs, np.full(expected.shape, np.nan, "float32"))]
+            tvm.build(sch.mod, target="llvm")(*arrays)
+            np.testing.assert_array_equal(arrays[-1].numpy(), expected)
+
+
+@T.prim_func
+def _matmul(A: T.Buffer((10, 24)), B: T.Buffer((24, 12)), C: T.Buffer((10, 12))):
+    for i, j, k in T.grid(10, 12, 24):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@T.prim_func
+def _chain(A: T.Buffer((12, 16)), D: T.Buffer((12, 16))):
+    B = T.alloc_buffer((12, 16))
+    C = T.alloc_buffer((12, 16))
+    for i, j in T.grid(12, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(12, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+    for i, j in T.grid(12, 16):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] * C[vi, vj]
+
+
+@T.prim_func
+def _blur(A: T.Buffer((14, 10)), C: T.Buffer((12, 10))):
+    B = T.alloc_buffer((14, 10))
+    for i, j in T.grid(14, 10):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j, k in T.grid(12, 10, 3):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + B[vi + vk, vj]
+
+
+@T.prim_func
+def _matmul_relu(A: T.Buffer((8, 16)), B: T.Buffer((16, 8)), D: T.Buffer((8, 8))):
+    C = T.alloc_buffer((8, 8))
+    for i, j, k in T.grid(8, 8, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(8, 8):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = T.max(C[vi, vj], 0.0)
+
+
+@T.prim_func
+def _row_maximum(A: T.Buffer((6, 30)), C: T.Buffer((6,))):
+    for i, k in T.grid(6, 30):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.min_value("float32")
+            C[vi] = T.max(C[vi], A[vi, vk])
+
+
+MATMUL = Program(_matmul, ((10, 24), (24, 12)), lambda a, b: a @ b)
+CHAIN = Program(_chain, ((12, 16),), lambda a: (a * 2 + 1) ** 2)
+BLUR = Program(_blur, ((14, 10),), lambda a: a[:-2] + a[1:-1] + a[2:] + 3)
+MATMUL_RELU = Program(_matmul_relu, ((8, 16), (16, 8)), lambda a, b: np.maximum(a @ b, 0))
+ROW_MAXIMUM = Program(_row_maximum, ((6, 30),), lambda a: a.max(1))
+PROGRAMS = {"matmul": MATMUL, "chain": CHAIN, "blur": BLUR, "matmul_relu": MATMUL_RELU, "row_maximum": ROW_MAXIMUM}

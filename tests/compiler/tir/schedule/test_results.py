@@ -1,0 +1,147 @@
+"""What scheduled programs compute: what NumPy does, interpreted and as machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compiler.tir.schedule.testing import verify_trace_roundtrip
+from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, ROW_MAXIMUM, Program
+
+Steps = Callable[[Any], object]
+
+
+def loops(sch: Any, block: str) -> Any:
+    return sch.get_loops(sch.get_block(block))
+
+
+def split_fuse_reorder(sch: Any) -> None:
+    i, j, k = loops(sch, "C")
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    k_0, k_1 = sch.split(k, factors=[5, None])
+    sch.reorder(i_0, k_0, j, k_1, i_1)
+    sch.fuse(j, k_1)
+
+
+def loops_of_all_kinds(sch: Any) -> None:
+    i, j, k = loops(sch, "C")
+    j_0, j_1 = sch.split(j, factors=[None, 4])
+    sch.reorder(i, j_0, k, j_1)
+    sch.parallel(i)
+    sch.vectorize(j_1)
+    sch.unroll(j_0)
+    sch.add_unit_loop(sch.get_block("C"))
+
+
+def tiled_with_copies(sch: Any) -> None:
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    k_0, k_1 = sch.split(k, factors=[None, 6])
+    sch.reorder(i_0, j, k_0, i_1, k_1)
+    result = sch.cache_write(block, 0, "local")
+    sch.reverse_compute_at(result, j)
+    for index, place in ((0, k_0), (1, j)):
+        copy = sch.cache_read(block, index, "global")
+        sch.compute_at(copy, place, preserve_unit_loops=bool(index))
+    sch.decompose_reduction(block, k_0)
+
+
+def factorized(sch: Any) -> None:
+    _, _, k = loops(sch, "C")
+    k_0, k_1 = sch.split(k, factors=[None, 5])
+    sch.reorder(k_1, k_0)
+    sch.rfactor(k_1, 1)
+
+
+def factorized_maximum(sch: Any) -> None:
+    i, k = loops(sch, "C")
+    sch.split(i, factors=[None, 4])
+    k_0, _ = sch.split(k, factors=[None, 7])
+    partial = sch.rfactor(k_0, -1)
+    sch.reverse_compute_at("C", sch.get_loops(partial)[0])
+
+
+def all_inlined(sch: Any) -> None:
+    sch.compute_inline("B")
+    sch.reverse_compute_inline("D")
+
+
+def inlined_into_producers(sch: Any) -> None:
+    sch.reverse_compute_inline("C")
+    sch.reverse_compute_inline("D")
+
+
+def moved_together(sch: Any) -> None:
+    i, _j = loops(sch, "D")
+    i_0, _i_1 = sch.split(i, factors=[None, 5])
+    sch.compute_at("C", i_0)
+    sch.compute_at("B", i_0)
+    sch.parallel(i_0)
+    sch.vectorize(loops(sch, "C")[-1])
+
+
+def moved_the_other_way(sch: Any) -> None:
+    i, j = loops(sch, "B")
+    j_0, j_1 = sch.split(j, factors=[3, None])
+    sch.reorder(j_0, i, j_1)
+    sch.reverse_compute_at("C", j_0)
+    sch.reverse_compute_at("D", j_0)
+
+
+def stencil_under_a_split_loop(sch: Any) -> None:
+    i, j, k = loops(sch, "C")
+    i_0, i_1 = sch.split(i, factors=[None, 5])
+    sch.reorder(i_0, j, i_1, k)
+    sch.compute_at("B", i_0)
+
+
+def stencil_inlined(sch: Any) -> None:
+    sch.compute_inline("B")
+    i, j, k = loops(sch, "C")
+    sch.reorder(k, i, j)
+    sch.decompose_reduction("C", k)
+
+
+def rectified_rows(sch: Any) -> None:
+    i, j, k = loops(sch, "C")
+    sch.reorder(i, k, j)
+    sch.reverse_compute_at("D", i)
+    sch.vectorize(loops(sch, "D")[-1])
+    sch.decompose_reduction("C", k)
+    sch.set_scope(sch.get_block("C_init"), 0, "local")
+
+
+def rows_of_a_copy_apart(sch: Any) -> None:
+    copy = sch.cache_read("C", 0, "shared")
+    sch.storage_align(copy, 0, axis=0, factor=32, offset=8)
+    sch.annotate(copy, "pragma_something", [1, {"a": 2.5}])
+    sch.unannotate(copy, "pragma_something")
+    sch.unsafe_set_dtype(copy, 0, "float16")
+
+
+CASES: list[tuple[Program, Steps]] = [
+    (MATMUL, split_fuse_reorder),
+    (MATMUL, loops_of_all_kinds),
+    (MATMUL, tiled_with_copies),
+    (MATMUL, factorized),
+    (MATMUL, rows_of_a_copy_apart),
+    (ROW_MAXIMUM, factorized_maximum),
+    (CHAIN, all_inlined),
+    (CHAIN, inlined_into_producers),
+    (CHAIN, moved_together),
+    (CHAIN, moved_the_other_way),
+    (BLUR, stencil_under_a_split_loop),
+    (BLUR, stencil_inlined),
+    (MATMUL_RELU, rectified_rows),
+]
+
+
+@pytest.mark.parametrize(("program", "steps"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+def test_a_scheduled_program_computes_the_same(program: Program, steps: Steps) -> None:
+    sch = program.schedule()
+    steps(sch)
+    program.check(sch)
+    verify_trace_roundtrip(sch, program.func)
