@@ -44,6 +44,8 @@ PUBLIC = {
     "tvm.ir": "compiler.ir",
     "tvm.ir.Array": "compiler.runtime.container:Array",
     "tvm.ir.Map": "compiler.runtime.container:Map",
+    "tvm.ir.TensorAffineType": "compiler.relay.transform.fake_quantization:TensorAffineType",
+    "tvm.ir.TupleAffineType": "compiler.relay.transform.fake_quantization:TupleAffineType",
     "tvm.ir.container": "compiler.runtime.container",
     "tvm.lower": "compiler.driver.lower:lower",
     "tvm.nd": "compiler.runtime.ndarray",

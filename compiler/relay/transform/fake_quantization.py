@@ -1,0 +1,124 @@
+"""What integers stand for, and the rules by which operators on real numbers become operators on integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.op import Op, register_op_attr
+from compiler.ir.structural import structural_equal
+from compiler.relay.expr import Call
+
+__all__ = [
+    "AffineType",
+    "TensorAffineType",
+    "TupleAffineType",
+    "register_fake_quantization_to_integer",
+    "rule_of",
+]
+
+_ATTRIBUTE = "FTVMFakeQuantizationToInteger"
+
+
+class AffineType:
+    """What the integers of a value stand for."""
+
+
+@dataclass(frozen=True, eq=False)
+class TensorAffineType(AffineType):
+    """What the integers of a tensor stand for: ``(integer - zero_point) * scale``.
+
+    Parameters
+    ----------
+    scale, zero_point : Expr
+        Scalars, or vectors along ``axis``.
+    dtype : str
+        Data type of the integers.
+    axis : int
+        Axis that scales and zero points belong to.
+    """
+
+    scale: RelayExpr
+    zero_point: RelayExpr
+    dtype: str
+    axis: int = -1
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorAffineType)
+            and (self.dtype, self.axis) == (other.dtype, other.axis)
+            and structural_equal(self.scale, other.scale)
+            and structural_equal(self.zero_point, other.zero_point)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.axis))
+
+
+@dataclass(frozen=True)
+class TupleAffineType(AffineType):
+    """What the integers of the tensors of a tuple stand for.
+
+    Parameters
+    ----------
+    types : sequence of TensorAffineType
+    """
+
+    types: Sequence[TensorAffineType]
+
+
+TypeMap = dict[Any, AffineType]
+"""What the integers of expressions stand for."""
+Rule = Callable[[Any, TypeMap], Sequence[Any] | None]
+"""``rule(expr, type_map)`` returns the expression on integers and its affine type, or None where it cannot.
+
+The operands of ``expr`` are on integers already, with their types in the map; its own type there is that of the result
+of the region, for operators that can return any.
+"""
+
+_RULES: dict[str, Rule] = {}
+
+
+def integer_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Return the decorator that enters a rule for operators."""
+
+    def enter(rule: Rule) -> Rule:
+        _RULES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return enter
+
+
+def rule_of(call: Call) -> Rule | None:
+    """Return the rule for a call: what programs have set for its operator, else the usual one; None if neither.
+
+    Parameters
+    ----------
+    call : Call
+    """
+    if not isinstance(call.op, Op):
+        return None
+    given: Rule | None = call.op.get_attr(_ATTRIBUTE)
+    return given or _RULES.get(call.op.name)
+
+
+def register_fake_quantization_to_integer(op_name: str, func: Rule | None = None, level: int = 10) -> Any:
+    """Set how ``FakeQuantizationToInteger`` computes an operator on integers.
+
+    Parameters
+    ----------
+    op_name : str
+    func : callable, optional
+        ``func(expr, type_map)`` gets a call whose arguments are on integers, and what they stand for; it returns the
+        new expression and its affine type.  Without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, _ATTRIBUTE, func, level)
