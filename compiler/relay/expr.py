@@ -560,14 +560,14 @@ def var(
         return Var(name_hint, kind)
 
 
-def const(value: TensorLike, dtype: str | None = None) -> Constant:
+def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
     """Return a constant.
 
     Parameters
     ----------
     value : number, sequence, numpy.ndarray or NDArray
         Any shape.
-    dtype : str, optional
+    dtype : str or TensorType, optional
         When left out that of an array; of Python numbers ``float32``, ``int32`` or ``bool``.
 
     Returns
@@ -582,6 +582,8 @@ def const(value: TensorLike, dtype: str | None = None) -> Constant:
     if isinstance(value, NDArray):
         return Constant(value)
     tensor = np.asarray(value)
+    if isinstance(dtype, TensorType):
+        dtype = dtype.dtype
     if dtype is None:
         python = not isinstance(value, (np.ndarray, np.generic))
         dtype = {"float64": "float32", "int64": "int32"}.get(str(tensor.dtype)) if python else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.ir.op import Op, register_op, register_op_attr
+from compiler.ir.error import ArgumentError
+from compiler.ir.op import Op, add_op, register_op_attr, registered_ops
 from compiler.relay.operator import OpPattern
+from compiler.relay.program_op import ProgramOp
 
 __all__ = [
     "OpPattern",
@@ -16,6 +18,8 @@ __all__ = [
     "register_convert_op_layout",
     "register_infer_correct_layout",
     "register_legalize",
+    "register_pattern",
+    "register_stateful",
 ]
 
 Rule = Callable[..., Any]
@@ -35,7 +39,7 @@ def get(op_name: str) -> Op:
     return Op.get(op_name)
 
 
-def register(op_name: str, describe: str = "") -> Op:
+def register(op_name: str, describe: str = "") -> ProgramOp:
     """Return a new operator, which has a name only: programs give it its attributes.
 
     Parameters
@@ -47,9 +51,16 @@ def register(op_name: str, describe: str = "") -> Op:
 
     Returns
     -------
-    Op
+    ProgramOp
+
+    Raises
+    ------
+    ArgumentError
+        If the name is taken.
     """
-    return register_op(op_name, doc=describe)
+    if op_name in registered_ops():
+        raise ArgumentError(f"register: operator {op_name} is registered before")
+    return add_op(ProgramOp(op_name, doc=describe))
 
 
 def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, level: int = 10) -> Any:
@@ -131,3 +142,37 @@ def register_infer_correct_layout(op_name: str, infer_layout: Rule | None = None
         The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
+
+
+def register_pattern(op_name: str, pattern: OpPattern, level: int = 10) -> Any:
+    """Set how the calls of an operator are fused.
+
+    Parameters
+    ----------
+    op_name : str
+    pattern : OpPattern
+    level : int
+        The priority.
+
+    Returns
+    -------
+    OpPattern
+    """
+    return register_op_attr(op_name, "TOpPattern", pattern, level)
+
+
+def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
+    """Set whether the calls of an operator do more than return a value.
+
+    Parameters
+    ----------
+    op_name : str
+    stateful : bool
+    level : int
+        The priority.
+
+    Returns
+    -------
+    bool
+    """
+    return register_op_attr(op_name, "TOpIsStateful", stateful, level)

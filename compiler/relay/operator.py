@@ -20,6 +20,7 @@ from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const, mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
+from compiler.relay.op_levels import support_level
 from compiler.tir.data_layout import Layout
 from compiler.topi.tag import OpPattern as OpPattern
 
@@ -237,6 +238,21 @@ class RelayOp(Op):
     def attributes(self) -> Mapping[str, AttrField]:
         """The declarations of the attributes by name."""
         return attr_fields(self.attrs_type)
+
+    @property
+    def num_inputs(self) -> int:
+        """How many arguments a call has."""
+        return len(self.inputs)
+
+    @property
+    def support_level(self) -> int:
+        """The level under which TVM's documentation lists the operator."""
+        return support_level(self.name)
+
+    @property
+    def description(self) -> str:
+        """What it computes."""
+        return self.doc
 
     @property
     def documentation(self) -> Documentation:

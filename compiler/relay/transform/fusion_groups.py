@@ -54,7 +54,8 @@ class FusionGraph:
 def _pattern(expr: GraphExpr) -> OpPattern | None:
     """Return the fusion pattern of an expression; None if it is never part of a kernel."""
     if isinstance(expr, Call) and isinstance(expr.op, RelayOp):
-        return OpPattern.OPAQUE if expr.op.stateful or _data_dependent(expr) else expr.op.pattern
+        opaque = expr.op.get_attr("TOpIsStateful") or _data_dependent(expr)
+        return OpPattern.OPAQUE if opaque else OpPattern(expr.op.get_attr("TOpPattern"))
     if isinstance(expr, Tuple):
         return OpPattern.TUPLE
     return OpPattern.INJECTIVE if isinstance(expr, TupleGetItem) else None

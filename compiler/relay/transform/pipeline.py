@@ -76,11 +76,11 @@ def optimization_passes(target: Target) -> list[Pass]:
         CombineParallelConv2D(),
         CombineParallelDense(),
         CombineParallelBatchMatmul(),
-        SimplifyExpr(),
+        SimplifyExpr(drop_no_ops=True),
         CanonicalizeCast(),
         CanonicalizeOps(),
         AlterOpLayout(target),
-        SimplifyExpr(),
+        SimplifyExpr(drop_no_ops=True),
         FastMath(),
         FoldConstant(),
     ]

@@ -21,7 +21,7 @@ from compiler.relay.op.unary import ClipAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
-from compiler.tir.data_layout import layout
+from compiler.tir.data_layout import Layout, layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _source(call: Call) -> Any:
     return source
 
 
-_RESHAPES = ("expand_dims", "nn.batch_flatten", "reshape", "squeeze")
+_RESHAPES = ("expand_dims", "contrib_reverse_reshape", "nn.batch_flatten", "reshape", "squeeze")
 """Operators that keep all elements in their order."""
 
 
@@ -124,10 +124,39 @@ def _layout_of_layout(call: Call) -> Any:
     first, second = LayoutTransformAttrs.of(inner), LayoutTransformAttrs.of(call)
     if first.dst_layout != second.src_layout:
         return None
-    source, target = first.src_layout, second.dst_layout
-    if source == target:
-        return _same_type(call, inner.args[0])
-    return call_op("layout_transform", inner.args[0], src_layout=source, dst_layout=target)
+    return _moved(call, inner.args[0], layout(first.src_layout), layout(second.dst_layout))
+
+
+def _layout_of_transpose(call: Call) -> Any:
+    """The layout of the data before it was transposed follows from the one after."""
+    inner, attrs = _inner(call, "transpose"), LayoutTransformAttrs.of(call)
+    after = layout(attrs.src_layout)
+    if inner is None or any(a.factor for a in after.axes):
+        return None
+    axes = _axes(inner, len(after))
+    before = after.take(axes.index(at) for at in range(len(after)))
+    return None if before is None else _moved(call, inner.args[0], before, layout(attrs.dst_layout))
+
+
+def _transpose_of_layout(call: Call) -> Any:
+    inner = _inner(call, "layout_transform")
+    if inner is None or _padded(inner):
+        return None
+    attrs = LayoutTransformAttrs.of(inner)
+    between = layout(attrs.dst_layout)
+    if any(a.factor for a in between.axes):
+        return None
+    after = between.take(_axes(call, len(between)))
+    return None if after is None else _moved(call, inner.args[0], layout(attrs.src_layout), after)
+
+
+def _moved(call: Call, source: RelayExpr, before: Layout, after: Layout) -> Any:
+    """Return a value in another layout, by a transposition where no dimension is in blocks."""
+    if before == after:
+        return _same_type(call, source)
+    if any(a.factor for a in (*before.axes, *after.axes)):
+        return call_op("layout_transform", source, src_layout=str(before), dst_layout=str(after))
+    return call_op("transpose", source, axes=[before.index_of(axis.name) for axis in after.axes])
 
 
 def _padded(call: Call) -> bool:
@@ -265,12 +294,12 @@ def _power(call: Call) -> Any:
 # what follows from types
 
 
-def _full(value: float) -> Callable[[Call], Any]:
+def _filled(name: str) -> Callable[[Call], Any]:
+    """Return the rule that writes down the type of a tensor of zeros, or ones."""
+
     def apply(call: Call) -> Any:
         t = _static(call)
-        if t is None:
-            return None
-        return call_op("full", const_like(value, t.dtype), shape=t.concrete_shape, dtype=t.dtype)
+        return None if t is None else call_op(name, shape=t.concrete_shape, dtype=t.dtype)
 
     return apply
 
@@ -297,15 +326,24 @@ def _cast_like(call: Call) -> Any:
     return None if t is None else call_op("cast", call.args[0], dtype=t.dtype)
 
 
+def _number_in(expr: GraphExpr) -> Constant | None:
+    """Return the number that all elements of a filled tensor are, if it is a constant."""
+    t, name = tensor_type(expr), op_name(expr)
+    if t is None or name not in ("full", "ones", "zeros"):
+        return None
+    if name != "full":
+        return const_like(float(name == "ones"), t.dtype)
+    value = expr.args[0] if isinstance(expr, Call) else None
+    return const(np.asarray(value.value.astype(t.dtype))) if isinstance(value, Constant) else None
+
+
 def _with_full(name: str) -> Callable[[Call], Any]:
     """Return the rule that broadcasts a number instead of a tensor that holds nothing else."""
 
     def apply(call: Call) -> Any:
         for side in (0, 1):
-            filled, other = call_of(call.args[side], "full"), call.args[1 - side]
-            t = None if filled is None else tensor_type(filled)
-            if filled is not None and t is not None and isinstance(filled.args[0], Constant):
-                value = const(np.asarray(filled.args[0].value.astype(t.dtype)))
+            value, other = _number_in(call.args[side]), call.args[1 - side]
+            if value is not None:
                 pair = (value, other) if side == 0 else (other, value)
                 return _same_type(call, call_op(name, *pair))
         return None
@@ -319,13 +357,13 @@ RULES: tuple[Rule, ...] = (
     *(Rule(name, f"{name}(reshape(x)) = reshape(x)", _reshape_of_reshape) for name in _RESHAPES[1:]),
     Rule("transpose", "transpose(transpose(x, p), q) = transpose(x, p[q])", _transpose_of_transpose),
     Rule("transpose", "transpose(x, (0, 1, …)) = x", _no_transpose),
-    Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
+    Rule("transpose", "transpose(transform(x, a, b), p) = transform(x, a, b[p])", _transpose_of_layout),
     Rule(
         "layout_transform",
         "transform(transform(x, a, b), b, c) = transform(x, a, c)",
         _layout_of_layout,
     ),
-    Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),
+    Rule("layout_transform", "transform(transpose(x, p), a[p], b) = transform(x, a, b)", _layout_of_transpose),
     Rule("cast", "cast(x, dtype of x) = x", _no_cast),
     Rule("cast", "cast(cast(x, wider), t) = cast(x, t)", _cast_of_cast),
     Rule("cast_like", "cast_like(x, y) = cast(x, dtype of y)", _cast_like),
@@ -341,8 +379,8 @@ RULES: tuple[Rule, ...] = (
     Rule("nn.relu", "relu(relu(x)) = relu(x)", _idempotent("nn.relu")),
     Rule("abs", "abs(abs(x)) = abs(x)", _idempotent("abs")),
     Rule("clip", "clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d))", _clip_of_clip),
-    Rule("zeros_like", "zeros_like(x) = full(0, shape of x)", _full(0)),
-    Rule("ones_like", "ones_like(x) = full(1, shape of x)", _full(1)),
+    Rule("zeros_like", "zeros_like(x) = zeros(shape of x)", _filled("zeros")),
+    Rule("ones_like", "ones_like(x) = ones(shape of x)", _filled("ones")),
     Rule("full_like", "full_like(x, v) = full(v, shape of x)", _full_like),
     Rule("reshape_like", "reshape_like(x, y) = reshape(x, shape of y)", _like("reshape", "newshape")),
     Rule("broadcast_to_like", "broadcast_to_like(x, y) = broadcast_to(x, shape of y)", _like("broadcast_to", "shape")),
@@ -351,8 +389,14 @@ RULES: tuple[Rule, ...] = (
         "collapse_sum_like(x, y) = collapse_sum_to(x, …)",
         _like("collapse_sum_to", "shape"),
     ),
-    Rule("broadcast_to", "broadcast_to(x, shape of x) = x", _no_reshape),
-    Rule("collapse_sum_to", "collapse_sum_to(x, shape of x) = x", _no_reshape),
     *(Rule(n, f"{n}(x, full(v)) = {n}(x, v)", _with_full(n)) for n in ("add", "subtract", "multiply", "divide")),
 )
 """In the order in which they are tried."""
+
+NO_OP_RULES: tuple[Rule, ...] = (
+    Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
+    Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),
+    Rule("broadcast_to", "broadcast_to(x, shape of x) = x", _no_reshape),
+    Rule("collapse_sum_to", "collapse_sum_to(x, shape of x) = x", _no_reshape),
+)
+"""What builds do as well: no element moves, so that nothing need be computed."""

@@ -120,3 +120,36 @@ def test_registrars_set_the_attributes_of_passes() -> None:
         rule = register("exp")(lambda *args: None)
         assert relay.op.get("exp").get_attr(attribute) is rule
         relay.op.get("exp").reset_attr(attribute)
+
+
+def test_programs_declare_operators_step_by_step() -> None:
+    op = op_attributes.register("tests.halved", "Every second row.")
+    op.set_num_inputs(1)
+    op.add_argument("data", "Tensor", "A matrix.")
+    op.set_attrs_type_key("DictAttrs")
+    op.add_type_rel("tests.halved", lambda types, attrs: relay.TensorType((types[0].shape[0] // 2, 3), "float32"))
+    op.set_support_level(3)
+    op_attributes.register_pattern("tests.halved", op_attributes.OpPattern.INJECTIVE)
+    op_attributes.register_stateful("tests.halved", False)
+    assert (op.num_inputs, op.support_level, op.description) == (1, 3, "Every second row.")
+    assert (relay.op.get("exp").num_inputs, relay.op.get("ceil").support_level) == (1, 3)
+    x = relay.var("x", shape=(8, 3))
+    call = relay.Call(op, [relay.exp(x)])
+    func = run_opt_pass(relay.Function([x], call), relay.transform.InferType())
+    assert str(func.body.checked_type) == "Tensor[(4, 3), float32]"
+    fused = run_opt_pass(relay.Function([x], call), relay.transform.FuseOps(fuse_opt_level=2))
+    assert isinstance(fused.body.op, relay.Function)
+    with pytest.raises(ArgumentError, match=r"operator tests\.halved is registered before"):
+        op_attributes.register("tests.halved")
+    with pytest.raises(ArgumentError, match="'Nothing' is no type relation"):
+        op.add_type_rel("Nothing")
+
+
+def test_failures_of_a_programs_relation_are_errors_of_inference() -> None:
+    op = op_attributes.register("tests.broken")
+    op.add_type_rel("tests.broken", lambda types, attrs: [][0])
+    with pytest.raises(tvm.error.TVMError, match=r"type relation tests\.broken: IndexError"):
+        run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())
+    op.add_type_rel("tests.broken", lambda types, attrs: None)
+    with pytest.raises(tvm.error.TVMError, match="must return a type, it returned None"):
+        run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())
