@@ -77,6 +77,10 @@ def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: boo
     return _Folder().rewrite(expr)
 
 
+_REMOVED_LATER = frozenset({"nn.dropout"})
+"""Operators of training, which SimplifyInference replaces."""
+
+
 class _Folder(GraphMutator):
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +111,7 @@ class _Folder(GraphMutator):
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
         op = relay_op(new)
-        if op is None or op.stateful:
+        if op is None or op.stateful or op.name in _REMOVED_LATER:
             return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:

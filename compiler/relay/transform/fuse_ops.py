@@ -19,7 +19,7 @@ from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, Tupl
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
-from compiler.relay.transform.rewriter import GraphMutator, outside_kernels, type_of, typed
+from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, type_of, typed
 
 __all__ = [
     "FuseOps",
@@ -120,7 +120,9 @@ class _Fuser(GraphMutator):
             for part in post_order(expr, outside_kernels):
                 at = index.get(part)
                 group = -1 if at is None else self._groups.root(at)
-                if group in self._with_calls and self._belongs(part, group):
+                if op_name(part) == "annotation.stop_fusion":
+                    self.memo_map[part] = self.visit(part.args[0])  # it has done its work
+                elif group in self._with_calls and self._belongs(part, group):
                     self._add(part, group)
                 elif part not in self.memo_map:
                     self.visit(part)

@@ -14,6 +14,7 @@ from compiler.relay.analysis import with_operands
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
 from compiler.relay.expr import (
     Call,
+    Constant,
     GraphExpr,
     Let,
     Var,
@@ -28,10 +29,16 @@ class LetInsertion:
     must_bind : callable
         ``must_bind(part, scopes)`` says which parts are bound, besides those that are bound already; the others stay
         operands of what uses them.
+    constants : bool
+        Whether constants are parts to bind like others, instead of operands.
     """
 
-    def __init__(self, must_bind: Callable[[Any, Scopes], bool]) -> None:
+    def __init__(self, must_bind: Callable[[Any, Scopes], bool], constants: bool = False) -> None:
         self._must_bind = must_bind
+        self._constants = constants
+
+    def _is_atom(self, expr: GraphExpr) -> bool:
+        return is_atom(expr) and not (self._constants and isinstance(expr, Constant))
 
     def apply(self, expr: GraphExpr) -> Any:
         """Return the expression with lets; the same object where nothing changed."""
@@ -43,7 +50,7 @@ class LetInsertion:
             if isinstance(part, Let):
                 self._lets[part.var] = part
                 value = _result(part.value)
-                if not is_atom(value):
+                if not self._is_atom(value):
                     self._names.setdefault(value, part.var)
         self._new: dict[Any, Any] = {}
         for part in self._scopes.order:
@@ -54,7 +61,7 @@ class LetInsertion:
         """Return what users of a part use instead of it."""
         if isinstance(part, Let):
             return self._new[part.body]
-        if is_atom(part):
+        if self._is_atom(part):
             return self._alias(part)
         inner = self._scopes.inner
         operands = [

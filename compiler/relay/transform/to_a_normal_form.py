@@ -18,7 +18,7 @@ __all__ = [
 
 
 class ToANormalForm(FunctionPass, opt_level=1):
-    """Bind every value with a let, in the order of evaluation, so that operands are variables and constants only.
+    """Bind every value with a let, in the order of evaluation, so that operands are variables only.
 
     Level 1.  What is shared is evaluated once, where all of its users can see it.
 
@@ -58,4 +58,4 @@ def ToANormalFormExpr(expr: GraphExpr) -> Any:
     Expr
         The same where it is in that form already.
     """
-    return LetInsertion(lambda part, scopes: True).apply(expr)
+    return LetInsertion(lambda part, scopes: True, constants=True).apply(expr)

@@ -198,3 +198,10 @@ def test_values_that_many_use_once_stay_in_one_kernel() -> None:
     for branch in branches[1:]:
         out = relay.maximum(out, branch)
     assert len(kernels(after(out, transform.FuseOps(2)))) == 1
+
+
+def test_a_marker_stops_fusion_and_is_gone_afterwards() -> None:
+    x = relay.var("x", shape=(2, 8))
+    out = relay.exp(relay.annotation.stop_fusion(relay.nn.relu(x)))
+    body = after(out, transform.FuseOps(2))
+    assert shown(body) == "{exp(p0)}({nn.relu(p0)}(x))"
