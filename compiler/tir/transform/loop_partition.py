@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deduce_bound import deduce_bound
@@ -15,11 +16,13 @@ from compiler.ir.primexpr import (
     And,
     Call,
     IntImm,
+    IterVar,
     Max,
     Min,
     Not,
     PrimExpr,
     Range,
+    Select,
     Var,
     binary,
     const,
@@ -34,12 +37,13 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.remove_no_op import without_no_ops
+from compiler.tir.transform.remove_no_op import without_empty_parts
 
 _WRITTEN_OUT = (ForKind.UNROLLED, ForKind.VECTORIZED)
 """Kinds of loops whose extent has to stay constant."""
 
 HINT = "pragma_loop_partition_hint"
+LAUNCH = "thread_extent"
 
 
 class LoopPartition(PrimFuncPass, configurable=True):
@@ -54,6 +58,7 @@ class LoopPartition(PrimFuncPass, configurable=True):
                     C[io * 32 + ii] = 0.0              for io in range((n + 31) // 32 - n // 32):
                                                            …  # with the guard
 
+    Blocks of threads are told apart by a branch instead: ``if blockIdx_x < n // 32: …  else: …  # with the guard``.
     The marks ``likely`` are removed at the end, as nothing asks for them any more.
     ``PassContext(config={"tir.LoopPartition": {"partition_const_loop": True}})`` sets the options for a whole build.
 
@@ -80,18 +85,24 @@ class LoopPartition(PrimFuncPass, configurable=True):
 
 
 class _Guard(NamedTuple):
-    """A marked condition within a loop, with the domains of the loops between them."""
+    """A condition within a loop, with the expression that bears its mark and the domains of the loops between them."""
 
-    call: Call
+    marked: PrimExpr
+    condition: PrimExpr
     inner: dict[Var, IntervalSet]
 
 
 class _Guards(Visitor):
-    """Collects the marked conditions of a loop body that depend on its variable."""
+    """Collects the marked conditions of a loop body that depend on its variable.
 
-    def __init__(self, var: Var) -> None:
+    ``threads`` are the axes of threads around the loop: what holds in a piece of it must hold for all of them.  Where
+    a program asks for the partition, by a hint, the conditions of branches need no mark.
+    """
+
+    def __init__(self, var: Var, threads: dict[Var, IntervalSet], hinted: bool) -> None:
         self._var = var
-        self._inner: dict[Var, IntervalSet] = {}
+        self._hinted = hinted
+        self._inner = dict(threads)
         self._unknown: set[Var] = set()
         self.guards: list[_Guard] = []
 
@@ -103,16 +114,48 @@ class _Guards(Visitor):
         self.visit(n.body)
         self._inner.pop(n.loop_var, None)
 
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key == LAUNCH and isinstance(n.node, IterVar):
+            self._inner[n.node.var] = to_set(Range.from_min_extent(const(0, n.value.dtype), n.value))
+        self.visit_Node(n)
+
     def visit_LetStmt(self, n: LetStmt) -> None:
         self._unknown.add(n.var)
         self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> None:
         if n.op is LIKELY:
-            used = free_vars(n)
-            if self._var in used and not self._unknown.intersection(used) and is_pure(n):
-                self.guards.append(_Guard(n, dict(self._inner)))
+            self._note(n, n.args[0])
+        elif n.op is IF_THEN_ELSE and self._hinted:
+            self._note(n.args[0], n.args[0])
         self.visit_Node(n)
+
+    def visit_Select(self, n: Select) -> None:
+        if self._hinted:
+            self._note(n.condition, n.condition)
+        self.visit_Node(n)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        if self._hinted:
+            self._note(n.condition, n.condition)
+        self.visit_Node(n)
+
+    def _note(self, marked: PrimExpr, condition: PrimExpr) -> None:
+        used = free_vars(condition)
+        if self._var in used and not self._unknown.intersection(used) and is_pure(condition):
+            inner = {var: self._inner[var] for var in used if var in self._inner}
+            self.guards.append(_Guard(marked, condition, inner))
+
+
+class _Cut(NamedTuple):
+    """Where the iterations from ``begin`` up to ``end`` lie, in which the guards of ``decided`` hold."""
+
+    begin: PrimExpr
+    end: PrimExpr
+    high: PrimExpr
+    below: _Limit
+    above: _Limit
+    decided: dict[PrimExpr, bool]
 
 
 class _Piece(NamedTuple):
@@ -121,7 +164,7 @@ class _Piece(NamedTuple):
     begin: PrimExpr
     extent: PrimExpr
     free: bool
-    decided: dict[Call, bool]
+    decided: dict[PrimExpr, bool]
 
 
 class _Limit:
@@ -136,12 +179,12 @@ class _Limit:
         self.guards.append(guard)
         self.bounds.append(bound)
 
-    def beyond(self) -> dict[Call, bool]:
+    def beyond(self) -> dict[PrimExpr, bool]:
         """Return the guards that never hold beyond the bound: all of one bound, not relaxed over inner loops."""
         exact = not any(g.inner for g in self.guards) and all(
             structural_equal([b], self.bounds[:1]) for b in self.bounds
         )
-        return {g.call: False for g in self.guards} if exact else {}
+        return {g.marked: False for g in self.guards} if exact else {}
 
 
 class _Partition(StmtMutator):
@@ -149,6 +192,7 @@ class _Partition(StmtMutator):
         self._constant_loops = options.partition_const_loop
         self._keep_single = options.no_unroll_loop_with_extent_one
         self._outer: dict[Var, IntervalSet] = {}
+        self._threads: dict[Var, IntervalSet] = {}
         self._analyzer = Analyzer()
         self._hinted = False
         for buffer in func.buffer_map.values():
@@ -160,14 +204,42 @@ class _Partition(StmtMutator):
         if n.attr_key == HINT:
             self._hinted = True
             return self.visit(n.body)  # type: ignore[no-any-return]
+        if n.attr_key == LAUNCH and isinstance(n.node, IterVar):
+            return self._launch(n, n.node)
         body = self.visit(n.body)
         return rebuild(n, body=body)
+
+    def _launch(self, n: AttrStmt, axis: IterVar) -> Stmt:
+        """Visit what runs on a thread axis; blocks of threads may be told apart by where a guard certainly holds."""
+        domain = Range.from_min_extent(const(0, n.value.dtype), n.value)
+        self._analyzer.bind(axis.var, domain)
+        body = n.body
+        if axis.thread_tag.startswith("blockIdx"):
+            around = self._outer
+            if self._constant_loops or not isinstance(n.value, IntImm):
+                body = self._blocks_apart(axis.var, domain, n.body)
+        else:
+            around = self._threads
+        around[axis.var] = to_set(domain)
+        body = self.visit(body)
+        del around[axis.var]
+        return rebuild(n, body=body)
+
+    def _blocks_apart(self, var: Var, domain: Range, body: Stmt) -> Stmt:
+        """Return the body of a launch with a branch for the blocks in which the guards certainly hold."""
+        cut = self._cut(var, domain, body)
+        conditions = [] if self._proved(cut.begin <= domain.min) else [var >= cut.begin]
+        conditions += [] if self._proved(cut.end >= cut.high) else [var < cut.end]
+        if not cut.decided:
+            return body
+        free = _Decide(cut.decided).visit(body)
+        return _branch(functools.reduce(And, conditions), free, body) if conditions else free
 
     def visit_For(self, n: For) -> Stmt:
         hinted, self._hinted = self._hinted, False
         constant = isinstance(n.min, IntImm) and isinstance(n.extent, IntImm)
         if n.kind != ForKind.THREAD_BINDING and (hinted or self._constant_loops or not constant):
-            pieces = self._pieces(n)
+            pieces = self._pieces(n, hinted)
             if pieces:
                 recurse = self._constant_loops or constant
                 return seq([self._piece_loop(n, piece, recurse) for piece in pieces])
@@ -181,13 +253,13 @@ class _Partition(StmtMutator):
         del self._outer[n.loop_var]
         return rebuild(n, body=body)
 
-    def _pieces(self, n: For) -> list[_Piece]:
-        """Decide where to cut a loop; no pieces where there is nothing to gain."""
-        collector = _Guards(n.loop_var)
-        collector.visit(n.body)
-        below, above, decided = _Limit(), _Limit(), dict[Call, bool]()
+    def _cut(self, var: Var, domain: Range, body: Stmt, hinted: bool = False) -> _Cut:
+        """Find out where the guards of a loop's body certainly hold."""
+        collector = _Guards(var, self._threads, hinted)
+        collector.visit(body)
+        below, above, decided = _Limit(), _Limit(), dict[PrimExpr, bool]()
         for guard in collector.guards:
-            holds = deduce_bound(n.loop_var, guard.call.args[0], self._outer, guard.inner)
+            holds = deduce_bound(var, guard.condition, self._outer, guard.inner)
             ends = (holds.min_value, holds.max_value)
             if holds.is_nothing() or any(uses_var(end, guard.inner.__contains__) for end in ends):
                 continue
@@ -195,16 +267,23 @@ class _Partition(StmtMutator):
                 below.add(guard, holds.min_value)
             if holds.has_upper_bound():
                 above.add(guard, holds.max_value + 1)
-            decided[guard.call] = True
-        low, high = n.min, self._analyzer.simplify(n.min + n.extent)
-        begin, end = low, high
+            decided[guard.marked] = True
+        begin, end = domain.min, self._analyzer.simplify(domain.min + domain.extent)
+        high = end
         for bound in below.bounds:
             begin = self._larger(begin, bound)
         for bound in above.bounds:
             end = self._smaller(end, bound)
+        simplify = self._analyzer.simplify
+        return _Cut(simplify(begin), simplify(end), high, below, above, decided)
+
+    def _pieces(self, n: For, hinted: bool) -> list[_Piece]:
+        """Decide where to cut a loop; no pieces where there is nothing to gain."""
+        cut = self._cut(n.loop_var, Range.from_min_extent(n.min, n.extent), n.body, hinted)
+        low, begin, end, high, decided = n.min, cut.begin, cut.end, cut.high, cut.decided
         begin = self._smaller(begin, high)
         end = self._larger(self._smaller(end, high), begin)
-        cuts = [(low, begin, below.beyond()), (begin, end, decided), (end, high, above.beyond())]
+        cuts = [(low, begin, cut.below.beyond()), (begin, end, decided), (end, high, cut.above.beyond())]
         pieces = [_Piece(a, self._analyzer.simplify(b - a), facts is decided, facts) for a, b, facts in cuts]
         pieces = [p for p in pieces if not self._proved(p.extent <= 0)]
         if n.kind in _WRITTEN_OUT and not all(isinstance(p.extent, IntImm) for p in pieces):
@@ -234,13 +313,20 @@ class _Partition(StmtMutator):
             body = substitute(body, {n.loop_var: value})
         loop: Stmt = rebuild(n, loop_var=var, min=const(0, var.dtype), extent=piece.extent, body=body)
         if not piece.free:
-            loop = without_no_ops(_Prune(self._analyzer).visit(loop))
+            loop = without_empty_parts(_Prune(self._analyzer).visit(loop))
         if not isinstance(loop, For):
             return loop
         recurse = recurse or piece.free
         if single:
             return self.visit(loop.body) if recurse else loop.body
         return self._whole(loop) if recurse else loop
+
+
+def _branch(condition: PrimExpr, free: Stmt, guarded: Stmt) -> Stmt:
+    """Return a branch within the launches of further thread axes: these must be the same on both sides."""
+    if isinstance(free, AttrStmt) and isinstance(guarded, AttrStmt) and guarded.attr_key == LAUNCH:
+        return rebuild(guarded, body=_branch(condition, free.body, guarded.body))
+    return IfThenElse(condition, free, guarded)
 
 
 def _shifted(begin: PrimExpr, var: Var) -> PrimExpr:
@@ -250,12 +336,14 @@ def _shifted(begin: PrimExpr, var: Var) -> PrimExpr:
 class _Decide(Mutator):
     """Replaces conditions by what is known about them."""
 
-    def __init__(self, decided: dict[Call, bool]) -> None:
+    def __init__(self, decided: dict[PrimExpr, bool]) -> None:
         self._decided = decided
 
+    def visit(self, n: Any, *args: Any) -> Any:
+        """Return what is known about ``n``, if it is one of the conditions."""
+        return const(self._decided[n]) if n in self._decided else Mutator.visit(self, n, *args)
+
     def visit_Call(self, n: Call) -> PrimExpr:
-        if n in self._decided:
-            return const(self._decided[n])
         new = self.visit_Node(n)
         if n.op is IF_THEN_ELSE and isinstance(new.args[0], IntImm):
             return new.args[1] if new.args[0].value else new.args[2]  # type: ignore[no-any-return]

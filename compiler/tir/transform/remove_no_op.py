@@ -52,6 +52,11 @@ def without_no_ops(stmt: Stmt) -> Stmt:
     return _RemoveNoOp().visit(stmt)  # type: ignore[no-any-return]
 
 
+def without_empty_parts(stmt: Stmt) -> Stmt:
+    """Return ``stmt`` without loops, branches and the like around nothing; what evaluates a value stays."""
+    return _RemoveEmpty().visit(stmt)  # type: ignore[no-any-return]
+
+
 class _RemoveNoOp(Mutator):
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         body = self.visit(n.body)
@@ -109,6 +114,14 @@ class _RemoveNoOp(Mutator):
         if all(a is b for a, b in zip(new, n.seq, strict=True)) and not any(is_no_op(s) for s in new):
             return n
         return seq(new)
+
+
+class _RemoveEmpty(_RemoveNoOp):
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        return n
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        return n
 
 
 def _keep_effects(e: object) -> Stmt:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import ArgumentError
-from compiler.tir.stmt import IfThenElse
+from compiler.tir.stmt import For, IfThenElse
 from compiler.tir.transform import LoopPartition
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 
@@ -33,8 +33,8 @@ def test_a_symbolic_loop_gets_a_middle_without_guard(kind: str) -> None:
             C[io * 8 + ii] = A[io * 8 + ii]
     for io in T.{kind}((n % 8 + 7) // 8):
         for ii in range(8):
-            if (io + (n // 8 - 1 + 1)) * 8 + ii < n:
-                C[(io + (n // 8 - 1 + 1)) * 8 + ii] = A[(io + (n // 8 - 1 + 1)) * 8 + ii]
+            if (io + n // 8) * 8 + ii < n:
+                C[(io + n // 8) * 8 + ii] = A[(io + n // 8) * 8 + ii]
         """,
         params=HANDLES,
         values=(1, 7, 8, 9, 16, 31),
@@ -196,3 +196,62 @@ def test_a_context_gives_the_options() -> None:
     assert_pass(LoopPartition(), cut, "for i in range(8):\n    C[i] = 1", config=config)
     with pytest.raises(ArgumentError, match=r"tir.LoopPartition: there is no option 'partition_const'"):
         apply(program(cut), LoopPartition(), config={"tir.LoopPartition": {"partition_const": True}})
+
+
+def test_blocks_of_threads_are_told_apart_by_a_branch() -> None:
+    assert_pass(
+        LoopPartition(),
+        """
+        with T.launch_thread("blockIdx.x", (n + 7) // 8) as bx:
+            with T.launch_thread("threadIdx.x", 8) as tx:
+                if T.likely(bx * 8 + tx < n):
+                    C[bx * 8 + tx] = A[bx * 8 + tx]
+        """,
+        """
+        with T.launch_thread("blockIdx.x", (n + 7) // 8) as bx:
+            with T.launch_thread("threadIdx.x", 8) as tx:
+                if bx < n // 8:
+                    C[bx * 8 + tx] = A[bx * 8 + tx]
+                else:
+                    if bx * 8 + tx < n:
+                        C[bx * 8 + tx] = A[bx * 8 + tx]
+        """,
+        values=(),
+    )
+
+
+def test_a_loop_within_a_thread_is_cut_alike_for_all_threads() -> None:
+    func = program(
+        """
+        with T.launch_thread("threadIdx.x", 8) as tx:
+            for i in range(n):
+                if T.likely(i * 8 + tx < 61):
+                    C[i * 8 + tx] = A[i * 8 + tx]
+        """
+    )
+    first, second = nodes(apply(func, LoopPartition()), For)
+    assert not nodes(first, IfThenElse)
+    assert nodes(second, IfThenElse)
+    assert "min(n, 7)" in str(first.extent)
+
+
+def test_a_hint_needs_no_marked_conditions() -> None:
+    assert_pass(
+        LoopPartition(),
+        """
+        with T.attr(0, "pragma_loop_partition_hint", 1):
+            for i in range(64):
+                C[i] = T.if_then_else(i < 20, A[i], n)
+        """,
+        """
+        for i in range(20):
+            C[i] = A[i]
+        for i in range(44):
+            C[i + 20] = n
+        """,
+    )
+
+
+def test_what_only_evaluates_a_value_is_cut_as_well() -> None:
+    func = program("for i in range(n):\n    T.evaluate(T.Select(T.likely(i < 5), n, 3))")
+    assert len(nodes(apply(func, LoopPartition()), For)) == 2
