@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.driver.lower import lower
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TargetError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IterVar
+from compiler.ir.primexpr import Cast, IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.tir.analysis import is_lowered
+from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For
+from compiler.tir.stmt import Allocate, AttrStmt, For
 from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
+from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 
 
 def build(
@@ -66,6 +70,8 @@ def build(
     else:
         module = lower(inputs, args, name=name, binds=binds)
     _check(module, chosen)
+    if any(_uses_bfloat16(func) for _, func in module.items() if isinstance(func, PrimFunc)):
+        module = BF16StorageLegalize()(BF16ComputeLegalize()(module))
     for instrument in active_instruments():
         instrument.build_begin(name, module, chosen)
     built: Module | None = None
@@ -75,6 +81,30 @@ def build(
         for instrument in active_instruments():
             instrument.build_end(built)
     return built
+
+
+def _uses_bfloat16(func: PrimFunc) -> bool:
+    """Return whether a parameter, or a value that the function allocates or converts to, is of bfloat16."""
+    if any(dt.element(buffer.dtype) == "bfloat16" for buffer in func.buffer_map.values()):
+        return True
+    types = _Types()
+    if not features(func).nodes.isdisjoint((Allocate, Cast)):
+        types.visit(func.body)
+    return types.bfloat16
+
+
+class _Types(StmtVisitor):
+    bfloat16 = False
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._note(n)
+
+    def visit_Cast(self, n: Cast) -> None:
+        self._note(n)
+
+    def _note(self, n: Allocate | Cast) -> None:
+        self.bfloat16 = self.bfloat16 or dt.element(n.dtype) == "bfloat16"
+        self.visit_Node(n)
 
 
 def _target(target: str | Target | None) -> Target:

@@ -218,6 +218,7 @@ class ComputeNest(StageLoops):
         with derived_from(self.op.span):
             nest = self.loops(self.stage.leaf_iter_vars)
             pass_up_index(self.stage, self.domains, nest.values)
+            nest.values.update({axis: self._at(value, nest.values) for axis, value in nest.values.items()})
             predicates = bound_predicates(self.stage, self.domains, nest.values, self.analyzer)
             predicates = [self._at(condition, nest.values) for condition in predicates]
             if isinstance(self.op.body[0], Reduce):

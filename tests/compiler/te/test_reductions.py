@@ -22,7 +22,7 @@ def _check(s: Schedule, args: list[te.Tensor], arrays: list[Any], expected: Any)
     for run in (_interpreted, _built):
         result = np.full_like(expected, -77)
         run(s, args, [*arrays, result])
-        np.testing.assert_allclose(result, expected, rtol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
 def _interpreted(s: Schedule, args: list[te.Tensor], arrays: list[Any]) -> None:
@@ -66,7 +66,14 @@ def _cached_after_split(s: Schedule, b: te.Tensor, k: IterVar) -> None:
     s.cache_write(b, "local")
 
 
-@pytest.mark.parametrize("schedule", [_plain, _split_both, _cached, _cached_after_split])
+def _parts_of_one_element(s: Schedule, b: te.Tensor, k: IterVar) -> None:
+    s[b].split(k, nparts=2)
+    c = s.cache_write(b, "local")
+    s[c].split(s[c].op.reduce_axis[0], nparts=3)
+    s[c].compute_at(s[b], s[b].op.axis[0])
+
+
+@pytest.mark.parametrize("schedule", [_plain, _split_both, _cached, _cached_after_split, _parts_of_one_element])
 def test_the_domain_of_a_reduction_may_depend_on_the_element(schedule: Callable[..., None]) -> None:
     A, B, k = _triangular()
     a = RNG.normal(size=(11, 11)).astype("float32")
@@ -178,3 +185,14 @@ def test_intrinsics_of_integers_are_refused_by_build_alone() -> None:
     tvm.lower(s, [X, Y])
     with pytest.raises(tvm.TVMError, match="needs a floating-point operand, got int32"):
         tvm.build(s, [X, Y])
+
+
+def test_bfloat16_is_computed_in_single_precision_and_rounded() -> None:
+    X = te.placeholder((6,), "bfloat16", name="X")
+    Y = te.compute((6,), lambda i: X[i] * X[i] + X[i], name="Y")
+    x = (np.arange(6, dtype="float32") * 1.25).view("uint32") >> 16
+    given, out = tvm.nd.array(x.astype("uint16")), tvm.nd.array(np.zeros(6, "uint16"))
+    tvm.build(te.create_schedule(Y.op), [X, Y])(given, out)
+    result = (out.numpy().astype("uint32") << 16).view("float32")
+    single = (x << 16).astype("uint32").view("float32")
+    np.testing.assert_allclose(result, single * single + single, rtol=2**-8)
