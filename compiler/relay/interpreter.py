@@ -107,17 +107,16 @@ class ConstructorValue:
 
     Attributes
     ----------
+    tag : int
+        The position of the constructor in its type.
+    fields : sequence
+        What the value is made of.
     constructor : Constructor
-    fields : tuple
     """
 
+    tag: int
+    fields: Sequence[Any]
     constructor: Constructor
-    fields: tuple[Any, ...] = ()
-
-    @property
-    def tag(self) -> int:
-        """The position of the constructor in its type."""
-        return self.constructor.tag
 
 
 @dataclass(slots=True)
@@ -270,7 +269,7 @@ class Interpreter:
                 inner.values.update(zip(function.func.params, args, strict=True))
                 return _Continue(function.func.body, inner)
             case Constructor():
-                return ConstructorValue(function, args)
+                return ConstructorValue(function.tag, args, function)
             case RelayOp():
                 return apply_operator(function, call.attrs, args)
             case _:
@@ -388,7 +387,7 @@ def rebuilt(value: Any, leaf: Callable[[Any], Any], tuple_of: Callable[[list[Any
             todo += waiting
             continue
         made = [done[id(field)] for field in fields]
-        done[id(todo.pop())] = ConstructorValue(part.constructor, tuple(made)) if is_data else tuple_of(made)
+        done[id(todo.pop())] = ConstructorValue(part.tag, tuple(made), part.constructor) if is_data else tuple_of(made)
     return done[id(value)]
 
 
@@ -402,8 +401,7 @@ def _as_leaf(value: Any) -> Any:
         case np.ndarray() | Closure() | Op() | Constructor():
             return value
         case RefValue():
-            value.value = _as_value(value.value)
-            return value
+            return RefValue(_as_value(value.value))
         case np.generic():  # before float, which NumPy's float64 is one of
             return np.asarray(value)
         case NDArray():
@@ -446,7 +444,7 @@ def _fits(pattern: Pattern, value: Any, bound: dict[Any, Any]) -> bool:
         case PatternConstructor():
             if not isinstance(value, ConstructorValue) or value.constructor is not pattern.constructor:
                 return False
-            parts = value.fields
+            parts = tuple(value.fields)
         case _:
             return True
     if parts is None or len(parts) != len(pattern.patterns):

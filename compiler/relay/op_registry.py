@@ -38,6 +38,8 @@ from compiler.relay.operator import (
 )
 
 A = TypeVar("A", bound=Attrs)
+OlderOrder = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+"""From arguments in the order of an older release to the same in the order of today."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -79,6 +81,7 @@ def register(
     topi: Callable[..., Any] | None = None,
     spelt_out: Sequence[str] = (),
     parameters: Sequence[str] = (),
+    older_order: OlderOrder | None = None,
     returns: str = "",
     references: Sequence[str] = (),
     waived: Mapping[str, str] | None = None,
@@ -98,6 +101,8 @@ def register(
         The class of its attributes; without one it has none.
     topi : callable, optional
         The definition as a tensor expression, where it stands beside the row; ``topi`` exports it under ``name``.
+    older_order : callable, optional
+        From the arguments given by position to those in the order of today, where older programs had another one.
     relation, complete, pattern, compute, schedule, reference, gradient, stateful, alter_layout, layout, static_form, \
 onnx, spelt_out, parameters, returns, references, waived, rules
         The other fields of :class:`~compiler.relay.operator.RelayOp`.
@@ -143,7 +148,7 @@ onnx, spelt_out, parameters, returns, references, waived, rules
         namespace, _, short = name.rpartition(".")
         topi.__name__ = topi.__qualname__ = short
         extension_point(f"tvm.topi.{namespace}".rstrip(".")).add(short, lambda: topi)
-    function: OpFunction = _publish(op, _call_function(op), _caller())
+    function: OpFunction = _publish(op, _call_function(op, older_order), _caller())
     return function
 
 
@@ -167,10 +172,11 @@ def _publish(op: RelayOp, function: Any, module: str) -> Any:
     return function
 
 
-def _call_function(op: RelayOp) -> Callable[..., Call]:
+def _call_function(op: RelayOp, older_order: OlderOrder | None) -> Callable[..., Call]:
     order = op.parameters or (*op.inputs, *op.attributes)
 
     def function(*args: Any, **given: Any) -> Call:
+        args = args if older_order is None else older_order(args)
         if len(args) > len(order):
             raise ArgumentError(
                 f"{op.name}: takes at most {len(order)} arguments ({', '.join(order)}), got {len(args)}"

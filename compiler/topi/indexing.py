@@ -265,9 +265,9 @@ def strided_set(data: Tensor, values: Tensor, begin: Tensor, strides: Tensor) ->
     values : Tensor
         Of the rank and data type of ``data``.
     begin : Tensor
-        ``(rank,)`` of an integer type; negative ones count from the end.
+        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones count from the end.
     strides : Tensor
-        ``(rank,)`` of an integer type; negative ones go backwards.
+        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.
 
     Returns
     -------
@@ -275,13 +275,14 @@ def strided_set(data: Tensor, values: Tensor, begin: Tensor, strides: Tensor) ->
         Of the shape and data type of ``data``.
     """
     old, new = dims(data), dims(values)
+    given, given_steps = (constant(dims(t)[0], "strided_set") for t in (begin, strides))
 
     def element(*i: Var) -> PrimExpr:
         inside: list[PrimExpr] = []
         at: list[PrimExpr] = []
         for d, (v, extent, count) in enumerate(zip(i, old, new, strict=True)):
-            step = saturated(strides(d))
-            start = wrapped(begin(d), extent)
+            step = saturated(strides(d)) if d < given_steps else tir.const(1, "int32")
+            start = wrapped(begin(d), extent) if d < given else tir.const(0, "int32")
             start = tir.Select(step < 0, te.min(start, extent - 1), start)
             away = v - start
             nth = tir.Select(step < 0, te.floordiv(0 - away, te.max(0 - step, 1)), te.floordiv(away, te.max(step, 1)))

@@ -11,7 +11,7 @@ from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected, show
-from compiler.ir.module import IRModule, as_function
+from compiler.ir.module import GlobalVar, IRModule, as_function
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant, Expr, Function, Var
 from compiler.relay.inference import infer_module
@@ -26,7 +26,7 @@ from compiler.runtime.ndarray import ArrayLike, NDArray, array
 KINDS = ("debug", "graph", "vm")
 """By interpreter, operator by operator; by a flat list of kernels; by the virtual machine."""
 
-Argument = ArrayLike | ADT | tuple["Argument", ...] | list["Argument"]
+Argument = ArrayLike | ADT | Constant | tuple["Argument", ...] | list["Argument"]
 """What a function is called with: an array, or a tuple of such."""
 Result = NDArray | ADT
 
@@ -76,7 +76,11 @@ class Executor:
         values: dict[Var | str, ArrayLike | Constant] = dict(self._params.items())
         values.update(binds or {})
         module = bind_params(module, values)
-        call: Callable[..., Any] = {"debug": self._debug, "graph": self._graph, "vm": self._vm}[self.kind](module)
+        run: Callable[..., Any] = {"debug": self._debug, "graph": self._graph, "vm": self._vm}[self.kind](module)
+
+        def call(*args: Argument, **inputs: Argument) -> Any:
+            return run(*map(_plain, args), **{name: _plain(value) for name, value in inputs.items()})
+
         if is_function or module["main"].params:
             return call
         return call()
@@ -84,6 +88,10 @@ class Executor:
     def _module_of(self, expr: Expr | None) -> tuple[IRModule, bool]:
         if expr is None:
             return as_module("create_executor", self.mod), True
+        if isinstance(expr, GlobalVar):
+            functions = {**self.mod.functions, GlobalVar("main"): self.mod[expr]}
+            named = {var: f for var, f in functions.items() if var.name_hint != "main" or f is self.mod[expr]}
+            return IRModule(named, self.mod.attrs, self.mod.type_definitions), True
         function = as_function(expr)
         others = {var: f for var, f in self.mod.items() if var.name_hint != "main"}
         main = {next((v for v in self.mod if v.name_hint == "main"), "main"): function}
@@ -120,6 +128,13 @@ class Executor:
             )
 
         return call
+
+
+def _plain(value: Argument) -> Argument:
+    """Return an argument with arrays in the place of constants of graphs."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_plain(part) for part in value)
+    return value.data if isinstance(value, Constant) else value
 
 
 def _leaves(t: Type, value: Argument) -> list[ArrayLike]:

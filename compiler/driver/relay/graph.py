@@ -178,7 +178,7 @@ class _Flattening:
         if isinstance(call.op, Function) and not call.op.attrs.get("Primitive"):
             return self._inline(call.op, call.args)
         function = as_group(call)
-        if not can_lower(function) and len(group_calls(function)) > 1:
+        if not can_lower(function) and not _is_one_call(function):
             return self._inline(function, call.args)  # one of its operators has no tensor expressions
         inputs = [v for arg in call.args for v in self._values[arg]]
         return self._append(call, function, inputs)
@@ -201,6 +201,12 @@ class _Flattening:
         self._evaluate_all(function.body)
         result, self._values = self._values[function.body], outer
         return result
+
+
+def _is_one_call(function: Function) -> bool:
+    """Return whether a group is one operator, called with the group's parameters."""
+    body = function.body
+    return isinstance(body, Call) and len(group_calls(function)) == 1 and tuple(body.args) == function.params
 
 
 def as_group(call: Call) -> Function:

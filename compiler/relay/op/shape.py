@@ -323,7 +323,12 @@ def _sequence_relation(types: Types, attrs: ReverseSequenceAttrs) -> Type:
     """The output has the type of the data."""
     data, lengths = tensor(types[0], "data"), tensor(types[1], "seq_lengths", 1)
     normalize_axes((attrs.seq_axis, attrs.batch_axis), len(data.dims), "seq_axis and batch_axis")
-    check_same_extent(data.dims[attrs.batch_axis], lengths.dims[0], f"sequences of {data} and lengths")
+    batch, count = data.dims[attrs.batch_axis], lengths.dims[0]
+    if isinstance(batch, int) and isinstance(count, int) and batch != count:
+        raise RelationError(
+            "For reverse_sequnece seq_lengths size should match with dimension of batch axis, but got dimension of"
+            f" batch_axis = {batch}, and seq_length size = {count}"
+        )
     return data
 
 

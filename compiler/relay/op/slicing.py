@@ -14,7 +14,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
 from compiler.relay.op.axis_layouts import slice_like_layout, strided_slice_layout
-from compiler.relay.op.common import FAR, check_same_extent, has_any_dim, normalize_axes
+from compiler.relay.op.common import FAR, has_any_dim, normalize_axes
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
@@ -59,7 +59,9 @@ class StridedSliceAttrs(Attrs):
 class SliceLikeAttrs(Attrs):
     """Attributes of ``slice_like``."""
 
-    axes: tuple[int, ...] | None = attr_field(optional(INTS), "Axes to shorten; all of them if it is None.", None)
+    axes: tuple[int, ...] | None = attr_field(
+        optional(INTS), "Axes to shorten; if it is None, the first ones, as many as ``shape_like`` has.", None
+    )
 
 
 def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
@@ -103,7 +105,7 @@ def _whole(attrs: StridedSliceAttrs, extent: Dim) -> int:
 
 def _sized(extent: Dim, begin: int, size: int) -> Part:
     if size >= 0:
-        return Part(begin, 1, size)
+        return Part(begin, 1, min(size, extent - begin) if isinstance(extent, int) else size)
     if isinstance(extent, int):
         return Part(begin, 1, max(extent - begin, 0))
     return Part(begin, 1, AnyDim() if has_any_dim(extent) else extent - begin)
@@ -183,15 +185,19 @@ def _set_relation(types: Types, attrs: Attrs) -> Type:
     data, values = tensor(types[0], "data"), tensor(types[1], "v")
     same_dtype(data, values)
     for t, name in zip(types[2:], ("begin", "end", "strides"), strict=True):
-        check_same_extent(
-            tensor(t, name, 1).dims[0], len(data.dims), f"{name} must have an entry for each axis of {data}"
-        )
+        count = tensor(t, name, 1).dims[0]
+        if isinstance(count, int) and count > len(data.dims):
+            raise RelationError(f"{name} must have at most an entry for each axis of {data}, got {count}")
     return data
 
 
 def _set_slices(shape: Sequence[int], begin: Array, end: Array, strides: Array) -> tuple[slice, ...]:
     ranges = []
-    for extent, b, e, s in zip(shape, begin.tolist(), end.tolist(), strides.tolist(), strict=True):
+    missing = [len(shape) - len(bound) for bound in (begin, end, strides)]
+    starts = begin.tolist() + [0] * missing[0]
+    stops = end.tolist() + [FAR] * missing[1]
+    steps = strides.tolist() + [1] * missing[2]
+    for extent, b, e, s in zip(shape, starts, stops, steps, strict=True):
         places = range(*slice(b, e, s).indices(extent))
         ranges.append(slice(places.start, places.stop if places.stop >= 0 else None, s))
     return tuple(ranges)
@@ -239,9 +245,9 @@ _STRIDED_SET = register(
 def _like_axes(attrs: SliceLikeAttrs, rank: int, like: int) -> tuple[int, ...]:
     if attrs.axes:
         return normalize_axes(attrs.axes, rank, "axes")
-    if rank != like:
-        raise RelationError(f"axes must be given where the ranks differ, got {rank} and {like}")
-    return tuple(range(rank))
+    if rank < like:
+        raise RelationError(f"shape_like must have at most the {rank} dimensions of data, got {like}")
+    return tuple(range(like))
 
 
 def _like_shape(attrs: SliceLikeAttrs, shape: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:

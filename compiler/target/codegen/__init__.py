@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvmlite_binding  # the module ``llvm`` of this package is another one
 
 from compiler.ir.error import ArgumentError
 from compiler.runtime.llvm_intrinsics import has_intrinsic
@@ -72,7 +72,7 @@ def llvm_version_major(allow_none: bool = False) -> int:
     int
         E.g. 20.
     """
-    return int(llvm.llvm_version_info[0])
+    return int(llvmlite_binding.llvm_version_info[0])
 
 
 def llvm_get_targets() -> list[str]:
@@ -83,12 +83,12 @@ def llvm_get_targets() -> list[str]:
     list of str
         The first words of triples, such as ``x86_64`` and ``aarch64``.
     """
-    llvm.initialize_all_targets()
+    llvmlite_binding.initialize_all_targets()
     names = ("aarch64", "arm", "i386", "mips", "ppc64le", "riscv32", "riscv64", "wasm32", "x86_64")
     targets = []
     for name in names:
         try:
-            llvm.Target.from_triple(f"{name}-unknown-unknown")
+            llvmlite_binding.Target.from_triple(f"{name}-unknown-unknown")
         except RuntimeError:
             continue
         targets.append(name)

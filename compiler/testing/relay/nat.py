@@ -64,9 +64,9 @@ def make_nat_value(prelude: Prelude, n: int) -> ConstructorValue:
     ConstructorValue
     """
     zero, successor = _constructors(prelude)
-    value = ConstructorValue(zero, ())
+    value = ConstructorValue(zero.tag, (), zero)
     for _ in range(n):
-        value = ConstructorValue(successor, (value,))
+        value = ConstructorValue(successor.tag, (value,), successor)
     return value
 
 

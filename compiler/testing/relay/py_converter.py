@@ -211,7 +211,9 @@ class _Writer:
             case GlobalVar():
                 return self._global(expr)
             case Constructor():
-                return self._assign(f"lambda *fields: ConstructorValue({_constructor(expr)}, fields)", "con")
+                return self._assign(
+                    f"lambda *fields: ConstructorValue({expr.tag}, fields, {_constructor(expr)})", "con"
+                )
             case _:
                 return self._effect_or_branch(expr)
 
@@ -240,7 +242,7 @@ class _Writer:
                 return self._assign(f"operator({call.op.name!r}, {attrs!r}, {args})")
             case Constructor():
                 fields = "".join(f"{self._value(a)}, " for a in call.args)
-                return self._assign(f"ConstructorValue({_constructor(call.op)}, ({fields}))")
+                return self._assign(f"ConstructorValue({call.op.tag}, ({fields}), {_constructor(call.op)})")
             case _:
                 function = self._value(call.op)
                 return self._assign(f"{function}({self._values(call.args)})")

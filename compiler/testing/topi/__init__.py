@@ -37,6 +37,7 @@ _HOMES = {
     "compiler.testing.topi.image": (
         "affine_grid_python",
         "crop_and_resize_python",
+        "grid_sample_nchw_python",
         "grid_sample_python",
         "resize1d_python",
         "resize2d_python",

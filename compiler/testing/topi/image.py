@@ -12,6 +12,7 @@ from compiler.ir.error import ArgumentError
 __all__ = [
     "affine_grid_python",
     "crop_and_resize_python",
+    "grid_sample_nchw_python",
     "grid_sample_python",
     "resize1d_python",
     "resize2d_python",
@@ -123,6 +124,25 @@ def affine_grid_python(data: Array, target_shape: Ints) -> Array:
     ys, xs = np.meshgrid(np.linspace(-1, 1, target_shape[0]), np.linspace(-1, 1, target_shape[1]), indexing="ij")
     points = np.stack([xs.ravel(), ys.ravel(), np.ones(xs.size)]).astype(data.dtype)
     return np.asarray((data @ points).reshape(len(data), 2, *target_shape))
+
+
+def grid_sample_nchw_python(data: Array, grid: Array, method: str = "bilinear") -> Array:
+    """Return images sampled at places, under the older name of :func:`grid_sample_python`.
+
+    Parameters
+    ----------
+    data : numpy.ndarray
+        ``(N, C, H, W)``.
+    grid : numpy.ndarray
+        The places, ``(N, 2, height, width)``: columns and rows between -1 and 1.
+    method : str
+        ``bilinear`` or ``nearest``.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    return grid_sample_python(data, grid, method)
 
 
 def grid_sample_python(

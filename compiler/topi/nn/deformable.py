@@ -86,7 +86,8 @@ def _between(
     for at, extent in zip(place, extents, strict=True):
         low = te.floor(at)
         first = te.max(te.min(low.astype("int32"), extent - 1), 0)
-        taps.append([(first, 1 - (at - low)), (te.min(first + 1, extent - 1), at - low)])
+        beyond = tir.Select(first + 1 < extent, at - low, tir.const(0, at.dtype))
+        taps.append([(first, 1 - (at - low)), (te.min(first + 1, extent - 1), beyond)])
         inside += [at >= 0, at < extent]
     total: PrimExpr = tir.const(0, dtype)
     for row, by_row in taps[0]:

@@ -159,7 +159,7 @@ class RoiSpec:
     ratio : int
         Places along each side of a part; where it is not positive about one for each element.
     mode : str
-        ``avg`` or ``max``.
+        ``avg`` or ``max`` of what is interpolated, or ``max_weighted`` of the weighted elements that make it up.
     aligned : bool
         Whether coordinates are shifted by half an element; regions are then as small as they are given.
     """
@@ -228,15 +228,15 @@ def roi_align(data: Tensor, rois: Tensor, spec: RoiSpec) -> Tensor:
             counted.append(window[d].var < places(k, d))
         image = rois(k, 0).astype("int32")
         values = [data(image, c, i, j) * (a * b).astype(data.dtype) for (i, a), (j, b) in product(taps[0], taps[1])]
-        total = reduce(te.max if spec.mode == "max" else add, values)
+        total = reduce(te.max if spec.mode == "max_weighted" else add, values)
         zero = tir.const(0, data.dtype)
         value = te.if_then_else(te.all(*inside), total, zero)
-        if spec.mode == "max":
+        if spec.mode != "avg":
             return te.max(te.if_then_else(te.all(*counted), value, tir.min_value(data.dtype)), axis=window)
         return te.sum(te.if_then_else(te.all(*counted), value, zero), axis=window)
 
     aligned = compute((dims(rois)[0], channels, *spec.pooled), element, name="roi_align", tag=Tag.COMM_REDUCE)
-    if spec.mode == "max":
+    if spec.mode != "avg":
         return aligned
 
     def mean(k: Var, c: Var, i: Var, j: Var) -> PrimExpr:

@@ -99,9 +99,9 @@ def test_lists_and_higher_order_functions() -> None:
 
 def test_recursion_and_chains_may_be_deep() -> None:
     p = Prelude()
-    numbers = ConstructorValue(p.nil)
+    numbers = ConstructorValue(p.nil.tag, (), p.nil)
     for i in range(20_000):
-        numbers = ConstructorValue(p.cons, (np.asarray(i), numbers))
+        numbers = ConstructorValue(p.cons.tag, (np.asarray(i), numbers), p.cons)
     last = Interpreter(p.mod).evaluate(p.foldl, [relay_second(), 0, numbers])
     assert int(last) == 0
     value: Any = relay.var("x", shape=())

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler import te, tir
 from compiler.ir.attr_kinds import OPTIONAL_DTYPE, one_of
-from compiler.ir.attrs import attr_field
+from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
@@ -24,13 +24,25 @@ from compiler.topi.tag import Tag
 from compiler.topi.util import dims
 
 
+class _Steps(AttrKind[tuple[int, ...]]):
+    """Steps along the height and the width; further ones, which TVM's programs give, do not count."""
+
+    __slots__ = ()
+
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
+        return POSITIVE_SPATIAL.convert(value[:2] if isinstance(value, (list, tuple)) else value, owner)
+
+
+_STEPS = _Steps("int or sequence of int")
+
+
 class Dilation2DAttrs(SpatialAttrs):
     """Attributes of ``image.dilation2d``."""
 
     RANK = 2
-    strides: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Steps of the window.", 1)
+    strides: tuple[int, ...] = attr_field(_STEPS, "Steps of the window: one number, or one a dimension.", 1)
     padding: tuple[int, ...] = attr_field(PADDING, "Zeros around the image.", 0)
-    dilations: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Steps within the window.", 1)
+    dilations: tuple[int, ...] = attr_field(_STEPS, "Steps within the window, likewise.", 1)
     data_layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the image.", "NCHW")
     kernel_layout: str = attr_field(one_of("IHW", "HWI"), "Layout of the weight.", "IHW")
     out_dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the image if it is empty.", "")

@@ -10,14 +10,13 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STRING, one_of, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.op.common import is_symbolic
 from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.interpolate import resized
-from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
+from compiler.relay.op.nn.spatial import EXTENTS, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types
-from compiler.relay.ty import TensorType
+from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
@@ -46,7 +45,7 @@ _LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."
 class ResizeAttrs(SpatialAttrs):
     """Attributes of resizing."""
 
-    size: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Spatial extents of the result.")
+    size: tuple[Dim, ...] = attr_field(EXTENTS, "Spatial extents of the result.")
     roi: tuple[float, ...] | None = attr_field(
         _Region("sequence of float, optional"),
         "Part of the data to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.",
@@ -94,8 +93,6 @@ def _relation(types: Types, attrs: ResizeAttrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     letters = spatial_letters(attrs.layout)
-    if any(is_symbolic(x[letter]) for letter in letters):
-        raise RelationError(f"the spatial extents of data must be known, got {data}")
     shape = layout(attrs.layout).shape(x | dict(zip(letters, attrs.size, strict=True)))
     return TensorType(shape, attrs.out_dtype or data.dtype)
 
@@ -107,7 +104,7 @@ def _axes(attrs: ResizeAttrs, shape: Sequence[Any]) -> list[AxisResize]:
     return [
         AxisResize(
             source=constant(x[letter], "resize"),
-            target=attrs.size[d],
+            target=constant(attrs.size[d], "resize"),
             method=attrs.method,
             mode=attrs.coordinate_transformation_mode,
             rounding=attrs.rounding_method,
@@ -141,6 +138,11 @@ def _reference(attrs: ResizeAttrs, x: Array) -> Any:
     return layout(attrs.layout).from_plain(np.ascontiguousarray(result).astype(dtype), "NC" + letters)
 
 
+def _with_region(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return positional arguments with a region behind the size: until 0.8 the layout came there."""
+    return (*args[:2], None, *args[2:]) if len(args) > 2 and isinstance(args[2], str) else args
+
+
 def _register(attrs: type[ResizeAttrs]) -> OpFunction:
     rank = attrs.RANK
     return register(
@@ -148,6 +150,7 @@ def _register(attrs: type[ResizeAttrs]) -> OpFunction:
         doc=f"Resize images in {rank} dimension{'s' * (rank > 1)}, by the nearest element or by interpolation.",
         inputs={"data": "Images in ``layout``."},
         attrs=attrs,
+        older_order=_with_region,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,
         layout=data_layout,

@@ -98,7 +98,8 @@ def _sampled(image: Array, places: Sequence[Array]) -> Any:
     for place, extent in zip(places, image.shape, strict=True):
         low = np.floor(place)
         first = np.clip(low, 0, extent - 1).astype(int)
-        taps.append([(first, 1 - (place - low)), (np.minimum(first + 1, extent - 1), place - low)])
+        beyond = np.where(first + 1 < extent, place - low, 0)
+        taps.append([(first, 1 - (place - low)), (np.minimum(first + 1, extent - 1), beyond)])
         inside &= (place >= 0) & (place < extent)
     return inside * sum(image[row, column] * a * b for row, a in taps[0] for column, b in taps[1])
 

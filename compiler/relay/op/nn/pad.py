@@ -48,7 +48,7 @@ def _padded(data: TensorType, pad_width: Widths) -> TensorType:
         raise RelationError(f"pad_width must have a pair for each of {len(data.dims)} axes, got {len(pad_width)}")
     shape: list[Dim] = []
     for extent, (low, high) in zip(data.dims, pad_width, strict=True):
-        padded = AnyDim() if has_any_dim(extent) else extent + low + high
+        padded = AnyDim() if has_any_dim(extent) else extent + (low + high)
         if isinstance(padded, int) and padded < 0:
             raise RelationError(f"an extent of {extent} cannot be padded by {low} and {high}")
         shape.append(padded)

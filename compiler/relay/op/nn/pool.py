@@ -190,7 +190,7 @@ def _register(attrs: type[PoolAttrs]) -> OpFunction:
         name,
         doc=f"Return the {'mean' if average else 'largest element'} of each window.",
         inputs={"data": "Images in ``layout``."},
-        spelt_out=("padding",),
+        spelt_out=("pool_size", "padding"),
         attrs=kind,
         relation=_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,

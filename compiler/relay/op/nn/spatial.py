@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from numpy.lib.stride_tricks import as_strided
 
-from compiler.ir.attr_kinds import as_int
+from compiler.ir.attr_kinds import SHAPE, as_int
 from compiler.ir.attrs import AttrKind, Attrs
 from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr
 from compiler.relay.op.common import has_any_dim
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.operator import Array, RelationError
@@ -55,6 +56,20 @@ class _Spatial(AttrKind[tuple[int, ...]]):
         return values
 
 
+class _Extents(AttrKind[tuple[Dim, ...]]):
+    """An extent for each spatial dimension, which may be symbolic."""
+
+    __slots__ = ()
+
+    def convert(self, value: object, owner: type[Attrs]) -> tuple[Dim, ...]:
+        values = value if isinstance(value, (list, tuple)) else (value,)
+        if any(isinstance(v, PrimExpr) and as_int(v) is None for v in values):
+            if len(values) != _rank(owner):
+                raise ValueError(f"{_rank(owner)} extents")
+            return SHAPE.convert(values, owner)
+        return POSITIVE_SPATIAL.convert(value, owner)
+
+
 class _Padding(AttrKind[tuple[int, ...]]):
     """The padding before each dimension, then the one after each; one number is meant for all sides."""
 
@@ -80,6 +95,7 @@ def _ints(value: object, count: int) -> tuple[int, ...]:
 SPATIAL = _Spatial()
 POSITIVE_SPATIAL = _Spatial(least=1)
 PADDING = _Padding("int or sequence of int")
+EXTENTS = _Extents("int, PrimExpr or sequence of such")
 
 
 def extents(t: TensorType, where: Layout, what: str) -> dict[str, Dim]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import tir
 from compiler.ir.attr_kinds import BOOL, FLOAT, STRING, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
@@ -17,8 +18,8 @@ from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types
-from compiler.relay.ty import AnyDim, TensorType
+from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
@@ -85,14 +86,17 @@ def _relation(types: Types, attrs: UpsampleAttrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True):
-        extent: Any = x[letter]
-        if not isinstance(extent, int) and not has_any_dim(extent) and scale != int(scale):
-            raise RelationError(f"the symbolic extent {letter} can only grow by whole numbers, got {scale}")
-        if not has_any_dim(extent):
-            x[letter] = round(extent * scale) if isinstance(extent, int) else extent * int(scale)
-        else:
-            x[letter] = AnyDim()
+        x[letter] = _scaled(x[letter], scale)
     return TensorType(layout(attrs.layout).shape(x), data.dtype)
+
+
+def _scaled(extent: Dim, scale: float) -> Dim:
+    """Return an extent that has grown: the nearest whole number."""
+    if isinstance(extent, int):
+        return round(extent * scale)
+    if has_any_dim(extent):
+        return AnyDim()
+    return tir.Cast("int32", tir.round(extent * tir.const(scale, "float64")))
 
 
 def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[AxisResize]:

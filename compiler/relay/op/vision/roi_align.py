@@ -34,7 +34,11 @@ class ROIAlignAttrs(SpatialAttrs):
         INT, "Points along each side of a part; about one for each element if it is not positive.", -1
     )
     layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the data and of the result.", "NCHW")
-    mode: str = attr_field(one_of("avg", "max"), "Whether to take the mean or the largest of the points.", "avg")
+    mode: str = attr_field(
+        one_of("avg", "max", "max_weighted"),
+        "Whether to take the mean or the largest of the points, or the largest weighted pixel beside one.",
+        "avg",
+    )
     aligned: bool = attr_field(BOOL, "Whether coordinates are shifted by half an element.", False)
 
 
@@ -112,9 +116,10 @@ def _pooled(image: Array, taps: Sequence[tuple[Array, Array]], mode: str) -> Any
     # (channel, row tap, part, place, column tap, part, place)
     values = image[:, rows[..., None, None, None], columns[None, None, None]]
     values = values * by_row[..., None, None, None] * by_column[None, None, None]
-    if mode == "max":
+    if mode == "max_weighted":
         return values.max((1, 4)).max((2, 4))
-    return values.sum((1, 4)).mean((2, 4))
+    points = values.sum((1, 4))
+    return points.max((2, 4)) if mode == "max" else points.mean((2, 4))
 
 
 roi_align = register(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.attr_kinds import INT
+from compiler.ir.attr_kinds import FLOAT, INT, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
+from compiler.relay.expr import TupleWrapper
 from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op.type_relations import tensor
-from compiler.relay.op_registry import register, tuple_function
+from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, Input, OpPattern, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi.vision import nms as topi
@@ -18,6 +20,9 @@ from compiler.topi.vision import nms as topi
 class GetValidCountsAttrs(Attrs):
     """Attributes of ``vision.get_valid_counts``."""
 
+    score_threshold: float | None = attr_field(
+        optional(FLOAT), "What the score must exceed, where that is a constant; the text names it.", None
+    )
     id_index: int = attr_field(INT, "Column of the class, which must not be negative; none if it is.", 0)
     score_index: int = attr_field(INT, "Column of the score.", 1)
 
@@ -49,6 +54,7 @@ _GET_VALID_COUNTS = register(
         "score_threshold": Input("What the score must exceed, a scalar.", 0.0, "float32"),
     },
     attrs=GetValidCountsAttrs,
+    spelt_out=("score_threshold",),
     relation=_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: topi.get_valid_counts(
@@ -58,4 +64,12 @@ _GET_VALID_COUNTS = register(
     waived=NOT_SMOOTH,
 )
 
-get_valid_counts = tuple_function(_GET_VALID_COUNTS, 3)
+
+@public_function(_GET_VALID_COUNTS)
+def get_valid_counts(
+    data: RelayExpr, score_threshold: RelayExpr | float = 0.0, id_index: int = 0, score_index: int = 1
+) -> TupleWrapper:
+    """Move the boxes whose score exceeds a threshold to the front."""
+    constant = None if isinstance(score_threshold, RelayExpr) else float(score_threshold)
+    attrs = {"score_threshold": constant, "id_index": id_index, "score_index": score_index}
+    return TupleWrapper(_GET_VALID_COUNTS.op(data, score_threshold, **attrs), 3)

@@ -35,7 +35,7 @@ def _relation(types: Types, attrs: YoloReorgAttrs) -> Type:
         if isinstance(extent, int) and extent % by:
             raise RelationError(f"channels must be a multiple of {s * s}, height and width of {s}, got {data}")
     shrunk = [AnyDim() if has_any_dim(e) else e // s for e in (h, w)]
-    return TensorType((n, AnyDim() if has_any_dim(c) else c * (s * s), *shrunk), data.dtype)
+    return TensorType((n, AnyDim() if has_any_dim(c) else c * s * s, *shrunk), data.dtype)
 
 
 def reorg(data: Tensor, stride: int) -> Tensor:

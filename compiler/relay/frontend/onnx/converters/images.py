@@ -152,13 +152,14 @@ def _max_roi_pool(node: Node) -> Any:
 def _roi_align(node: Node) -> Any:
     x, rois, batch = node.inputs
     half = node.opset >= 16 and node.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel"
+    mode = node.attr("mode", "avg")
     return ops.vision.roi_align(
         x,
         ops.concatenate([reshape(cast(batch, dtype_of(rois)), [-1, 1]), rois], 1),
         (node.attr("output_height", 1), node.attr("output_width", 1)),
         float(node.attr("spatial_scale", 1.0)),
         sample_ratio=node.attr("sampling_ratio", 0),
-        mode=node.attr("mode", "avg"),
+        mode={"max": "max_weighted"}.get(mode, mode),  # as onnxruntime has it
         aligned=half,
     )
 
