@@ -118,7 +118,7 @@ COMPLETED_BY = {
     "tvm.te.schedule": ("compiler.te.schedule_steps",),
     "tvm.topi": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
-    "functions": ("compiler.runtime.packed_func",),
+    "functions": ("compiler.runtime.packed_func", "compiler.driver.relay.external"),
     "nodes": (
         "compiler.runtime.ndarray",
         "compiler.tir",

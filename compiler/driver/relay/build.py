@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from compiler.driver.relay.external import with_functions_compiled_here
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
@@ -104,7 +105,7 @@ def build(
         instrument.graph_build_begin(module, chosen)
     built: BuiltGraph | None = None
     try:
-        built = _compile(optimize(bind_params(module, params or {}), chosen), chosen, str(mod_name))
+        built = _compile(optimize(bind_params(with_functions_compiled_here(module), params or {}), chosen), chosen, str(mod_name))
     finally:
         for instrument in active_instruments():
             instrument.graph_build_end(built)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from compiler.driver.relay.build import TargetLike, as_module, build_target
 from compiler.driver.relay.graph import as_group
+from compiler.driver.relay.external import with_functions_compiled_here
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import can_lower
 from compiler.driver.relay.params import bind_params
@@ -78,7 +79,7 @@ def compile(
         instrument.graph_build_begin(module, chosen)
     executable: Executable | None = None
     try:
-        module = optimize(bind_params(module, params or {}), chosen)
+        module = optimize(bind_params(with_functions_compiled_here(module), params or {}), chosen)
         module = InferType()(ToBasicBlockNormalForm()(module))
         executable = _compile(module, chosen)
     finally:

@@ -18,6 +18,7 @@ _HOMES = {
     "compiler.testing.targets": ("enabled_targets",),
 }
 _MODULES = (
+    "compiler.testing.relay.byoc",
     "compiler.testing.relay.dcgan",
     "compiler.testing.relay.dqn",
     "compiler.testing.relay.init",

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from compiler.ir.extension import lazy_package
 
 _HOMES = {"compiler.driver.relay.backend.options": ("Executor", "Runtime")}
-_MODULES = ("compiler.driver.relay.backend.interpreter", "compiler.driver.relay.backend.name_transforms")
+_MODULES = (
+    "compiler.driver.relay.backend.interpreter",
+    "compiler.driver.relay.backend.name_transforms",
+    "compiler.driver.relay.backend.te_compiler",
+)
 
-__all__ = ["Executor", "Runtime", "interpreter", "name_transforms"]
+__all__ = ["Executor", "Runtime", "interpreter", "name_transforms", "te_compiler"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_package("tvm.relay.backend", _HOMES, _MODULES)

@@ -1,0 +1,28 @@
+"""The compiler of kernels, under TVM's name for it: ``tvm.relay.backend.te_compiler``."""
+
+from __future__ import annotations
+
+from compiler.driver.relay.kernels import clear_cache
+
+__all__ = ["TECompiler", "get"]
+
+
+class TECompiler:
+    """What makes kernels of fused functions, and keeps those that it has made."""
+
+    def clear(self) -> None:
+        """Forget the kernels that were made."""
+        clear_cache()
+
+
+_COMPILER = TECompiler()
+
+
+def get() -> TECompiler:
+    """Return the compiler of kernels; there is one.
+
+    Returns
+    -------
+    TECompiler
+    """
+    return _COMPILER

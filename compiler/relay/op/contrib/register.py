@@ -1,0 +1,57 @@
+"""Tables of the patterns that external compilers get as one function: what ``MergeComposite`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["get_pattern_table", "register_pattern_table"]
+
+Table = Callable[[], Any]
+_TABLES: dict[str, Table] = {}
+
+
+def register_pattern_table(compiler: str, table: Table | None = None) -> Any:
+    """Set the patterns of an external compiler.
+
+    Parameters
+    ----------
+    compiler : str
+        Its name.
+    table : callable, optional
+        Returns the entries that ``MergeComposite`` takes; without it, the decorator is returned.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+
+    Examples
+    --------
+    >>> @register_pattern_table("dsp")
+    ... def patterns():
+    ...     return [("dsp.conv_relu", is_op("nn.relu")(is_op("nn.conv2d")(wildcard(), wildcard())))]
+    """
+
+    def enter(function: Table) -> Table:
+        _TABLES[compiler] = function
+        return function
+
+    return enter if table is None else enter(table)
+
+
+def get_pattern_table(compiler: str) -> Any:
+    """Return the patterns of an external compiler.
+
+    Parameters
+    ----------
+    compiler : str
+        Its name.
+
+    Returns
+    -------
+    list or None
+        What the function that was registered for it returns; None if there is none.
+    """
+    table = _TABLES.get(compiler)
+    return None if table is None else table()
