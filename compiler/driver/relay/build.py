@@ -105,7 +105,8 @@ def build(
         instrument.graph_build_begin(module, chosen)
     built: BuiltGraph | None = None
     try:
-        built = _compile(optimize(bind_params(with_functions_compiled_here(module), params or {}), chosen), chosen, str(mod_name))
+        own = with_functions_compiled_here(module)
+        built = _compile(optimize(bind_params(own, params or {}), chosen), chosen, str(mod_name))
     finally:
         for instrument in active_instruments():
             instrument.graph_build_end(built)

@@ -57,7 +57,6 @@ def _as_ours(func: Function) -> Any:
     return func.with_attr("Inline", 1)
 
 
-@register_func("relay.ext.ccompiler")
 def ccompiler(func: Function) -> Any:
     """Return the machine code of a function that compiler ``ccompiler`` gets.
 
@@ -72,3 +71,6 @@ def ccompiler(func: Function) -> Any:
     from compiler.driver.relay.build import build
 
     return build(IRModule.from_expr(_as_ours(func))).lib
+
+
+register_func("relay.ext.ccompiler", ccompiler)

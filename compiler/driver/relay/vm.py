@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from compiler.driver.relay.build import TargetLike, as_module, build_target
-from compiler.driver.relay.graph import as_group
 from compiler.driver.relay.external import with_functions_compiled_here
+from compiler.driver.relay.graph import as_group
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import can_lower
 from compiler.driver.relay.params import bind_params

@@ -10,9 +10,12 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.ir.error import BuildError
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
 from compiler.relay.analysis.annotated_regions import AnnotatedRegionSet
+from compiler.relay.dataflow_pattern import is_op, wildcard
+from compiler.relay.op.contrib.register import get_pattern_table, register_pattern_table
 from compiler.relay.operator import get, op_name
 
 
@@ -122,3 +125,33 @@ def test_random_graphs_keep_their_meaning() -> None:
         partitioned = transform.PartitionGraph()(merged(mod))
         inlined = transform.Inline()(partitioned)
         np.testing.assert_array_equal(values(inlined["main"], arrays), values(mod["main"], arrays))
+
+
+def test_functions_of_ccompiler_are_compiled_with_the_rest() -> None:
+    annotate = relay.testing.byoc.CcompilerAnnotator()
+    source = "multiply(subtract(add(%x, %y), %x), %y)"
+    mod = module(source)
+    partitioned = transform.PartitionGraph()(transform.InferType()(tvm.IRModule.from_expr(annotate.visit(mod["main"]))))
+    assert [f.attrs["Compiler"] for v, f in partitioned.items() if v.name_hint != "main"] == ["ccompiler"]
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal((4, 5)).astype("float32") for _ in "xy"]
+    for kind in ("graph", "vm"):
+        run = relay.create_executor(kind, mod=partitioned, target="llvm").evaluate()
+        np.testing.assert_allclose(run(*arrays).numpy(), (arrays[0] + arrays[1] - arrays[0]) * arrays[1], rtol=1e-5)
+
+
+def test_other_compilers_are_named_in_the_error() -> None:
+    partitioned = transform.PartitionGraph()(merged(module("add(%x, %y)")))
+    with pytest.raises(BuildError, match="by the external compiler 'dsp': there is ccompiler"):
+        relay.build(partitioned, "llvm")
+
+
+def test_tables_of_patterns() -> None:
+    @register_pattern_table("dsp")
+    def patterns() -> list[Any]:
+        return [("dsp.add_relu", is_op("nn.relu")(is_op("add")(wildcard(), wildcard())))]
+
+    mod = transform.MergeComposite(get_pattern_table("dsp"))(module("nn.relu(add(%x, %y))"))
+    [func] = [f for f in post_order(mod["main"]) if isinstance(f, relay.Function) and "Composite" in f.attrs]
+    assert func.attrs["Composite"] == "dsp.add_relu"
+    assert get_pattern_table("nobody") is None
