@@ -89,7 +89,6 @@ def lower_blocks() -> list[Pass]:
         CompactBufferAllocation(),
         LowerMatchBuffer(),
         LowerOpaqueBlock(),
-        FlattenBuffer(),
     ]
 
 
@@ -98,6 +97,7 @@ def flatten() -> list[Pass]:
     return [
         InjectPrefetch(),
         StorageFlatten(64),
+        FlattenBuffer(),
         NarrowDataType(32),
         Simplify(),
     ]

@@ -14,7 +14,7 @@ from compiler.te.schedule import Schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, ProducerRealize, ProducerStore, Stmt
 
 __all__ = ["Argument", "Binds", "Parameters", "schedule_to_prim_func", "statement_to_prim_func"]
@@ -114,7 +114,7 @@ class Parameters:
 
     def function(self, body: Stmt, name: str) -> PrimFunc:
         """Return a function with these parameters."""
-        attrs = {"global_symbol": name, "from_legacy_te_schedule": True}
+        attrs = {"global_symbol": name, FROM_SCHEDULE: True}
         return PrimFunc(tuple(self.params), body, self.buffer_map, attrs)
 
 

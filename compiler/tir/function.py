@@ -14,6 +14,9 @@ from compiler.ir.text_format import format_of, text_of
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt
 
+FROM_SCHEDULE = "from_legacy_te_schedule"
+"""The attribute of functions that were lowered from a schedule of tensor expressions."""
+
 
 @node
 class PrimFunc(BaseFunc):
@@ -50,6 +53,11 @@ class PrimFunc(BaseFunc):
     def __post_init__(self) -> None:
         if type(self.params) is not tuple:
             object.__setattr__(self, "params", tuple(self.params))
+
+    @property
+    def is_from_schedule(self) -> bool:
+        """Whether the function was lowered from a schedule of tensor expressions."""
+        return bool(self.attrs.get(FROM_SCHEDULE))
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """Return this function with another body.

@@ -26,6 +26,8 @@ class FlattenBuffer(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if func.is_from_schedule:
+            return func
         return func.with_body(_Flatten(FlatMemory(Analyzer())).visit(func.body))
 
 

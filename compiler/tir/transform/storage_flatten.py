@@ -21,6 +21,7 @@ from compiler.ir.primexpr import (
     const,
 )
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF, PREFETCH
 from compiler.tir.function import PrimFunc
@@ -52,7 +53,8 @@ class StorageFlatten(PrimFuncPass):
             C_global[m * 32 + i, j] = 0.0                        C_global_1[i * 32 + j] = 0.0
 
     The parameters keep their shapes in the signature; inside, an alias of one dimension on the same pointer is used.
-    ``storage_align`` shows here as strides longer than the row.
+    Functions that were not lowered from a schedule of tensor expressions, and realise no regions, are left to
+    ``FlattenBuffer``.  ``storage_align`` shows here as strides longer than the row.
 
     Parameters
     ----------
@@ -66,6 +68,8 @@ class StorageFlatten(PrimFuncPass):
     create_bound_attribute: bool = False
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if not func.is_from_schedule and BufferRealize not in features(func).nodes:
+            return func
         memory = FlatMemory(Analyzer())
         params = set(func.buffer_map.values())
         flattener = _StorageFlattener(memory, params, self.cache_line_size, self.create_bound_attribute)
@@ -139,15 +143,16 @@ class _StorageFlattener(Mutator):
     def visit_Prefetch(self, n: Prefetch) -> Stmt:
         """Touch each cache line of the region once."""
         bounds = [Range.from_min_extent(self.visit(r.min), self.visit(r.extent)) for r in n.bounds]
-        step = max(1, self._cache_line_size // dt.storage_bytes(n.buffer.dtype))
         loops: list[tuple[Var, PrimExpr]] = []
         indices = []
-        for axis, bound in enumerate(bounds):
+        steps = self._steps_of_lines(n.buffer, bounds)
+        for axis, (bound, step) in enumerate(zip(bounds, steps, strict=True)):
+            if step is None:
+                indices.append(bound.min)
+                continue
             var = Var(f"prefetch.{n.buffer.name}.{axis}", bound.min.dtype)
-            last = axis == len(bounds) - 1
-            count = (bound.extent + (step - 1)) // step if last else bound.extent
-            loops.append((var, self._memory.simplify(count)))
-            indices.append(bound.min + (var * step if last else var))
+            loops.append((var, self._memory.simplify((bound.extent + (step - 1)) // step)))
+            indices.append(bound.min + var * step)
         element = self._memory.load(BufferLoad(n.buffer, tuple(indices)), tuple(indices))
         address = Call("handle", ADDRESS_OF, (_without_cast(element),))
         hint = tuple(const(number, "int32") for number in (0, 3, 1))
@@ -155,6 +160,21 @@ class _StorageFlattener(Mutator):
         for var, extent in reversed(loops):
             body = For(var, cast(var.dtype, 0), extent, ForKind.SERIAL, body)
         return seq([body])
+
+    def _steps_of_lines(self, buffer: Buffer, bounds: list[Range]) -> list[int | None]:
+        """Return how far the cache lines of a region are apart along each dimension; None for those within a line."""
+        steps: list[int | None] = [1] * len(bounds)
+        line = max(1, self._cache_line_size // dt.storage_bytes(buffer.dtype))
+        for axis in reversed(range(len(bounds))):
+            extent, dim = bounds[axis].extent, buffer.shape[axis]
+            full = isinstance(extent, IntImm) and isinstance(dim, IntImm) and extent.value == dim.value
+            if axis and full and extent.value < line:  # type: ignore[attr-defined]
+                steps[axis] = None
+                line //= extent.value  # type: ignore[attr-defined]
+                continue
+            steps[axis] = line
+            break
+        return steps
 
 
 def _without_cast(e: PrimExpr) -> PrimExpr:

@@ -228,6 +228,8 @@ class _Plan(Functor):
             return False
         if len(a.box) != len(b.box):
             return True
+        if a.writes and b.writes and structural_equal(a.indices, b.indices):
+            return False  # the same store, element by element
         if self._own_element(a, b, carried):
             return False
         if not carried and a.ahead != b.ahead and not (a.writes and b.writes):

@@ -16,8 +16,6 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-FROM_SCHEDULE = "from_legacy_te_schedule"
-
 
 class UnifyThreadBinding(PrimFuncPass):
     """Let all loops of a kernel that are bound to one thread axis be one loop, outside of everything else.
@@ -40,7 +38,7 @@ class UnifyThreadBinding(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        if func.attrs.get(FROM_SCHEDULE):
+        if func.is_from_schedule:
             return func
         occurring = features(func)
         if ForKind.THREAD_BINDING not in occurring.kinds and not occurring.attrs.intersection(THREAD_KEYS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -117,7 +118,7 @@ class _Unroll(StmtMutator):
         outer_left, self.loops_left = self.loops_left, False
         body = self.visit(n.body)
         loop = rebuild(n, body=body)
-        extent = n.extent.value if isinstance(n.extent, IntImm) else -1
+        extent = _constant(n.extent)
         if n.kind == ForKind.UNROLLED and extent < 0:
             raise LoweringError(
                 f"UnrollLoop: the extent of an unrolled loop must be constant, got {show(n.extent)} "
@@ -130,7 +131,8 @@ class _Unroll(StmtMutator):
             and self.depth < self.max_depth
             and (self.steps * extent <= self.max_step or 0 < extent <= self.max_extent)
         )
-        result = self._unrolled(loop, extent, automatic)
+        trivial = self.max_extent == 1 and 0 <= extent <= 1  # whatever it contains
+        result = write_out(loop, extent) if trivial else self._unrolled(loop, extent, automatic)
         self.steps = outer_steps + self.steps * (extent if extent > 0 else 1)
         left = isinstance(result, For) and result.kind != ForKind.UNROLLED
         self.loops_left = outer_left or self.loops_left or left
@@ -150,6 +152,12 @@ class _Unroll(StmtMutator):
             )
         self.depth += 1
         return write_out(n, extent)
+
+
+def _constant(extent: PrimExpr) -> int:
+    """Return the extent of a loop; -1 where it is not constant."""
+    value = extent if isinstance(extent, IntImm) else Analyzer().simplify(extent)
+    return value.value if isinstance(value, IntImm) else -1
 
 
 def write_out(n: For, extent: int) -> Stmt:

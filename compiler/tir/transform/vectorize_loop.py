@@ -47,7 +47,8 @@ class VectorizeLoop(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If the extent of a vectorized loop is not a positive constant, or larger than the longest vector.
+        If the extent of a vectorized loop is not a positive constant, or larger than the longest vector; or if a while
+        loop is inside.
     """
 
     enable_vectorize: bool = True

@@ -17,7 +17,7 @@ from compiler.ir.substitute import post_order_visit
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer, decl_buffer
-from compiler.tir.function import PrimFunc
+from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
 from compiler.tir.stmt import (
@@ -82,6 +82,7 @@ def assert_pass(
     *,
     config: dict[str, Any] | None = None,
     values: Sequence[int | dict[str, int]] = (0, 3, 9),
+    from_schedule: bool = False,
     **signature: str,
 ) -> None:
     """Check what a pass makes of a program, and that it computes the same for some values of its scalars.
@@ -95,15 +96,22 @@ def assert_pass(
         Of the context.
     values : sequence of int or dict
         Of ``n``, or of all scalar parameters; empty for a program that cannot be run.
+    from_schedule : bool
+        Whether the functions bear the mark of those that were lowered from a schedule of tensor expressions.
     **signature
         ``params`` of :func:`program`.
     """
-    func = program(before, **signature) if isinstance(before, str) else before
+
+    def function_of(given: str | PrimFunc) -> PrimFunc:
+        func = program(given, **signature) if isinstance(given, str) else given
+        return func.with_attr(FROM_SCHEDULE, True) if from_schedule else func
+
+    func = function_of(before)
     after = apply(func, each, config=config)
     if expected is None:
         assert after is func, f"changed to\n{after}"
     else:
-        assert_structural_equal(after, program(expected, **signature) if isinstance(expected, str) else expected)
+        assert_structural_equal(after, function_of(expected))
         for value in values:
             assert_same(func, after, scalars=value if isinstance(value, dict) else {"n": value})
 
@@ -263,4 +271,5 @@ def functions(
     maker = _Maker(draw, kinds, likely)
     body = seq([maker.statement(depth) for _ in range(maker.number(1, 3))])
     assert isinstance(maker.scalar, Var)
-    return function(body, maker.source, maker.target, scalars=(maker.scalar,))
+    func = function(body, maker.source, maker.target, scalars=(maker.scalar,))
+    return func.with_attr(FROM_SCHEDULE, draw(st.booleans()))

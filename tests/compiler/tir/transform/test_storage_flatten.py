@@ -30,6 +30,7 @@ def test_a_parameter_is_accessed_through_an_alias_of_one_dimension() -> None:
             C_1[i * 6 + j] = A_1[j * 4 + i]
         """,
         params=TRANSPOSED,
+        from_schedule=True,
     )
 
 
@@ -116,6 +117,7 @@ def test_strides_and_the_offset_of_a_parameter_count() -> None:
         """,
         params="a: T.handle, C: T.Buffer((4, 6), 'int32')",
         values=(),
+        from_schedule=True,
     )
 
 
@@ -157,6 +159,7 @@ def test_vector_indices_stay_vectors() -> None:
             C_1[i * 6 + 1:i * 6 + 1 + 4] = A_1[20 - i * 4:20 - i * 4 + 4]
         """,
         params=TRANSPOSED,
+        from_schedule=True,
     )
 
 
@@ -225,6 +228,7 @@ def test_a_prefetched_box_is_touched_once_a_cache_line() -> None:
         """,
         params="A: T.Buffer((8, 64), 'float32')",
         values=(),
+        from_schedule=True,
     )
 
 
@@ -240,6 +244,7 @@ def test_stores_are_marked_with_their_bound_on_request() -> None:
             T.attr(C.data, "buffer_bound", 64)
             C[i] = i
         """,
+        from_schedule=True,
     )
 
 
@@ -285,3 +290,25 @@ def test_too_few_indices_are_an_error() -> None:
 
 def test_what_is_flat_is_returned_as_it_is() -> None:
     assert_pass(FlattenBuffer(), "L = T.allocate([4], 'int32')\nL_1 = T.Buffer((4,), 'int32', data=L)\nL_1[0] = 1")
+
+
+def test_other_functions_are_left_alone() -> None:
+    assert_pass(StorageFlatten(64), "for i, j in T.grid(4, 6):\n    C[i, j] = 7", params=OUTPUT)
+    assert_pass(FlattenBuffer(), "for i, j in T.grid(4, 6):\n    C[i, j] = 7", params=OUTPUT, from_schedule=True)
+
+
+def test_dimensions_within_a_cache_line_are_prefetched_with_it() -> None:
+    assert_pass(
+        StorageFlatten(64),
+        """
+        T.prefetch(A, [T.Range(n, n + 2), T.Range(0, 8), T.Range(0, 4)])
+        """,
+        """
+        for i, j in T.grid(2, 2):
+            A_1 = T.Buffer((320,), data=A.data)
+            T.prefetch(T.address_of(A_1[n * 32 + i * 32 + j * 16]), 0, 3, 1)
+        """,
+        params="A: T.Buffer((10, 8, 4)), n: T.int32",
+        from_schedule=True,
+        values=(),
+    )

@@ -30,7 +30,8 @@ def test_what_other_threads_stored() -> None:
 def test_what_an_iteration_leaves_behind() -> None:
     assert waits("for i in range(4):\n    B[tx] = A[tx + i]\n    C[tx + i] = B[7 - tx]") == 2
     assert waits("for i in range(4):\n    B[tx] = A[tx + i]") == 0
-    assert waits("for i in range(4):\n    B[tx + i] = A[tx + i]") == 1
+    assert waits("for i in range(4):\n    B[tx + i] = A[tx + i]\n    C[tx] = B[tx]") == 2
+    assert waits("for i in range(8):\n    B[i] = A[i]\nfor i in range(8):\n    C[tx] = C[tx] + B[i]") == 1
 
 
 def test_threads_do_not_wait_within_a_branch() -> None:
