@@ -107,6 +107,7 @@ class IRBuilder:
 
     def __init__(self) -> None:
         self._blocks: list[list[Stmt | Callable[[Stmt], Stmt]]] = [[]]
+        self._unnamed_loops = 0
 
     def emit(self, stmt: Any) -> None:
         """Add a statement, an expression to evaluate, or a function that wraps all that follows in the block.
@@ -167,7 +168,7 @@ class IRBuilder:
         begin, end : PrimExpr or int
             The first value of the variable, and the one behind its last.
         name : str
-            The name of the variable.
+            The name of the variable; loops after the first one that are called ``i`` are ``j``, ``k``, ``i_0``, …
         dtype : str, optional
             Its type; that of ``begin`` and ``end`` when left out.
         kind : str
@@ -186,10 +187,16 @@ class IRBuilder:
         if kind not in _KINDS:
             raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")
         low, high = convert(begin), convert(end)
-        var = Var(name, dtype or (high.dtype if isinstance(low, IntImm) else low.dtype))
+        var = Var(self._loop_name(name), dtype or (high.dtype if isinstance(low, IntImm) else low.dtype))
         extent = high.astype(var.dtype) - low.astype(var.dtype)
         with self._block(lambda body: For(var, low.astype(var.dtype), extent, _KINDS[kind], body)):
             yield var
+
+    def _loop_name(self, name: str) -> str:
+        if name != "i":
+            return name
+        count, self._unnamed_loops = self._unnamed_loops, self._unnamed_loops + 1
+        return "ijk"[count] if count < 3 else f"i_{count - 3}"
 
     @contextmanager
     def while_loop(self, condition: ExprLike) -> Iterator[None]:

@@ -85,3 +85,13 @@ def wrong_rank() -> None:
 def test_mistakes_are_explained(call: object, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         call()  # type: ignore[operator]
+
+
+def test_loops_without_a_name_are_told_apart() -> None:
+    ib = ir_builder.create()
+    names = []
+    for name in ("i", "i", "x", "i", "i"):
+        with ib.for_range(0, 4, name) as axis:
+            names.append(axis.name)
+            ib.emit(axis)
+    assert names == ["i", "j", "x", "k", "i_0"]
