@@ -109,7 +109,8 @@ class IRModule:
         Parameters
         ----------
         name : str
-            The function's name.
+            The function's name; ``main`` is also the only function of a module, if its program states no symbol for
+            it (older releases of TVM called it so).
 
         Returns
         -------
@@ -123,6 +124,10 @@ class IRModule:
         for var in self.functions:
             if var.name_hint == name:
                 return var
+        if name == "main" and len(self.functions) == 1:
+            ((only, func),) = self.functions.items()
+            if isinstance(getattr(func, "attrs", {}).get("global_symbol"), DefinedName):
+                return only
         names = ", ".join(repr(v.name_hint) for v in self.functions) or "none"
         raise ArgumentError(f"IRModule: no function is named {name!r}; there are {names}")
 

@@ -18,6 +18,7 @@ __all__ = [
     "MatchBufferRegion",
     "contains_block",
     "element_of",
+    "matched_pairs",
     "matched_values",
     "memory_extents",
     "reduction_begins",
@@ -256,16 +257,30 @@ def matched_values(match: MatchBufferRegion) -> dict[Var, PrimExpr]:
     -------
     dict of Var to PrimExpr
     """
+    return {var: value for var, value in matched_pairs(match) if isinstance(var, Var)}
+
+
+def matched_pairs(match: MatchBufferRegion) -> list[tuple[PrimExpr, PrimExpr]]:
+    """Return what the pointer, offset, strides and shape of a matched buffer must be, as pairs.
+
+    Parameters
+    ----------
+    match : MatchBufferRegion
+
+    Returns
+    -------
+    list of (PrimExpr, PrimExpr)
+        What the buffer says, mostly a variable, and the value that its region has.
+    """
     inner, outer, region = match.buffer, match.source.buffer, match.source.region
     strides = outer.strides or compact_strides(outer.shape)
     offset = outer.elem_offset
     for bound, stride in zip(region, strides, strict=True):
         offset = offset + bound.min * stride
     leading = len(region) - len(inner.shape)
-    pairs = [
+    return [
         (inner.data, outer.data),
         (inner.elem_offset, offset),
         *zip(inner.strides, strides[leading:], strict=False),
         *zip(inner.shape, [bound.extent for bound in region[leading:]], strict=True),
     ]
-    return {var: value for var, value in pairs if isinstance(var, Var)}

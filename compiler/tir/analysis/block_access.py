@@ -35,7 +35,7 @@ def get_block_access_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) 
     block : Block
         What is looked at; its own signature does not count.
     buffer_var_map : mapping of Var to Buffer
-        The buffers around the block, by their pointers.
+        The buffers around the block, by their pointers; accesses to others are not looked at.
 
     Returns
     -------
@@ -134,7 +134,7 @@ class _Accesses(Visitor):
         source = self._matched.get(buffer)
         if source is not None:
             self._add(table, source.buffer, self._box_of_source(source, box))
-        else:
+        elif buffer.data in self._pointers:
             table.setdefault(buffer, []).append(box)
 
     def _box_of_source(self, source: BufferRegion, box: Box) -> Box:
@@ -213,6 +213,10 @@ class _Accesses(Visitor):
         self._visit_all(n.args)
 
     def visit_Var(self, n: Var) -> None:
+        for matched, source in self._matched.items():
+            if matched.data is n:
+                self._add(self.opaque, source.buffer, tuple([self._set(r) for r in source.region]))
+                return
         buffer = self._pointers.get(n)
         if buffer is not None:
             self._full(self.opaque, buffer)

@@ -85,6 +85,7 @@ class _Accesses(Visitor):
             self._use(self._pointers[n], self._path)
 
     def _use(self, buffer: Buffer, path: Path) -> None:
+        buffer = self._pointers.get(buffer.data, buffer)
         if buffer.scope in ("", "global"):
             path = _outside_of_blocks(path)
         self.paths[buffer] = _common(self.paths.get(buffer, path), path)

@@ -6,7 +6,8 @@ from typing import Any
 
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar, Let, Var
+from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
+from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, ForKind, LetStmt, Stmt
@@ -68,7 +69,7 @@ class _HostAccess(Visitor):
 
 
 def verify_ssa(func: PrimFunc) -> bool:
-    """Return whether every variable is defined at most once.
+    """Return whether every variable is defined at most once; an expression's let may be used several times.
 
     Parameters
     ----------
@@ -89,6 +90,7 @@ class _SingleDefinition(Visitor):
     def __init__(self) -> None:
         self.holds = True
         self._defined: set[Node] = set()
+        self._values: dict[Var, PrimExpr] = {}
 
     def define(self, *variables: Var) -> None:
         for var in variables:
@@ -108,7 +110,9 @@ class _SingleDefinition(Visitor):
 
     def visit_Let(self, n: Let) -> None:
         # The body of an expression's let is visited without its variable, which is no use of it.
-        self.define(n.var)
+        if n.var not in self._values or not structural_equal(n.value, self._values[n.var]):
+            self.define(n.var)
+            self._values[n.var] = n.value
         self.visit(n.value)
         self.visit(n.body)
 

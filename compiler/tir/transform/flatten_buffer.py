@@ -6,9 +6,10 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Var, const
+from compiler.ir.primexpr import PrimExpr, Range, Var, const
 from compiler.ir.transform import PassContext
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
@@ -23,6 +24,8 @@ class FlattenBuffer(PrimFuncPass):
         B = T.allocate([4, 8], "float32")        B = T.allocate([32], "float32")
         B_1 = T.Buffer((4, 8), data=B)      →    B_1 = T.Buffer((32,), data=B)
         B_1[i, j] = 0.0                          B_1[i * 8 + j] = 0.0
+
+    The buffers that blocks allocate, read and write become flat with the accesses.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -43,6 +46,30 @@ class _Flatten(Mutator):
             size = size * extent
         extents = n.extents if len(n.extents) == 1 else (self._memory.simplify(size),)
         return rebuild(n, buffer_var=pointer, dtype=dtype, extents=extents, body=self.visit(n.body))
+
+    def visit_Block(self, n: Block) -> Stmt:
+        allocated = tuple([self._allocated(buffer) for buffer in n.alloc_buffers])
+        return rebuild(
+            n,
+            reads=self._visit_tuple(n.reads),
+            writes=self._visit_tuple(n.writes),
+            alloc_buffers=allocated,
+            init=None if n.init is None else self.visit(n.init),
+            body=self.visit(n.body),
+        )
+
+    def _allocated(self, buffer: Buffer) -> Buffer:
+        self._memory.allocate(buffer.data, buffer.dtype)
+        return self._memory.view(buffer).flat
+
+    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
+        bounds = self._visit_tuple(n.region)
+        if self._memory.is_flat(n.buffer):
+            return rebuild(n, region=bounds)
+        first = self._memory.flat_index(n.buffer, tuple([bound.min for bound in bounds]))
+        last = self._memory.flat_index(n.buffer, tuple([bound.min + (bound.extent - 1) for bound in bounds]))
+        extent = self._memory.simplify(last - first + 1)
+        return BufferRegion(self._memory.view(n.buffer).flat, (Range.from_fields(first, extent),))
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._memory.pointer(n)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Range, Var, const
+from compiler.ir.primexpr import PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
-from compiler.tir.block import Block, MatchBufferRegion, element_of, matched_values
+from compiler.tir.block import Block, MatchBufferRegion, element_of, matched_pairs
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, Stmt
@@ -23,16 +26,23 @@ class LowerMatchBuffer(PrimFuncPass):
         sub[j] = 0.0                            →
 
     Variables of the layout of ``sub`` get the values that the region has, and its pointer is that of ``A``.
+
+    Raises
+    ------
+    LoweringError
+        If the region has another layout than ``sub`` says, or the elements of ``sub`` are accessed by its pointer.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_LowerMatch().visit(func.body))
+        return func.with_body(_LowerMatch(func.params).visit(func.body))
 
 
 class _LowerMatch(Mutator):
-    def __init__(self) -> None:
+    def __init__(self, params: tuple[Var, ...]) -> None:
         self._source: dict[Buffer, BufferRegion] = {}
         self._values: dict[Var, PrimExpr] = {}
+        self._defined = set(params)
+        self._analyzer = Analyzer()
 
     def visit_Block(self, n: Block) -> Stmt:
         for match in n.match_buffers:
@@ -49,7 +59,26 @@ class _LowerMatch(Mutator):
     def _match(self, match: MatchBufferRegion) -> None:
         source = self.visit(match.source)
         self._source[match.buffer] = source
-        self._values.update(matched_values(rebuild(match, source=source)))
+        for own, value in matched_pairs(rebuild(match, source=source)):
+            if isinstance(own, Var) and own not in self._values and own not in self._defined:
+                self._values[own] = value
+            elif not is_const_int(own, 0):  # an offset that is not stated
+                self._check(match.buffer, own, value)
+
+    def _check(self, buffer: Buffer, own: PrimExpr, value: PrimExpr) -> None:
+        """Check that what a buffer says about its layout is what its region has."""
+        said = substitute(own, self._values)
+        if not self._analyzer.can_prove_equal(said, value.astype(said.dtype)):
+            raise LoweringError(
+                f"LowerMatchBuffer: the layout of {buffer.name!r} says {show(said)} where its region has {show(value)}"
+            )
+
+    def _check_access(self, buffer: Buffer) -> None:
+        if buffer.data in self._values:
+            raise LoweringError(
+                f"LowerMatchBuffer: {buffer.name!r} accesses the memory of a matched buffer by its pointer; use the "
+                "elements of the buffer itself"
+            )
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._values.get(n, n)
@@ -58,6 +87,7 @@ class _LowerMatch(Mutator):
         indices = self._visit_tuple(n.indices)
         source = self._source.get(n.buffer)
         if source is None:
+            self._check_access(n.buffer)
             return rebuild(n, indices=indices)
         return BufferLoad(source.buffer, element_of(source, indices))
 
@@ -65,6 +95,7 @@ class _LowerMatch(Mutator):
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         source = self._source.get(n.buffer)
         if source is None:
+            self._check_access(n.buffer)
             return rebuild(n, value=value, indices=indices)
         return BufferStore(source.buffer, value, element_of(source, indices))
 

@@ -10,7 +10,7 @@ from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
@@ -89,20 +89,14 @@ class _Uses(Visitor):
         for buffer in n.alloc_buffers:
             self.homes[buffer] = self._path
             self._owners[buffer.data] = buffer
-        inside = None if reduction is None else outer[:reduction]
-        for region in (*n.reads, *n.writes):
-            self._use(region.buffer, outer if inside is None or region not in n.writes else inside)
-            self.visit(region)
+        for region in n.writes if reduction is not None else ():
+            self._use(region.buffer, outer[:reduction])
         for match in n.match_buffers:
             self._use(match.source.buffer, self._path)
         for stmt in (n.init, n.body):
             if stmt is not None:
                 self.visit(stmt)
         self._path = outer
-
-    def visit_BufferRegion(self, n: BufferRegion) -> None:
-        for bound in n.region:
-            self.visit(bound)
 
     def _block_path(self) -> Path:
         """Return the path to the innermost block: its loops may carry values from one iteration to the next."""
@@ -147,7 +141,12 @@ class _Move(StmtMutator):
         return n
 
     def visit_Block(self, n: Block) -> Stmt:
-        return rebuild(n, alloc_buffers=tuple(self._places.get(n, ())), body=self.visit(n.body))
+        buffers = tuple(self._places.get(n, ()))
+        outside = [tuple([r for r in regions if r.buffer not in buffers]) for regions in (n.reads, n.writes)]
+        init = None if n.init is None else self.visit(n.init)
+        return rebuild(
+            n, reads=outside[0], writes=outside[1], alloc_buffers=buffers, init=init, body=self.visit(n.body)
+        )
 
     def visit_For(self, n: For) -> Stmt:
         body = self.visit(n.body)

@@ -12,7 +12,8 @@ import pytest
 from compiler import tir
 from compiler.driver.build import build
 from compiler.driver.lower import lower
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, LoweringError
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IterVar, Range, Var
 from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.ir.substitute import free_vars, substitute
@@ -239,3 +240,55 @@ def test_structure_of_blocks() -> None:
     n = Var("n")
     assert free_vars(block("a", n)) == [n]
     assert structural_equal(substitute(block("a", n), {n: tir.IntImm("int32", 4)}), block("a"))
+
+
+MATCH = """
+@T.prim_func
+def main(A: T.Buffer((8, 8)), m: T.int32):
+    for i, j in T.grid(8, 2):
+        with T.block("tile"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads()
+            T.writes(A[vi, vj * 4 : vj * 4 + 4])
+            sub = T.match_buffer(A[vi, vj * 4 : vj * 4 + 4], (1, 4), strides={strides}, offset_factor=1)
+            {store}
+"""
+
+
+@pytest.mark.parametrize(
+    ("strides", "store", "message"),
+    [
+        ('["s", "s"]', "sub[0, 0] = 1.0", "the layout of 'sub' says"),
+        ("[m, 1]", "sub[0, 0] = 1.0", "the layout of 'sub' says m where its region has 8"),
+        ('["s", 1]', "other = T.Buffer((4,), data=sub.data)\n            other[0] = 1.0", "by its pointer"),
+    ],
+)
+def test_a_matched_buffer_is_what_its_region_is(strides: str, store: str, message: str) -> None:
+    func = from_source(MATCH.format(strides=strides, store=store))
+    with pytest.raises(LoweringError, match=message):
+        tir.transform.LowerMatchBuffer()(IRModule({"main": func}))
+
+
+def test_memory_of_one_block_lies_within_it() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8, 8)), C: T.Buffer((8, 8))):
+    B = T.alloc_buffer((8, 8))
+    for i in range(8):
+        with T.block("row"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[vi, 0:8], B[vi, 0:8])
+            T.writes(B[vi, 0:8], C[vi, 0:8])
+            for j in range(8):
+                B[vi, j] = A[vi, j]
+            for j in range(8):
+                C[vi, j] = B[vi, j]
+"""
+    )
+    planned = tir.transform.PlanAndUpdateBufferAllocationLocation()(IRModule({"main": func}))["main"]
+    row = planned.body.block.body.body.block
+    assert [buffer.name for buffer in row.alloc_buffers] == ["B"]
+    assert [region.buffer.name for region in (*row.reads, *row.writes)] == ["A", "C"]
+    lca = tir.analysis.detect_buffer_access_lca(func)
+    assert lca[func.body.block.alloc_buffers[0]] is func.body.block.body.body.block
