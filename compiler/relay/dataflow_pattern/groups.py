@@ -60,11 +60,11 @@ def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator
     for expr in reversed(graph.order):
         if expr in taken or isinstance(expr, Op) or not matcher.match(pattern, expr):
             continue
-        inside = sorted(dict.fromkeys(matcher.inside), key=graph.place.__getitem__)
+        inside = sorted(_with_functions(matcher.inside), key=graph.place.__getitem__)
         if any(part in taken for part in inside) or (separate and _leaks(graph, expr, inside)):
             continue
         taken.update(part for part in inside if not isinstance(part, Constant))
-        yield Group(expr, inside, _inputs(inside), dict(matcher.bindings))
+        yield Group(expr, inside, _inputs(expr, inside), dict(matcher.bindings))
 
 
 def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:
@@ -73,15 +73,23 @@ def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:
     return any(user not in places for part in parts for user in graph.users[graph.place[part]])
 
 
-def _inputs(inside: list[Any]) -> list[Any]:
-    """Return what the parts are made from; variables that they bind are not, a function that they call stays inside."""
+def _with_functions(matched: Sequence[Any]) -> dict[Any, None]:
+    """Return what a pattern matched, and all of the functions among it: their variables mean nothing outside."""
+    inside = dict.fromkeys(matched)
+    for part in matched:
+        if isinstance(part, Function):
+            inside.update(dict.fromkeys(e for e in post_order(part) if not isinstance(e, Var) or e in part.params))
+    return {part: None for part in inside if not isinstance(part, Op)}
+
+
+def _inputs(root: Any, inside: list[Any]) -> list[Any]:
+    """Return what the parts are made from, in the order of evaluation; a function that they call stays inside."""
     parts = {*inside, *(var for part in inside for var in _bound_by(part))}
-    inputs: dict[Any, None] = {}
-    for part in inside:
-        for operand in operands(part):
-            is_callee = isinstance(part, Call) and operand is part.op and isinstance(operand, Function)
-            inputs.update(dict.fromkeys(free_vars(operand) if is_callee else [operand]))
-    return [operand for operand in inputs if operand not in parts and not isinstance(operand, Op)]
+    callees = [part.op for part in inside if isinstance(part, Call) and isinstance(part.op, Function)]
+    free = {var for callee in callees for var in free_vars(callee)}
+    parts |= {e for callee in callees for e in post_order(callee) if e not in free}
+    order = post_order(root, lambda e: operands(e) if e in parts else ())
+    return [e for e in order if e not in parts and not isinstance(e, Op)]
 
 
 def _bound_by(part: Any) -> Sequence[Var]:

@@ -12,13 +12,14 @@ from typing import Any, Protocol, TypeVar
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import TensorType, TupleType
 from compiler.tir.data_layout import Layout, layout
 
 __all__ = [
     "broadcast_layout",
     "convolution_layout",
     "data_layout",
+    "deformable_layout",
     "fixed_layouts",
     "quantized_layout",
     "same_layout",
@@ -114,6 +115,14 @@ def convolution_layout(
     return InferCorrectLayoutOutput(inputs + more, [layout(written.result_layout)], attrs)
 
 
+def deformable_layout(
+    attrs: Any, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput:
+    """A convolution whose windows are moved has its offsets in the layout of its data."""
+    made = convolution_layout(attrs, new_in, old_in[1:], types)
+    return InferCorrectLayoutOutput([made.input_layouts[0], *made.input_layouts], made.output_layouts, attrs)
+
+
 def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[Attrs]:
     """Return the rule of an operator whose layouts are always the same.
 
@@ -145,20 +154,22 @@ def data_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Ty
     return InferCorrectLayoutOutput([chosen, *others], [chosen], made)
 
 
-def quantized_layout(rule: LayoutRule[A], count: int) -> LayoutRule[A]:
+def quantized_layout(rule: LayoutRule[A], tensors: int | None = None) -> LayoutRule[A]:
     """Return the rule of an operator on quantized tensors: scales and zero points come after the tensors.
 
     Parameters
     ----------
     rule : callable
         That of the same operator on real numbers.
-    count : int
-        How many tensors there are.
+    tensors : int, optional
+        How many there are; by default the elements of the tuple that comes first.
     """
 
     def quantized(
         attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
     ) -> InferCorrectLayoutOutput | None:
+        first = types[0]
+        count = tensors if tensors is not None else len(first.fields) if isinstance(first, TupleType) else 1
         made = rule(attrs, None if new_in is None else new_in[:count], old_in[:count], types[:count])
         if made is None:
             return None

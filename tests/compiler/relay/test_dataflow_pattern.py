@@ -238,3 +238,19 @@ def test_the_function_says_what_it_is_made_of(pattern: Any, expr: Any, name: str
     assert moved.op.attrs.PartitionedFromPattern == name
     assert relay.analysis.free_vars(moved.op) == []
     assert set(relay.analysis.free_vars(moved)) == set(relay.analysis.free_vars(expr))
+
+
+def test_a_function_whose_body_is_left_open_moves_as_it_is() -> None:
+    x1, w1 = relay.var("x1", shape=(1, 3, 8, 8)), relay.var("w1", shape=(4, 3, 3, 3))
+    b = relay.var("b", shape=(1, 4, 6, 6))
+    called = relay.Call(relay.Function([x1, w1], nn.conv2d(x1, w1)), [X, W])
+    pattern = FunctionPattern([wildcard(), wildcard()], wildcard())(wildcard(), wildcard()) + wildcard()
+    moved = pattern.partition(add(called, b))
+    assert set(public.analysis.free_vars(moved)) == {X, W, b}
+    assert moved.op.attrs["PartitionedFromPattern"] == "nn.conv2d_FunctionCall_add_"
+
+
+def test_inputs_of_a_partition_are_in_the_order_of_evaluation() -> None:
+    scale, shift, data = (relay.var(name, shape=(2,)) for name in ("scale", "shift", "data"))
+    moved = (wildcard() * (wildcard() - wildcard())).partition(public.multiply(scale, public.subtract(data, shift)))
+    assert list(moved.args) == [scale, data, shift]

@@ -12,6 +12,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant, const
+from compiler.relay.op.layout_rules import broadcast_layout, quantized_layout
 from compiler.relay.op.qnn.arithmetic import Quantization, centred, is_zero, rank_of, requantized, saturated
 from compiler.relay.op.qnn.parameters import REWRITTEN, axis_of, check_parameter, saturated_array, spread_parameter
 from compiler.relay.op.qnn.requantize import requantize_array
@@ -148,6 +149,7 @@ def _binary(name: str, doc: str, canonical: Callable[..., Any], reference: Calla
         attrs=QnnBinaryAttrs,
         relation=_relation,
         pattern=OpPattern.BROADCAST,
+        layout=quantized_layout(broadcast_layout, 2),
         reference=reference,
         waived=REWRITTEN,
         rules={"FTVMQnnCanonicalize": canonical},

@@ -10,7 +10,9 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem
+from compiler.relay.op.axis_layouts import concatenate_layout
 from compiler.relay.op.concat_split import ConcatenateAttrs, concatenate_relation
+from compiler.relay.op.layout_rules import quantized_layout
 from compiler.relay.op.qnn.arithmetic import Quantization, rank_of, requantized
 from compiler.relay.op.qnn.parameters import REWRITTEN
 from compiler.relay.op.qnn.requantize import requantize_array
@@ -77,6 +79,7 @@ _CONCATENATE = register(
     attrs=ConcatenateAttrs,
     relation=_relation,
     pattern=OpPattern.INJECTIVE,
+    layout=quantized_layout(concatenate_layout),
     reference=_reference,
     waived=REWRITTEN,
     rules={"FTVMQnnCanonicalize": _canonical},

@@ -126,6 +126,7 @@ conv2d_transpose = register(
     relation=_relation(transpose_relation),
     complete=_complete(transpose_complete),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    layout=convolution_layout,
     reference=_reference(transpose_reference),
     waived=REWRITTEN,
     rules={
