@@ -22,7 +22,6 @@ from compiler.ir.primexpr import (
     PrimExpr,
     Sub,
     Var,
-    const,
 )
 from compiler.ir.substitute import uses_var
 
@@ -111,17 +110,18 @@ class _Deduction:
     def _undo_product(
         self, side: PrimExpr, factor: PrimExpr, kind: type[PrimExpr], other: PrimExpr
     ) -> tuple[PrimExpr, type[PrimExpr], PrimExpr] | None:
-        if self._analyzer.can_prove(factor < 0):
-            factor, kind, other = const(0, factor.dtype) - factor, _MIRROR[kind], const(0, other.dtype) - other
-        elif not self._analyzer.can_prove(factor > 0):
+        is_negative = self._analyzer.can_prove(factor < 0)
+        if not is_negative and not self._analyzer.can_prove(factor > 0):
             return None
         if kind is EQ:
             if not self._analyzer.can_prove((other % factor).equal(0)):
                 return None
             return side, kind, other // factor
+        if is_negative:
+            kind = _MIRROR[kind]
         if kind is LE:
             return side, kind, other // factor
-        return side, kind, (other + (factor - 1)) // factor
+        return side, kind, (other + (factor + 1 if is_negative else factor - 1)) // factor
 
     def _undo_division(
         self, side: FloorDiv, kind: type[PrimExpr], other: PrimExpr

@@ -140,10 +140,11 @@ class ModularSetAnalyzer(Functor):
         return ANY
 
     def visit_Div(self, n: Div) -> Congruence:
-        if self.bounds is not None and self.bounds.visit(n.a)[0] >= 0:
-            (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
-            if c == 0 and d > 0 and a % d == 0:
-                return modular(a // d, b // d)
+        (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
+        if c != 0 or d <= 0 or a % d:
+            return ANY
+        if b == 0 or (self.bounds is not None and self.bounds.visit(n.a)[0] >= 0):
+            return modular(a // d, b // d)
         return ANY
 
     def visit_Call(self, n: Call) -> Congruence:

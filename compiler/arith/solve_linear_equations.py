@@ -25,7 +25,7 @@ from compiler.arith.int_constraints import (
 from compiler.arith.int_set import IntervalSet
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.primexpr import EQ, IntImm, PrimExpr, Range, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.substitute import substitute, uses_var
 
 __all__ = ["solve_linear_equations"]
 
@@ -228,10 +228,10 @@ def _transform(
         analyzer.bind(var, domain)
     src_to_dst = {}
     for var, row in zip(source.variables, system.columns, strict=True):
-        value: PrimExpr = const(0, dtype)
-        for i, factor in enumerate(row):
-            value = value + values[i] * factor
-        src_to_dst[var] = analyzer.simplify(value)
+        parts = [values[i] * factor for i, factor in enumerate(row) if factor]
+        parts = [part for part in parts if not (isinstance(part, IntImm) and part.value == 0)]
+        value = sum(parts[1:], parts[0]) if parts else const(0, dtype)
+        src_to_dst[var] = value if len(parts) == 1 else analyzer.simplify(value)
     conditions = transformed_relations(source, src_to_dst, analyzer)
     for relation in relations:
         condition = analyzer.simplify(substitute(relation, src_to_dst))
@@ -249,7 +249,8 @@ def _ranges(source: IntConstraints, dst_to_src: Mapping[Var, PrimExpr], analyzer
     ranges = {}
     for var, value in dst_to_src.items():
         covered: IntervalSet = eval_set(value, domains)
-        if covered.is_bounded():
+        is_open = any(uses_var(end, lambda v: v in source.variables) for end in (covered.min_value, covered.max_value))
+        if covered.is_bounded() and not is_open:
             extent = analyzer.simplify(covered.max_value - covered.min_value + 1)
             ranges[var] = Range.from_min_extent(analyzer.simplify(covered.min_value), extent)
     return ranges

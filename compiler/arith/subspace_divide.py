@@ -88,14 +88,18 @@ class _Divider:
         outer, inner = self._divide_split(split)
         if outer is not None and inner is not None and not _is_one(split.scale):
             raise NotAffine("the parts of a strided index overlap")
+        if outer is not None and inner is not None:
+            scale = self._simplify(outer.scale // inner.extent)
+            outer = IterSplitExpr(outer.source, outer.lower_factor, outer.extent, scale)
         return [_part(outer, zero, one), _part(inner, s.base, one)]
 
     def _divide_split(self, split: IterSplitExpr) -> _DividedSplit:
         outer, inner = self._divide_mark(split.source)
-        if outer is None:
-            return _DividedSplit(None, split)
-        if inner is None:
-            return _DividedSplit(split, None)
+        if outer is None or inner is None:
+            own = outer or inner
+            assert own is not None
+            part = IterSplitExpr(own, split.lower_factor, split.extent, split.scale)
+            return _DividedSplit(None, part) if outer is None else _DividedSplit(part, None)
         lower, upper = split.lower_factor, self._simplify(split.lower_factor * split.extent)
         if self._analyzer.can_prove(upper <= inner.extent):
             return _DividedSplit(None, IterSplitExpr(inner, lower, split.extent, split.scale))
@@ -123,12 +127,16 @@ class _Divider:
             is_inner = uses_var(source, lambda v: v in self._inner_variables)
             return _Divided(None, mark) if is_inner else _Divided(mark, None)
         parts = [self._divide_split(split) for split in source.args]
-        if all(part.outer is None for part in parts):
+        inner = [part.inner for part in parts if part.inner is not None]
+        outer = [part.outer for part in parts if part.outer is not None]
+        if not outer:
+            source = IterSumExpr(tuple(inner), source.base)
             self.inner_predicate = self._and(self.inner_predicate, mark, source)
-            return _Divided(None, mark)
-        if all(part.inner is None for part in parts):
+            return _Divided(None, IterMark(source, mark.extent))
+        if not inner:
+            source = IterSumExpr(tuple(outer), source.base)
             self.outer_predicate = self._and(self.outer_predicate, mark, source)
-            return _Divided(mark, None)
+            return _Divided(IterMark(source, mark.extent), None)
         if self._is_constrained(mark, source):
             raise NotAffine("a predicate is about iterations of both parts")
         return self._assembled(parts, source)

@@ -66,9 +66,7 @@ SUB: list[Rule] = [
     ("(x + c1) - y", "(x - y) + c1"),
     ("x - (y + c1)", "(x - y) + (0 - c1)"),
     ("x - (c1 - y)", "(x + y) + (0 - c1)"),
-    ("(c1 - x) - y", "c1 - (x + y)"),
     ("x - (y - z)", "(x + z) - y"),
-    ("(x - y) - z", "x - (y + z)"),
     # common factors
     ("x * c1 - x", "x * (c1 - 1)"),
     ("x - x * c1", "x * (1 - c1)"),
@@ -82,7 +80,6 @@ SUB: list[Rule] = [
     ("(y + x * c1) - (z + x * c2)", "(y - z) + x * (c1 - c2)"),
     ("(y + x) - (z + x * c2)", "(y - z) + x * (1 - c2)"),
     ("(y + x * c1) - (z + x)", "(y - z) + x * (c1 - 1)"),
-    ("x - y * c1", "x + y * (0 - c1)"),
     # quotients and remainders
     ("x - (x // y) * y", "x % y"),
     ("(x // c1) * c1 - x", "0 - x % c1", "c1 != 0"),
@@ -91,6 +88,36 @@ SUB: list[Rule] = [
     ("x - ((x + c1) // c2) * c2", "(x + c1) % c2 - c1", "c2 != 0"),
     ("x - truncdiv(x, c1) * c1", "truncmod(x, c1)", "c1 != 0"),
     ("truncdiv(x, c1) * c1 - x", "0 - truncmod(x, c1)", "c1 != 0"),
+    ("x - ((x + z) // c1) * c1", "(x + z) % c1 - z", "c1 != 0"),
+    ("x - ((x - z) // c1) * c1", "(x - z) % c1 + z", "c1 != 0"),
+    ("((x + z) // c1) * c1 - x", "z - (x + z) % c1", "c1 != 0"),
+    ("((x - z) // c1) * c1 - x", "(0 - (x - z) % c1) - z", "c1 != 0"),
+    ("x * c1 - (x // c2) * c3", "(x % c2) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("(x // c2) * c3 - x * c1", "(x % c2) * (0 - c1)", "c2 != 0 and c3 == c1 * c2"),
+    ("x * c1 - ((x + z) // c2) * c3", "((x + z) % c2 - z) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("x * c1 - ((x - z) // c2) * c3", "((x - z) % c2 + z) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("((x + z) // c2) * c3 - x * c1", "(z - (x + z) % c2) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("((x - z) // c2) * c3 - x * c1", "((0 - (x - z) % c2) - z) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("x - truncdiv(x + z, c1) * c1", "truncmod(x + z, c1) - z", "c1 != 0"),
+    ("x - truncdiv(x - z, c1) * c1", "truncmod(x - z, c1) + z", "c1 != 0"),
+    ("truncdiv(x + z, c1) * c1 - x", "z - truncmod(x + z, c1)", "c1 != 0"),
+    ("truncdiv(x - z, c1) * c1 - x", "(0 - truncmod(x - z, c1)) - z", "c1 != 0"),
+    ("x * c1 - truncdiv(x, c2) * c3", "truncmod(x, c2) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("truncdiv(x, c2) * c3 - x * c1", "truncmod(x, c2) * (0 - c1)", "c2 != 0 and c3 == c1 * c2"),
+    ("x * c1 - truncdiv(x + z, c2) * c3", "(truncmod(x + z, c2) - z) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("x * c1 - truncdiv(x - z, c2) * c3", "(truncmod(x - z, c2) + z) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("truncdiv(x + z, c2) * c3 - x * c1", "(z - truncmod(x + z, c2)) * c1", "c2 != 0 and c3 == c1 * c2"),
+    ("truncdiv(x - z, c2) * c3 - x * c1", "((0 - truncmod(x - z, c2)) - z) * c1", "c2 != 0 and c3 == c1 * c2"),
+    (
+        "truncdiv(x + c1, c3) - truncdiv(x + c2, c3)",
+        "truncdiv(truncmod(x + c2, c3) + (c1 - c2), c3)",
+        "c3 > 0 and c1 >= c2 and low(x + c2) >= 0",
+    ),
+    (
+        "truncdiv(x + c1, c3) - truncdiv(x, c3)",
+        "truncdiv(truncmod(x, c3) + c1, c3)",
+        "c3 > 0 and c1 >= 0 and low(x) >= 0",
+    ),
     ("(x + c1) // c3 - (x + c2) // c3", "((x + c2 % c3) % c3 + (c1 - c2)) // c3", "c3 > 0 and c1 >= c2"),
     ("(x + c1) // c3 - x // c3", "(x % c3 + c1) // c3", "c3 > 0 and c1 >= 0"),
     # branches of one condition
@@ -128,6 +155,8 @@ SUB: list[Rule] = [
     ("max(x, y) - max(x, y)", "0"),
     ("min(x, y) - min(z, w)", "x - z", "equal(x - z, y - w)"),
     ("max(x, y) - max(z, w)", "x - z", "equal(x - z, y - w)"),
+    # what is subtracted is added: last, as the rules above are about differences
+    ("x - y * c1", "x + y * (0 - c1)"),
 ]
 
 MUL: list[Rule] = [

@@ -1,0 +1,140 @@
+"""Affine index maps, against all values of their iterators."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+import compiler.tir  # noqa: F401  (which writes expressions)
+from compiler.arith import (
+    Analyzer,
+    IterMapLevel,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    detect_iter_map,
+    estimate_region_lower_bound,
+    estimate_region_upper_bound,
+    inverse_affine_iter_map,
+    iter_map_simplify,
+    normalize_iter_map_to_expr,
+    normalize_to_iter_sum,
+    subspace_divide,
+)
+from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const
+from compiler.ir.substitute import substitute
+
+Domains = dict[Var, Range]
+
+
+def value(e: PrimExpr, at: Mapping[Var, int]) -> int:
+    result = Analyzer().simplify(substitute(e, {var: const(v, var.dtype) for var, v in at.items()}))
+    assert isinstance(result, IntImm)
+    return result.value
+
+
+def points(domains: Domains) -> Iterator[dict[Var, int]]:
+    extents = [range(value(d.min, {}), value(d.min, {}) + value(d.extent, {})) for d in domains.values()]
+    for values in itertools.product(*extents):
+        yield dict(zip(domains, values, strict=True))
+
+
+def random_map(rng: random.Random) -> tuple[list[PrimExpr], Domains]:
+    """Split and fuse iterators a few times; the result is a bijection between them and the indices."""
+    axes: list[tuple[PrimExpr, int]] = []
+    domains: Domains = {}
+    for i in range(rng.choice([1, 2, 3])):
+        extent = rng.choice([2, 3, 4, 6])
+        var = Var(f"i{i}")
+        domains[var] = Range(0, extent)
+        axes.append((var, extent))
+    for _ in range(rng.randrange(5)):
+        at = rng.randrange(len(axes))
+        e, extent = axes.pop(at)
+        factor = rng.choice([f for f in range(1, extent + 1) if extent % f == 0])
+        if rng.random() < 0.5 or not axes:
+            axes += [(e // factor, extent // factor), (e % factor, factor)]
+            rng.shuffle(axes)
+        else:
+            other, size = axes.pop(rng.randrange(len(axes)))
+            axes.append((e * size + other, extent * size))
+    return [e for e, _ in axes], domains
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_bijection_is_detected_divided_and_inverted(seed: int) -> None:
+    indices, domains = random_map(random.Random(seed))
+    detected = detect_iter_map(indices, domains, check_level=IterMapLevel.Bijective)
+    assert len(detected) == len(indices), detected.errors
+    written = [normalize_iter_map_to_expr(s) for s in detected]
+    simplified = iter_map_simplify(indices, domains)
+    outputs = [Var(f"output{i}") for i in range(len(indices))]
+    inverse = inverse_affine_iter_map(detected, outputs)
+    inner = list(domains)[-1:]
+    divided = subspace_divide(indices, domains, inner)
+    for at in points(domains):
+        values = [value(index, at) for index in indices]
+        assert values == [value(e, at) for e in written] == [value(e, at) for e in simplified]
+        named = dict(zip(outputs, values, strict=True))
+        assert {var: value(e, named) for var, e in inverse.items()} == at | {v: at[v] for v in inverse}
+        for index, (out, sub) in zip(values, divided[:-1], strict=False):
+            parts = [value(normalize_iter_map_to_expr(mark.source), at) for mark in (out, sub)]
+            assert index == parts[0] * value(sub.extent, {}) + parts[1]
+
+
+def test_what_is_no_bijection() -> None:
+    i, j = Var("i"), Var("j")
+    domains = {i: Range(0, 4), j: Range(0, 6)}
+    assert not detect_iter_map([i, i], domains)
+    assert not detect_iter_map([i * 5 + j], domains)  # overlapping
+    assert not detect_iter_map([i * j], domains)
+    assert not detect_iter_map([i // 3], domains)
+    assert not detect_iter_map([i], domains, check_level="bijective")
+    assert detect_iter_map([i], domains).errors == []
+    assert "overlap" in detect_iter_map([i, i], domains).errors[0]
+
+
+def test_predicates_shorten_iterators() -> None:
+    i, j, k = Var("i"), Var("j"), Var("k")
+    domains = {i: Range(0, 4), j: Range(0, 5), k: Range(0, 2)}
+    index, predicate = i * 9 + j * 2 + k, j * 2 + k < 9
+    (s,) = detect_iter_map([index], domains, predicate)
+    assert value(s.args[0].extent, {}) == 36
+    reached = {value(index, at) for at in points(domains) if value(predicate, at)}
+    assert reached == set(range(36))
+    assert not detect_iter_map([index], domains)
+    assert not detect_iter_map([i * 10 + j * 2 + k], domains, predicate)
+    (s,) = detect_iter_map([j - 1], domains, j >= 1)
+    assert (value(s.args[0].extent, {}), value(s.base, {})) == (4, 0)
+
+
+def test_symbolic_extents() -> None:
+    n, x = Var("n"), Var("x")
+    quotient, remainder = detect_iter_map([x // n, x % n], {x: Range(0, n * 8)})
+    assert str(quotient.args[0].extent) == "8"
+    assert remainder.args[0].extent is n
+
+
+def test_sums_of_splits_are_written_by_scale() -> None:
+    i, j = Var("i"), Var("j")
+    s = normalize_to_iter_sum(j + i * 8 + 3, {i: Range(0, 4), j: Range(0, 8)})
+    assert str(normalize_iter_map_to_expr(s)) == "i * 8 + j + 3"
+    with pytest.raises(ValueError, match="normalize_to_iter_sum: .* product of iterators"):
+        normalize_to_iter_sum(i * j, {i: Range(0, 4), j: Range(0, 8)})
+    mark = IterMark(i, 4)
+    assert str(normalize_iter_map_to_expr(IterSumExpr((IterSplitExpr(mark, 2, 2, 3),), const(1)))) == "i // 2 * 3 + 1"
+
+
+def test_regions_of_buffers() -> None:
+    i, j = Var("i"), Var("j")
+    domains = {i: Range(0, 8), j: Range(0, 4)}
+    region = [Range.from_min_extent(i * 4 + j, const(4)), Range.from_min_extent(const(2), const(3))]
+    sets = estimate_region_lower_bound(region, domains)
+    assert sets is not None
+    assert [str(s) for s in sets] == ["IntervalSet[0, 34]", "IntervalSet[2, 4]"]
+    gaps = [Range.from_min_extent(i * 4, const(2))]
+    assert estimate_region_lower_bound(gaps, domains) is None
+    assert [str(s) for s in estimate_region_upper_bound(gaps, domains)] == ["IntervalSet[0, 29]"]
