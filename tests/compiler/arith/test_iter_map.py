@@ -122,7 +122,7 @@ def test_sums_of_splits_are_written_by_scale() -> None:
     i, j = Var("i"), Var("j")
     s = normalize_to_iter_sum(j + i * 8 + 3, {i: Range(0, 4), j: Range(0, 8)})
     assert str(normalize_iter_map_to_expr(s)) == "i * 8 + j + 3"
-    with pytest.raises(ValueError, match="normalize_to_iter_sum: .* product of iterators"):
+    with pytest.raises(ValueError, match=r"normalize_to_iter_sum: .* product of iterators"):
         normalize_to_iter_sum(i * j, {i: Range(0, 4), j: Range(0, 8)})
     mark = IterMark(i, 4)
     assert str(normalize_iter_map_to_expr(IterSumExpr((IterSplitExpr(mark, 2, 2, 3),), const(1)))) == "i // 2 * 3 + 1"
