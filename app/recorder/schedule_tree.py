@@ -7,11 +7,14 @@ from typing import Literal
 from app.artifacts import Loop, Stage
 from compiler.ir.error import TVMError
 from compiler.ir.origin import NO_SPAN
-from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce
+from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, is_const_int
 from compiler.te import stage as te
 from compiler.te.bounds import infer_bound
+from compiler.te.group import Group, enclosing_groups
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule
+from compiler.te.tensor import Operation
+from compiler.te.tensor_compute import TensorComputeOp
 
 _ANNOTATIONS = {IterVar.Unrolled: "unroll", IterVar.Vectorized: "vectorize", IterVar.Parallelized: "parallel"}
 
@@ -34,7 +37,7 @@ def schedule_stages(schedule: Schedule) -> list[Stage]:
             origins=sorted(stage.op.span),
         )
         for stage in schedule.stages
-        if isinstance(stage.op, ComputeOp)
+        if isinstance(stage.op, (ComputeOp, TensorComputeOp))
     ]
 
 
@@ -50,8 +53,12 @@ def _loops(stage: te.Stage) -> list[IterVar]:
 def _placement(stage: te.Stage) -> str:
     if stage.attach_type is te.AttachType.INLINE:
         return "inlined"
-    if stage.attach_type is te.AttachType.SCOPE and stage.attach_stage is not None and stage.attach_ivar is not None:
-        return f"at {stage.attach_stage.op.name}, {stage.attach_ivar.var.name}"
+    placed: list[te.Stage | Group] = [stage]
+    if stage.attach_type is te.AttachType.ROOT:
+        placed += enclosing_groups(stage)
+    for member in placed:
+        if member.attach_type is te.AttachType.SCOPE and member.attach_stage and member.attach_ivar is not None:
+            return f"at {member.attach_stage.op.name}, {member.attach_ivar.var.name}"
     return "root"
 
 
@@ -76,18 +83,30 @@ def _kind(axis: IterVar, attr: te.IterVarAttr | None) -> Literal["spatial", "red
 def _annotation(attr: te.IterVarAttr | None) -> str:
     if attr is None:
         return ""
-    words = [_ANNOTATIONS[attr.iter_type]] if attr.iter_type is not None else []
+    words = [_ANNOTATIONS[attr.iter_type]] if attr.iter_type in _ANNOTATIONS else []
+    if attr.tensor_intrin is not None:
+        words.append(f"tensorize {attr.tensor_intrin.name}")
     if attr.bind_thread is not None:
         words.append(attr.bind_thread.thread_tag or attr.bind_thread.var.name)
     words += [f"{key}={value}" for key, value in attr.pragmas]
     if attr.dim_align is not None:
         words.append(f"align {attr.dim_align[0]}+{attr.dim_align[1]}")
+    words += [f"prefetch {tensor.name}+{ahead}" for tensor, ahead in attr.prefetches]
     return ", ".join(words)
 
 
-def _body(op: ComputeOp) -> str:
+def _body(op: Operation) -> str:
     indices = ", ".join(axis.var.name for axis in op.axis)
+    if isinstance(op, TensorComputeOp):
+        regions = zip(op.inputs, op.input_regions, strict=True)
+        read = ", ".join(f"{t.name}[{', '.join(map(_box, region))}]" for t, region in regions)
+        return f"{op.name}[{indices}] {'+=' if op.reduce_axes else '='} {op.intrin.name}({read})"
+    assert isinstance(op, ComputeOp)
     return f"{op.name}[{indices}] {_assigned(op.body[0])}"
+
+
+def _box(r: Range) -> str:
+    return str(r.min) if is_const_int(r.extent, 1) else f"{r.min}:{r.min + r.extent}"
 
 
 def _assigned(value: PrimExpr) -> str:

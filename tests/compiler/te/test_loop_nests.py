@@ -5,7 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any
 
-from compiler import te
+import numpy as np
+
+from compiler import build, lower, nd, te
 from tests.compiler.te.programs import body_text, matmul
 
 
@@ -390,3 +392,18 @@ def test_a_store_may_depend_on_the_thread() -> None:
                 B[threadIdx_x + i_outer * 4] = A[threadIdx_x + i_outer * 4] + T.float32(1.0)
         """,
     )
+
+
+def test_what_is_fetched_early_and_kept_is_computed_alike() -> None:
+    A = te.placeholder((12, 64), name="A")
+    B = te.compute((12, 64), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((10, 64), lambda i, j: B[i, j] + B[i + 2, j], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].rolling_buffer()
+    s[B].prefetch(A, B.op.axis[0], 1)
+    assert "T.prefetch" in str(lower(s, [A, C]))
+    a = np.random.default_rng(0).normal(size=(12, 64)).astype("float32")
+    out = nd.array(np.zeros((10, 64), "float32"))
+    build(s, [A, C])(nd.array(a), out)
+    np.testing.assert_allclose(out.numpy(), a[:10] * 2 + a[2:] * 2, rtol=1e-6)
