@@ -177,7 +177,7 @@ class StringImm(PrimExpr):
     dtype: str = "handle"
 
     def __eq__(self, other: object) -> bool:  # type: ignore[override]
-        return self.value == (other.value if isinstance(other, StringImm) else other)
+        return isinstance(other, (StringImm, str)) and self.value == (other if isinstance(other, str) else other.value)
 
     def __ne__(self, other: object) -> bool:  # type: ignore[override]
         return not self == other

@@ -165,7 +165,10 @@ class Binder:
         """Return the strides of an array in elements."""
         if any(stride % memory.itemsize for stride in memory.strides):
             raise self._fail(parameter, f"must have strides of whole elements, got {memory.strides} bytes")
-        return [stride // memory.itemsize for stride in memory.strides]
+        steps = [stride // memory.itemsize for stride in memory.strides]
+        if parameter.broadcast:
+            return [0 if extent == 1 else step for extent, step in zip(memory.shape, steps, strict=True)]
+        return steps
 
     def _check_aliasing(self, arrays: list[np.ndarray[Any, Any] | None]) -> None:
         parameters = self._signature.parameters

@@ -30,6 +30,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         Bytes that the address must be a multiple of.
     written : bool
         Whether the function writes to the array.
+    broadcast : bool
+        Whether the stride of a dimension of one element is 0, so that all indices mean this element.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     strides: list[Size] = []
     alignment: int = 1
     written: bool = False
+    broadcast: bool = False
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):

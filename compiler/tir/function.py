@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
+from compiler.ir.error import DTypeError, show
 from compiler.ir.module import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
@@ -24,14 +25,19 @@ class PrimFunc(BaseFunc):
 
     Parameters
     ----------
-    params : sequence of Var
-        Handles stand for buffers, others are scalars.
+    params : sequence of Var or Buffer
+        Handles stand for buffers, others are scalars; a buffer gets a handle of its own.
     body : Stmt
         What the function does.
     buffer_map : mapping of Var to Buffer
         What each handle parameter points to.
     attrs : mapping of str to object
         ``global_symbol``, ``tir.noalias``, ``from_legacy_te_schedule``, ``target``, …
+
+    Raises
+    ------
+    DTypeError
+        If a parameter is neither a variable nor a buffer.
 
     Attributes
     ----------
@@ -51,8 +57,26 @@ class PrimFunc(BaseFunc):
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if type(self.params) is not tuple:
-            object.__setattr__(self, "params", tuple(self.params))
+        if self.buffer_map is None:
+            object.__setattr__(self, "buffer_map", {})
+        if self.attrs is None:
+            object.__setattr__(self, "attrs", {})
+        if type(self.params) is not tuple or not all(isinstance(param, Var) for param in self.params):
+            self._add_handles()
+
+    def _add_handles(self) -> None:
+        """Give each buffer among the parameters a handle."""
+        buffers, params = dict(self.buffer_map), []
+        for given in self.params:
+            param = given.asobject() if hasattr(given, "asobject") else given
+            if isinstance(param, Buffer):
+                param = Var(param.name, "handle")
+                buffers[param] = given
+            if not isinstance(param, Var):
+                raise DTypeError(f"PrimFunc: params are variables and buffers, got {show(given)}")
+            params.append(param)
+        object.__setattr__(self, "params", tuple(params))
+        object.__setattr__(self, "buffer_map", buffers)
 
     @property
     def is_from_schedule(self) -> bool:

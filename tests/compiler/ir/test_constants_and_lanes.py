@@ -10,8 +10,8 @@ import pytest
 from compiler import relay, tir
 from compiler.ir import IRModule, structural_equal
 from compiler.ir.coercion import cast, const
-from compiler.ir.error import ArgumentError, DTypeError
-from compiler.ir.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, Var
+from compiler.ir.error import ArgumentError, DTypeError, TVMError
+from compiler.ir.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, StringImm, Var
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
@@ -101,3 +101,13 @@ def test_statements_in_order_are_a_sequence() -> None:
 def test_the_truth_of_an_expression_is_a_value_error() -> None:
     with pytest.raises(ValueError, match=r"tvm\.tir\.any"):
         bool(Var("x", "int32") < 1)
+
+
+def test_constants_are_keys_as_their_numbers_are() -> None:
+    assert {const(2), const(3), const(2)} == {2, 3}
+    assert const(2) in {const(2)}
+    assert const(2, "int64") not in {const(2): 0}  # what is remembered for one type must not stand for another
+    assert StringImm("a") in ("a", "b")
+    assert {StringImm(""): 1}.get(const(0)) is None
+    with pytest.raises(TVMError, match="no common type for int8"):
+        bool(const(1, "int8") == "1")

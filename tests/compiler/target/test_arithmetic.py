@@ -78,6 +78,23 @@ def test_division_by_a_constant(dtype: str, divisor: int) -> None:
     np.testing.assert_array_equal(evaluate(lambda x: pe.FloorMod(x, by), [a], dtype), rest)
 
 
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_division_never_ends_the_process(dtype: str, lanes: int) -> None:
+    info = np.iinfo(dtype)
+    extremes = np.array([info.min, info.max, 7, 0], dtype)
+    a = np.repeat(extremes, COUNT // 4)
+    b = np.tile(np.array([0, np.array(-1).astype(dtype), 1, 3], dtype), COUNT // 4)
+    with np.errstate(all="ignore"):
+        quotient, rest = a // b, a % b  # by zero both are zero, and the smallest integer by -1 is itself
+    for function, expected in ((op.floordiv, quotient), (op.floormod, rest)):
+        result = evaluate(lambda x, y, f=function: f(x, y), [a, b], dtype, lanes)  # type: ignore[misc]
+        np.testing.assert_array_equal(result, expected)
+    for function in (op.truncdiv, op.truncmod):
+        result = evaluate(lambda x, y, f=function: f(x, y), [a, b], dtype, lanes)  # type: ignore[misc]
+        np.testing.assert_array_equal(result[b == 0], 0)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_float_division(dtype: str) -> None:
     a, b = values(dtype, 6), np.where(values(dtype, 7) == 0, 2, values(dtype, 7)).astype(dtype)

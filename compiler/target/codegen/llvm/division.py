@@ -6,8 +6,6 @@ Here a division by zero gives zero, as NumPy's does, and the quotient of the sma
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from llvmlite import ir
 
 from compiler.ir.primexpr import Broadcast, IntImm, PrimExpr
@@ -35,26 +33,27 @@ def floor_mask(builder: ir.IRBuilder, a: ir.Value, shift: int) -> ir.Value:
 
 def trunc_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> ir.Value:
     """Return the quotient of integers, rounded towards zero."""
-    write = builder.sdiv if signed else builder.udiv
-    if isinstance(b, ir.Constant) and not _is_constant(b, 0):
-        return builder.neg(a) if signed and _is_constant(b, -1) else write(a, b)
-    return _guarded(builder, write, a, b, signed)
+    divisor, by_zero = _divisor(builder, a, b, signed)
+    quotient = builder.sdiv(a, divisor) if signed else builder.udiv(a, divisor)
+    return quotient if by_zero is None else builder.select(by_zero, constant(a.type, 0), quotient)
 
 
 def trunc_mod(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> ir.Value:
     """Return the remainder of :func:`trunc_div`."""
-    write = builder.srem if signed else builder.urem
-    if isinstance(b, ir.Constant) and not _is_constant(b, 0):
-        return constant(a.type, 0) if signed and _is_constant(b, -1) else write(a, b)
-    return _guarded(builder, write, a, b, signed)
+    divisor, _ = _divisor(builder, a, b, signed)
+    return builder.srem(a, divisor) if signed else builder.urem(a, divisor)
 
 
-def _guarded(builder: ir.IRBuilder, write: Callable[..., ir.Value], a: ir.Value, b: ir.Value, signed: bool) -> ir.Value:
-    """Divide by one instead of what traps: the remainder is then zero, and so is the quotient made where it must be."""
-    zero, one = constant(b.type, 0), constant(b.type, 1)
-    by_zero = builder.icmp_unsigned("==", b, zero)
+def _divisor(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> tuple[ir.Value, ir.Value | None]:
+    """Return what to divide by, which is 1 where division traps, and whether ``b`` is zero; None where it cannot be.
+
+    By 1 the remainder is zero, and the quotient of the smallest integer is that integer.
+    """
+    if isinstance(b, ir.Constant) and not any(_is_constant(b, number) for number in (0, -1)):
+        return b, None
+    by_zero = builder.icmp_unsigned("==", b, constant(b.type, 0))
     traps = builder.or_(by_zero, _overflows(builder, a, b)) if signed else by_zero
-    return builder.select(by_zero, zero, write(a, builder.select(traps, one, b)))
+    return builder.select(traps, constant(b.type, 1), b), by_zero
 
 
 def _overflows(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -70,9 +69,11 @@ def _is_constant(value: ir.Constant, number: int) -> bool:
 
 def floor_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """Return ``a // b`` of signed integers."""
-    quotient = trunc_div(builder, a, b, signed=True)
-    below = _rounds_down(builder, builder.sub(a, builder.mul(quotient, b)), b)
-    return builder.add(quotient, builder.sext(below, quotient.type))
+    divisor, by_zero = _divisor(builder, a, b, signed=True)
+    quotient = builder.sdiv(a, divisor)
+    below = _rounds_down(builder, builder.sub(a, builder.mul(quotient, divisor)), divisor)
+    floor = builder.add(quotient, builder.sext(below, quotient.type))
+    return floor if by_zero is None else builder.select(by_zero, constant(a.type, 0), floor)
 
 
 def floor_mod(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -17,7 +17,7 @@ from compiler.target.codegen.llvm.state import FunctionState, ModuleState
 from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, register_type
 from compiler.tir import builtin
-from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind
 
@@ -92,6 +92,7 @@ def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: _Fact
         strides=[sizes.size(e) for e in buffer.strides],
         alignment=max(buffer.data_alignment, dt.storage_bytes(dt.element(buffer.dtype))),
         written=buffer.data in facts.written,
+        broadcast=buffer.buffer_type == AUTO_BROADCAST,
     )
 
 
