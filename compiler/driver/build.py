@@ -7,9 +7,9 @@ from typing import Any
 
 from compiler.driver.lower import lower
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, TargetError, show
+from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments
-from compiler.ir.module import IRModule
+from compiler.ir.module import BaseFunc, IRModule
 from compiler.ir.primexpr import Cast, IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
@@ -25,7 +25,7 @@ from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 
 
 def build(
-    inputs: Schedule | PrimFunc | IRModule,
+    inputs: Schedule | PrimFunc | IRModule | Sequence[IRModule],
     args: Sequence[Any] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
@@ -37,10 +37,10 @@ def build(
 
     Parameters
     ----------
-    inputs : Schedule, PrimFunc or IRModule
-        A module is lowered first, unless it looks like what :func:`lower` returns.
+    inputs : Schedule, PrimFunc, IRModule, or sequence of IRModule
+        A module is lowered first, unless it looks like what :func:`lower` returns; several are joined.
     args : sequence of Tensor, Var or Buffer
-        The function's parameters in order; only with a schedule.
+        The function's parameters in order, of a schedule; what is a function already has its own.
     target : str or Target, optional
         E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
     target_host, runtime : optional
@@ -63,12 +63,12 @@ def build(
         If the target is unknown, or has no threads for the loops that are bound to thread axes.
     """
     chosen = _target(target)
-    if isinstance(inputs, IRModule) and args is not None:
-        raise ArgumentError("build: args go with a schedule only, got an IRModule")
+    if not isinstance(inputs, (Schedule, PrimFunc, IRModule)) and isinstance(inputs, Sequence):
+        inputs = _joined(inputs)
     if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
         module = inputs
     else:
-        module = lower(inputs, args, name=name, binds=binds)
+        module = lower(inputs, args if isinstance(inputs, Schedule) else None, name=name, binds=binds)
     _check(module, chosen)
     if any(_uses_bfloat16(func) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = BF16StorageLegalize()(BF16ComputeLegalize()(module))
@@ -105,6 +105,19 @@ class _Types(StmtVisitor):
     def _note(self, n: Allocate | Cast) -> None:
         self.bfloat16 = self.bfloat16 or dt.element(n.dtype) == "bfloat16"
         self.visit_Node(n)
+
+
+def _joined(modules: Sequence[object]) -> IRModule:
+    """Return one module with the functions of several."""
+    functions: dict[str, BaseFunc] = {}
+    for module in modules:
+        if not isinstance(module, IRModule):
+            expected("build", "inputs", "modules where they are several", module)
+        for var, function in module.functions.items():
+            if var.name_hint in functions:
+                raise ArgumentError(f"build: two modules have a function {var.name_hint!r}")
+            functions[var.name_hint] = function
+    return IRModule(functions)
 
 
 def _target(target: str | Target | None) -> Target:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from compiler.ir.context_stack import ContextStack
-from compiler.ir.error import ArgumentError, did_you_mean, show
+from compiler.ir.error import AttrsError, did_you_mean, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
 
@@ -77,11 +77,11 @@ def _check_config(config: Mapping[str, object]) -> dict[str, Any]:
     for key, value in config.items():
         kind = options.get(key)
         if kind is None:
-            raise ArgumentError(f"PassContext: there is no configuration option {key!r}{did_you_mean(key, options)}")
+            raise AttrsError(f"PassContext: there is no configuration option {key!r}{did_you_mean(key, options)}")
         if not isinstance(value, kind):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             names = " or ".join(k.__name__ for k in kinds)
-            raise ArgumentError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
+            raise AttrsError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
     return dict(config)
 
 

@@ -62,6 +62,8 @@ class Var(PrimExpr):
         if isinstance(self.dtype, Type):  # TVM's constructor takes a type in the place of a data type
             object.__setattr__(self, "type_annotation", self.dtype)
             object.__setattr__(self, "dtype", getattr(self.dtype, "dtype", "handle"))
+        if not isinstance(self.name, str):
+            raise ArgumentError(f"Var: name must be a string, got {self.name!r}")
         object.__setattr__(self, "dtype", dt.canonical(self.dtype))
 
     @property

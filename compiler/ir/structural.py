@@ -317,6 +317,8 @@ def _entry(value: object) -> object:
 
 
 def _same_leaf(a: object, b: object) -> bool:
+    if isinstance(a, str):
+        return isinstance(b, str) and str(a) == str(b)
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
@@ -364,7 +366,8 @@ class _Hash:
         elif hasattr(n, "__array__"):
             self._found.append(_array_key(n))
         elif _hashable(n):
-            self._found.append((type(n).__name__, repr(n) if isinstance(n, float) else n))
+            kind = "str" if isinstance(n, str) else type(n).__name__
+            self._found.append((kind, repr(n) if isinstance(n, float) else n))
         else:
             self._found.append(type(n))
 

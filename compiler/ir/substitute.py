@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, duplicate, same_items, structure
-from compiler.ir.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var
+from compiler.ir.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var, binary
 
 N = TypeVar("N")
 VarMap = Mapping[Var, PrimExpr] | Callable[[Var], PrimExpr | None]
 
 
-def substitute(n: N, vmap: VarMap) -> N:
+def substitute(n: N, vmap: VarMap, fold: bool = False) -> N:
     """Replace the free uses of variables.
 
     Parameters
@@ -23,6 +23,8 @@ def substitute(n: N, vmap: VarMap) -> N:
     vmap : mapping or callable
         What replaces a variable; a callable returns None for those that stay.  Where a variable is defined (a loop,
         a let, a parameter) it stays, and so do its uses inside.
+    fold : bool
+        Evaluate the arithmetic whose operands have become constants.
 
     Returns
     -------
@@ -30,7 +32,7 @@ def substitute(n: N, vmap: VarMap) -> N:
         The very same object where nothing changed.  Buffers whose pointer, shape or offset changed are replaced
         consistently.
     """
-    return _Substitution(vmap).apply(n)  # type: ignore[no-any-return]
+    return (_Folding if fold else _Substitution)(vmap).apply(n)  # type: ignore[no-any-return]
 
 
 class _Substitution(Mutator):
@@ -86,6 +88,12 @@ class _Substitution(Mutator):
                     changes[name] = new
             replaced = self._things[n] = duplicate(n, changes) if changes else n
         return replaced
+
+
+class _Folding(_Substitution):
+    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+        a, b = self.apply(n.a), self.apply(n.b)
+        return n if a is n.a and b is n.b else binary(type(n), a, b)
 
 
 def _may_replace(n: Node, name: str, new: object) -> bool:

@@ -35,6 +35,7 @@ class Array(tuple[Item, ...], metaclass=_AnyOf):
     """
 
     counts_as = (tuple,)
+    type_key = "Array"
 
     def __new__(cls, items: Iterable[Item] = ()) -> Array[Item]:
         return super().__new__(cls, items)
@@ -49,6 +50,7 @@ class Map(dict[Key, Value], metaclass=_AnyOf):
     """
 
     counts_as = (Mapping,)
+    type_key = "Map"
 
     def __init__(self, items: Mapping[Key, Value] | Iterable[tuple[Key, Value]] = ()) -> None:
         super().__init__(items)

@@ -122,6 +122,19 @@ class NDArray:
 
     asnumpy = numpy
 
+    def same_as(self, other: object) -> bool:
+        """Return whether another array is this very one.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
+
     def view(self) -> npt.NDArray[Any]:
         """Return the elements themselves, not a copy.
 

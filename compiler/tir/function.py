@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
-from compiler.ir.error import DTypeError, show
+from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.module import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import Var
+from compiler.ir.primexpr import ExprLike, Var
 from compiler.ir.text_format import format_of, text_of
 from compiler.tir.buffer import Buffer
+from compiler.tir.specialize import specialized_parts
 from compiler.tir.stmt import Stmt
 
 FROM_SCHEDULE = "from_legacy_te_schedule"
@@ -66,15 +67,20 @@ class PrimFunc(BaseFunc):
 
     def _add_handles(self) -> None:
         """Give each buffer among the parameters a handle."""
-        buffers, params = dict(self.buffer_map), []
+        buffers: dict[Var, Buffer] = dict(self.buffer_map)
+        params: list[Var] = []
+        given: object
         for given in self.params:
-            param = given.asobject() if hasattr(given, "asobject") else given
+            as_object = getattr(given, "asobject", None)
+            param = given if as_object is None else as_object()
             if isinstance(param, Buffer):
-                param = Var(param.name, "handle")
-                buffers[param] = given
-            if not isinstance(param, Var):
+                handle = Var(param.name, "handle")
+                buffers[handle] = param
+                params.append(handle)
+            elif isinstance(param, Var):
+                params.append(param)
+            else:
                 raise DTypeError(f"PrimFunc: params are variables and buffers, got {show(given)}")
-            params.append(param)
         object.__setattr__(self, "params", tuple(params))
         object.__setattr__(self, "buffer_map", buffers)
 
@@ -128,6 +134,36 @@ class PrimFunc(BaseFunc):
         """
         return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != key})
 
+    def specialize(self, param_map: Mapping[Var, ExprLike | Buffer]) -> PrimFunc:
+        """Return this function for special values of some parameters.
+
+        Parameters
+        ----------
+        param_map : mapping of Var to PrimExpr, number or Buffer
+            The value of a scalar, which is then no parameter any more; of a handle the buffer that it points to, whose
+            extents are the values of the variables in the shape.
+
+        Returns
+        -------
+        PrimFunc
+
+        Raises
+        ------
+        ArgumentError
+            If a key is no parameter, or a buffer does not fit.
+
+        Examples
+        --------
+        >>> matmul.specialize({n: 128})
+        >>> matmul.specialize({a: tvm.tir.decl_buffer((128, 128), "float32")})
+        """
+        for param in param_map:
+            if not any(param is each for each in self.params):
+                raise ArgumentError(f"specialize: {show(param)} is no parameter of the function")
+        params, body, buffers = specialized_parts(self.params, self.body, self.buffer_map, param_map)
+        with derived_from(self.span):
+            return rebuild(self, params=params, body=body, buffer_map=buffers)
+
     def _changed(self, field_name: str, value: Any) -> PrimFunc:
         with derived_from(self.span):
             return rebuild(self, **{field_name: value})
@@ -147,6 +183,22 @@ class PrimFunc(BaseFunc):
         str
         """
         return format_of(self).script(self)
+
+    def astext(self, show_meta_data: bool = True, annotate: object = None) -> str:
+        """Return the function as text.
+
+        Parameters
+        ----------
+        show_meta_data : bool
+            As for modules: whether large constants follow the text.
+        annotate : callable, optional
+            Accepted for compatibility with TVM.
+
+        Returns
+        -------
+        str
+        """
+        return format_of(self).astext(self, show_meta_data)
 
     def show(self) -> None:
         """Print the function as TVMScript."""

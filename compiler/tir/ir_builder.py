@@ -77,6 +77,11 @@ class BufferVar:
         self.buffer = buffer
         self.dtype = buffer.dtype
 
+    @property
+    def name(self) -> str:
+        """The name of the memory."""
+        return self.buffer.name
+
     def asobject(self) -> Var:
         """Return the pointer.
 

@@ -164,6 +164,7 @@ def match_buffer(
     offset_factor: int = 0,
     buffer_type: str = "default",
     axis_separators: Sequence[int] | None = None,
+    type: str = "",
 ) -> MatchedBuffer:
     """Say which buffer a parameter points to, or let one stand for a region: ``A = T.match_buffer(a, (n, m))``.
 
@@ -173,12 +174,15 @@ def match_buffer(
         A parameter ``a: T.handle``; within a block a region such as ``B[0:4, j]``.
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
         As for :func:`Buffer`.
+    type : str
+        The ``buffer_type`` of older releases: ``default`` or ``auto``.
 
     Returns
     -------
     MatchedBuffer
         Named by the variable that it is assigned to.
     """
+    buffer_type = {"": buffer_type, "auto": "auto_broadcast"}.get(type, type)
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
     if isinstance(param, Var) and shape is not None:
         return MatchedBuffer(lambda name: new_buffer(name, *given), param)

@@ -90,7 +90,8 @@ def test_instruments_hear_of_builds() -> None:
         (lambda: build(*addition(threads=True), target="llvm"), TargetError, "blockIdx.x, threadIdx.x"),
         (lambda: build(*addition(), target="cuda"), TargetError, "not for cuda"),
         (lambda: build(*addition(), target="lvm"), TargetError, "lvm"),
-        (lambda: build(lower(*addition()), []), ArgumentError, "args go with a schedule only"),
+        (lambda: build([lower(*addition())] * 2), ArgumentError, "two modules have a function 'main'"),
+        (lambda: build([lower(*addition()), 3]), ArgumentError, "inputs must be modules where they are several"),  # type: ignore[list-item]
         (lambda: build(IRModule()), ArgumentError, "the module has no functions"),
         (lambda: build(3), ArgumentError, "expected a schedule"),  # type: ignore[arg-type]
     ],

@@ -1,0 +1,73 @@
+"""Functions for special values of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.primexpr import ExprLike, PrimExpr, Var, convert
+from compiler.ir.structural import structural_equal
+from compiler.ir.substitute import substitute
+from compiler.tir.buffer import Buffer
+from compiler.tir.statement import Stmt
+
+__all__ = ["specialized_parts"]
+
+BufferMap = Mapping[Var, Buffer]
+
+
+def specialized_parts(
+    params: Sequence[Var], body: Stmt, buffer_map: BufferMap, param_map: Mapping[Var, ExprLike | Buffer]
+) -> tuple[tuple[Var, ...], Stmt, dict[Var, Buffer]]:
+    """Return what a function is made of with values for some parameters: those are then no parameters any more.
+
+    Parameters
+    ----------
+    params : sequence of Var
+    body : Stmt
+    buffer_map : mapping of Var to Buffer
+    param_map : mapping of Var to PrimExpr, number or Buffer
+        The value of a scalar; of a handle, the buffer that it points to.
+
+    Returns
+    -------
+    tuple of Var, Stmt, and dict of Var to Buffer
+
+    Raises
+    ------
+    ArgumentError
+        If a buffer has another rank, or other extents where they are no variables.
+    """
+    values: dict[Var, PrimExpr] = {}
+    for param, given in param_map.items():
+        if isinstance(given, Buffer):
+            if param not in buffer_map:
+                expected("specialize", "a scalar's value", "an expression", given, f"parameter {param.name!r}")
+            _match(buffer_map[param], given, values)
+        else:
+            values[param] = convert(given).astype(param.dtype)
+    new_body, buffers = substitute((body, tuple(buffer_map.values())), values, fold=True)
+    left = tuple([param for param in params if param not in values])
+    return left, new_body, dict(zip(buffer_map, buffers, strict=True))
+
+
+def _match(old: Buffer, new: Buffer, values: dict[Var, PrimExpr]) -> None:
+    """Enter the values that the variables of a buffer have if it is another one."""
+    if len(old.shape) != len(new.shape):
+        raise ArgumentError(
+            f"specialize: {old.name!r} has {len(old.shape)} dimensions, got a buffer with {len(new.shape)}"
+        )
+    for variable, value in _pairs(old, new):
+        if isinstance(variable, Var):
+            if not structural_equal(values.setdefault(variable, value), value):
+                raise ArgumentError(
+                    f"specialize: {variable.name!r} cannot be both {show(values[variable])} and {show(value)}"
+                )
+        elif not structural_equal(variable, value):
+            raise ArgumentError(f"specialize: {old.name!r} has {show(variable)} where the buffer has {show(value)}")
+
+
+def _pairs(old: Buffer, new: Buffer) -> Iterable[tuple[PrimExpr, PrimExpr]]:
+    yield from zip(old.shape, new.shape, strict=True)
+    yield from zip(old.strides, new.strides, strict=False)
+    yield old.elem_offset, new.elem_offset
