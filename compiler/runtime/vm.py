@@ -68,6 +68,16 @@ class Executable:
         return "\n".join(lines)
 
     @property
+    def globals(self) -> list[str]:
+        """The names of the global functions that the program has."""
+        return [function.name for function in self.functions if function.is_global]
+
+    @property
+    def primitive_ops(self) -> list[str]:
+        """The names of the kernels."""
+        return [str(kernel) for kernel in self.kernels]
+
+    @property
     def stats(self) -> str:
         """How much of everything there is, in a few lines."""
         count = sum(len(f.instructions) for f in self.functions)
@@ -99,8 +109,51 @@ class VirtualMachine:
         self._frames: list[Frame] = []
         self._result: Value | None = None
         self._inputs: dict[str, tuple[Value, ...]] = {}
+        self._outputs: list[Any] = []
 
     # calls from outside
+
+    def get_input_index(self, input_name: str, func_name: str = "main") -> int:
+        """Return the position of a parameter.
+
+        Parameters
+        ----------
+        input_name : str
+            The parameter's name.
+        func_name : str
+            The function.
+
+        Returns
+        -------
+        int
+            -1 if there is no such parameter.
+        """
+        params = self._entry(func_name).params
+        return params.index(input_name) if input_name in params else -1
+
+    def invoke_stateful(self, func_name: str, *args: Argument, **kwargs: Argument) -> None:
+        """Call a function and keep its result for :meth:`get_outputs`.
+
+        Parameters
+        ----------
+        func_name : str
+            The function.
+        *args : array_like or NDArray
+            Arguments in order.
+        **kwargs : array_like or NDArray
+            Arguments by name.
+        """
+        result = self.invoke(func_name, *args, **kwargs)
+        self._outputs = list(result) if isinstance(result, ADT) else [result]
+
+    def get_outputs(self) -> list[Any]:
+        """Return the results of the last :meth:`invoke_stateful`: the fields of a tuple, or one value.
+
+        Returns
+        -------
+        list of NDArray, ADT, Closure or Ref
+        """
+        return list(self._outputs)
 
     def set_input(self, func_name: str, *args: Argument, **kwargs: Argument) -> None:
         """Set the arguments that a function is called with when it is given none.
@@ -185,6 +238,7 @@ class VirtualMachine:
         func_name: str = "main",
         repeat: int = 5,
         number: int = 5,
+        end_to_end: bool = False,
         **kwargs: Argument,
     ) -> BenchmarkResult:
         """Measure calls of a function.
@@ -201,6 +255,8 @@ class VirtualMachine:
             Measurements.
         number : int
             Calls that one measurement averages over.
+        end_to_end : bool
+            Whether to measure the conversion of the arguments as well.
         **kwargs : array_like or NDArray
             Arguments by name.
 
@@ -212,7 +268,7 @@ class VirtualMachine:
         values = self._arguments(func_name, args, kwargs)
 
         def run() -> None:
-            self._run(func_name, values)
+            self._run(func_name, self._arguments(func_name, args, kwargs) if end_to_end else values)
 
         return benchmark(self, func_name, values, run, number, repeat, 0.0)
 

@@ -30,12 +30,15 @@ class VMFunction:
         How many there are.
     instructions : list of Instruction
         What it does.
+    is_global : bool
+        Whether it is a function of the module, and no inner one.
     """
 
     name: str
     params: tuple[str, ...]
     registers: int = 0
     instructions: list[Instruction] = field(default_factory=list)
+    is_global: bool = False
 
 
 class Frame:

@@ -41,7 +41,7 @@ from compiler.runtime.ndarray import ArrayLike, NDArray
 from compiler.runtime.vm import Executable, VirtualMachine
 from compiler.target.target import Target
 
-__all__ = ["Executable", "VirtualMachine", "compile"]
+__all__ = ["Executable", "VMCompiler", "VirtualMachine", "compile"]
 
 
 def compile(
@@ -100,6 +100,84 @@ def _compile(module: IRModule, target: Target) -> Executable:
     return executable
 
 
+class VMCompiler:
+    """Compiles modules for the virtual machine step by step: :func:`compile` takes them all."""
+
+    def __init__(self) -> None:
+        self._params: dict[str, ArrayLike] = {}
+        self._executable: Executable | None = None
+
+    def set_params(self, params: Mapping[str, ArrayLike]) -> None:
+        """Set constant parameters of ``main``.
+
+        Parameters
+        ----------
+        params : mapping of str to array
+        """
+        self._params = dict(params)
+
+    def optimize(
+        self,
+        mod: IRModule | Function,
+        target: TargetLike | None = None,
+        target_host: object = None,
+        params: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[IRModule, dict[str, ArrayLike]]:
+        """Return a module with its parameters bound, optimised for a target.
+
+        Parameters
+        ----------
+        mod : IRModule or Function
+        target : str or Target, optional
+            The current one, else this machine's when left out.
+        target_host : optional
+            Accepted as TVM does; the host is always the target itself.
+        params : mapping of str to array, optional
+            Constant parameters of ``main``.
+
+        Returns
+        -------
+        tuple
+            The module and the parameters.
+        """
+        module = as_module("VMCompiler.optimize", mod)
+        given = dict(self._params if params is None else params)
+        return optimize(bind_params(module, given), build_target(target)), given
+
+    def lower(self, mod: IRModule | Function, target: TargetLike | None = None, target_host: object = None) -> None:
+        """Compile a module; :meth:`get_exec` returns the program.
+
+        Parameters
+        ----------
+        mod : IRModule or Function
+        target : str or Target, optional
+            The current one, else this machine's when left out.
+        target_host : optional
+            Accepted as TVM does; the host is always the target itself.
+        """
+        self._executable = compile(mod, target, target_host, self._params)
+
+    def codegen(self) -> None:
+        """Generate the machine code: :meth:`lower` has done so, kernel by kernel."""
+        self.get_exec()
+
+    def get_exec(self) -> Executable:
+        """Return the program.
+
+        Returns
+        -------
+        Executable
+
+        Raises
+        ------
+        ArgumentError
+            If nothing was compiled.
+        """
+        if self._executable is None:
+            raise ArgumentError("VMCompiler.get_exec: nothing was compiled, call lower first")
+        return self._executable
+
+
 class _Program:
     """The functions of a module that are reached, each compiled when it is named first."""
 
@@ -125,7 +203,8 @@ class _Program:
             if isinstance(key, Constructor):
                 self._functions[key] = self._constructor(key)
             else:
-                self._functions[key] = self.inner(self.module[key], (), key.name_hint)
+                self._functions[key] = index = self.inner(self.module[key], (), key.name_hint)
+                self.executable.functions[index].is_global = True
         return self._functions[key]
 
     def inner(self, function: object, captured: tuple[Var, ...], name: str) -> int:
