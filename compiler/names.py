@@ -129,7 +129,11 @@ COMPLETED_BY = {
     "tvm.te.schedule": ("compiler.te.schedule_steps",),
     "tvm.topi": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
-    "functions": ("compiler.runtime.packed_func", "compiler.driver.relay.external"),
+    "functions": (
+        "compiler.runtime.packed_func",
+        "compiler.driver.relay.external",
+        "compiler.driver.relay.vm_kernels",
+    ),
     "nodes": (
         "compiler.runtime.ndarray",
         "compiler.tir",

@@ -19,6 +19,7 @@ from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instru
 from compiler.runtime.module import Module
 from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.vm_format import loaded_program, saved_program
 from compiler.runtime.vm_instructions import Frame, VMFunction
 from compiler.runtime.vm_values import ADT, Closure, Value
 
@@ -56,6 +57,45 @@ class Executable:
     kernels: list[Kernel] = field(default_factory=list)
     dtypes: dict[str, list[str | None]] = field(default_factory=dict)
     lib: Module | None = None
+
+    @property
+    def mod(self) -> Module:
+        """The machine code of the kernels."""
+        if self.lib is None:
+            raise ArgumentError("Executable: the program has no machine code")
+        return self.lib
+
+    def save(self) -> tuple[bytearray, Module | None]:
+        """Return the program in two parts, which :meth:`load_exec` puts together.
+
+        Returns
+        -------
+        tuple
+            The instructions, constants and operators as bytes, and the machine code.
+        """
+        return saved_program(self), self.lib
+
+    @staticmethod
+    def load_exec(bytecode: bytes | bytearray, lib: Module | None) -> Executable:
+        """Return a program that was saved.
+
+        Parameters
+        ----------
+        bytecode : bytes or bytearray
+            The first part.
+        lib : Module, optional
+            The second part: the machine code.
+
+        Returns
+        -------
+        Executable
+
+        Raises
+        ------
+        ArgumentError
+            If the bytes are no program.
+        """
+        return loaded_program(Executable(), bytes(bytecode), lib)
 
     @property
     def bytecode(self) -> str:

@@ -16,6 +16,7 @@ from compiler.driver.relay.lower import can_lower
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented
+from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
@@ -25,7 +26,9 @@ from compiler.relay.inference import infer_module
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.device import cpu
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, aligned_empty, array
+from compiler.runtime.packed_func import register_func
 from compiler.runtime.reference_call import Arrays
 from compiler.runtime.vm import Kernel
 from compiler.runtime.vm_values import ADT, Value
@@ -39,7 +42,43 @@ MAX_SEEN = 1024
 
 def static_kernel(lib: KernelModule, named: NamedKernel, function: Function) -> Kernel:
     """Return what calls machine code: all shapes are static."""
-    return _StaticKernel(lib, named, function)
+    return _StaticKernel(lib, named.name, named.kernel.lowered.constants, function)
+
+
+def load_kernel(lib: Module | None, name: str, constants: list[NDArray], function: str) -> Kernel:
+    """Return a kernel of a program that was saved.
+
+    Parameters
+    ----------
+    lib : Module, optional
+        The machine code.
+    name : str
+        The kernel's name in it; empty of one that runs whatever the shapes.
+    constants : list of NDArray
+        What machine code is given besides its arguments.
+    function : str
+        The group of operators, as ``ir.save_json`` writes it.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    ArgumentError
+        If the text is no function of a graph, or there is no machine code.
+    """
+    group = load_json(function)
+    if not isinstance(group, Function):
+        raise ArgumentError(f"Executable.load_exec: expected a function of a graph, got {type(group).__name__}")
+    if not name:
+        return dynamic_kernel(group, Target.target_or_current(None))
+    if lib is None:
+        raise ArgumentError(f"Executable.load_exec: the machine code of {name} is needed")
+    return _StaticKernel(lib, name, constants, group)
+
+
+register_func("relay.vm.load_kernel", load_kernel)
 
 
 def dynamic_kernel(function: Function, target: Target) -> Kernel:
@@ -48,10 +87,11 @@ def dynamic_kernel(function: Function, target: Target) -> Kernel:
 
 
 class _StaticKernel:
-    def __init__(self, lib: KernelModule, named: NamedKernel, function: Function) -> None:
-        self._name = named.name
-        self._function = lib.get_function(named.name)
-        self._constants = named.kernel.lowered.constants
+    def __init__(self, lib: Module, name: str, constants: list[NDArray], function: Function) -> None:
+        self._name = name
+        self._function = lib.get_function(name)
+        self._constants = constants
+        self._group = function
         self._result = function.body.checked_type
         self._types = [(t.concrete_shape, t.dtype) for t in tensor_types([self._result])]
 
@@ -60,6 +100,10 @@ class _StaticKernel:
         inputs = [a for arg in args for a in _arrays(arg)]
         self._function.prepare((*inputs, *self._constants, *outputs))()
         return _arranged(self._result, iter(outputs))
+
+    def saved(self) -> tuple[str, list[NDArray], str]:
+        """Return what :func:`load_kernel` makes the kernel of."""
+        return self._name, self._constants, save_json(self._group)
 
     def __str__(self) -> str:
         return self._name
@@ -92,7 +136,7 @@ class _DynamicKernel:
                 return self._by_numpy
             with KernelCompiler(self._target) as compiler:
                 named = compiler.kernel(function)
-            return _StaticKernel(KernelModule([named], self._target), named, function)
+            return static_kernel(KernelModule([named], self._target), named, function)
 
     def _by_numpy(self, args: Sequence[Value]) -> Value:
         values: dict[RelayExpr, Any] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}
@@ -100,6 +144,10 @@ class _DynamicKernel:
             if expr not in values:
                 values[expr] = _reference(expr, values)
         return _machine(values[self._function.body])
+
+    def saved(self) -> tuple[str, list[NDArray], str]:
+        """Return what :func:`load_kernel` makes the kernel of."""
+        return "", [], save_json(self._function)
 
     def __str__(self) -> str:
         names = [operator_of(e).name for e in self._order if isinstance(e, Call)]

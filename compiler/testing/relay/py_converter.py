@@ -30,6 +30,7 @@ from compiler.relay.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    as_expr,
 )
 from compiler.relay.interpreter import ConstructorValue, RefValue, apply_operator
 from compiler.relay.operator import RelayOp
@@ -63,7 +64,7 @@ def to_python(expr: GraphExpr, mod: IRModule | None = None, target: object = Non
     ArgumentError
         If there is an expression that has no value.
     """
-    return ast.parse(_Writer(mod or IRModule()).program(expr))
+    return ast.parse(_Writer(mod or IRModule()).program(as_expr(expr)))
 
 
 def run_as_python(expr: GraphExpr, mod: IRModule | None = None, target: object = None) -> Any:

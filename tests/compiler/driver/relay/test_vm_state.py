@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -46,3 +49,29 @@ def test_the_compiler_works_step_by_step() -> None:
     assert any("add" in name for name in program.primitive_ops)
     result = vm.VirtualMachine(program, compiler.cpu()).run(np.ones(3, "float32"))
     np.testing.assert_array_equal(result[0].numpy(), np.full(3, 3, "float32"))
+
+
+@pytest.mark.parametrize("extent", [4, relay.Any()])
+def test_a_saved_program_computes_the_same(tmp_path: Path, extent: Any) -> None:
+    x, w = relay.var("x", shape=(extent, 3)), np.arange(6, dtype="float32").reshape(2, 3)
+    positive = relay.less(relay.const(0.0), relay.sum(x))
+    body = relay.If(positive, relay.nn.dense(x, relay.const(w)), relay.nn.dense(relay.negative(x), relay.const(w)))
+    program = vm.compile(IRModule.from_expr(relay.Function([x], body)), "llvm")
+    code, lib = program.save()
+    assert isinstance(code, bytearray)
+    assert lib is not None
+    if isinstance(extent, int):
+        lib.export_library(str(tmp_path / "lib.so"))
+        lib = compiler.runtime.load_module(str(tmp_path / "lib.so"))
+    again = vm.Executable.load_exec(bytes(code), lib)
+    assert again.bytecode == program.bytecode
+    for sign in (1, -1):
+        data = sign * np.arange(12, dtype="float32").reshape(4, 3)
+        result = vm.VirtualMachine(again, compiler.cpu()).run(data)
+        np.testing.assert_allclose(result.numpy(), np.abs(data) @ w.T, rtol=1e-6)
+
+
+def test_other_bytes_are_refused() -> None:
+    for data in (b"", b"\x00" * 9, b"#!/bin/sh"):
+        with pytest.raises(ArgumentError, match="the bytes are no program"):
+            vm.Executable.load_exec(data, None)

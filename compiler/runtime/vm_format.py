@@ -1,0 +1,127 @@
+"""Programs of the virtual machine as bytes: a table of instructions, constants, and operators as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import msgspec
+
+from compiler.ir.error import ArgumentError
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.packed_func import get_global_func
+from compiler.runtime.params import load_param_dict, save_param_dict
+from compiler.runtime.vm_instructions import Instruction, VMFunction
+
+if TYPE_CHECKING:
+    from compiler.runtime.vm import Executable
+
+__all__ = ["loaded_program", "saved_program"]
+
+_INSTRUCTIONS = {kind.__name__: kind for kind in Instruction.__subclasses__()}
+
+
+class _Saveable(Protocol):
+    def saved(self) -> tuple[str, list[NDArray], str]:
+        """Return the kernel's name in the machine code, its constants, and its operators as JSON."""
+
+
+class _Function(msgspec.Struct):
+    name: str
+    params: list[str]
+    registers: int
+    is_global: bool
+    instructions: list[tuple[str, list[Any]]]
+
+
+class _Kernel(msgspec.Struct):
+    name: str
+    constants: list[int]
+    function: str
+
+
+class _Program(msgspec.Struct):
+    functions: list[_Function]
+    entries: dict[str, int]
+    dtypes: dict[str, list[str | None]]
+    constants: bytes
+    kernels: list[_Kernel]
+
+
+def saved_program(program: Executable) -> bytearray:
+    """Return a program without its machine code as bytes.
+
+    Parameters
+    ----------
+    program : Executable
+
+    Returns
+    -------
+    bytearray
+    """
+    constants = list(program.constants)
+    kernels = []
+    for kernel in program.kernels:
+        name, own, function = cast(_Saveable, kernel).saved()
+        kernels.append(_Kernel(name, list(range(len(constants), len(constants) + len(own))), function))
+        constants += own
+    functions = [
+        _Function(f.name, list(f.params), f.registers, f.is_global, [_row(i) for i in f.instructions])
+        for f in program.functions
+    ]
+    numbered = save_param_dict({str(index): value for index, value in enumerate(constants)})
+    whole = _Program(functions, program.entries, program.dtypes, bytes(numbered), kernels)
+    return bytearray(msgspec.msgpack.encode(whole))
+
+
+def _row(instruction: Instruction) -> tuple[str, list[Any]]:
+    return type(instruction).__name__, [getattr(instruction, field.name) for field in fields(instruction)]
+
+
+def loaded_program(program: Executable, data: bytes, lib: Module | None) -> Executable:
+    """Fill a program with what was saved.
+
+    Parameters
+    ----------
+    program : Executable
+        An empty one.
+    data : bytes
+        What :func:`saved_program` returned.
+    lib : Module, optional
+        The machine code of the kernels.
+
+    Returns
+    -------
+    Executable
+        ``program``.
+
+    Raises
+    ------
+    ArgumentError
+        If the bytes are no program.
+    """
+    try:
+        saved = msgspec.msgpack.decode(data, type=_Program)
+    except (msgspec.MsgspecError, ValueError) as exc:
+        raise ArgumentError(f"Executable.load_exec: the bytes are no program of the virtual machine: {exc}") from None
+    numbered = load_param_dict(saved.constants)
+    constants = [numbered[str(index)] for index in range(len(numbered))]
+    program.functions = [_function(f) for f in saved.functions]
+    program.entries, program.dtypes, program.constants, program.lib = saved.entries, saved.dtypes, constants, lib
+    load: Any = get_global_func("relay.vm.load_kernel")
+    program.kernels = [load(lib, k.name, [constants[c] for c in k.constants], k.function) for k in saved.kernels]
+    return program
+
+
+def _function(saved: _Function) -> VMFunction:
+    instructions = [_instruction(name, values) for name, values in saved.instructions]
+    return VMFunction(saved.name, tuple(saved.params), saved.registers, instructions, saved.is_global)
+
+
+def _instruction(name: str, values: list[Any]) -> Instruction:
+    kind: Any = _INSTRUCTIONS.get(name)
+    if kind is None:
+        raise ArgumentError(f"Executable.load_exec: there is no instruction {name!r}")
+    made: Instruction = kind(*[tuple(value) if isinstance(value, list) else value for value in values])
+    return made
