@@ -8,9 +8,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, Not, PrimExpr, Select
+from compiler.ir.primexpr import BinaryOp, IntImm, PrimExpr, Select
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, While
 
@@ -22,8 +21,8 @@ ESTIMATED = "estimated_flops"
 def estimate_tir_flops(stmt_or_mod: Stmt | PrimFunc | IRModule) -> float:
     """Return the number of arithmetic operations that are done for what is stored, index arithmetic left out.
 
-    A branch counts as its more expensive side.  A function, a block or a loop that says ``estimated_flops`` in its
-    attributes or annotations counts as that.
+    Comparisons and calls count as nothing, a branch as its more expensive side.  A function, a block or a loop that
+    says ``estimated_flops`` in its attributes or annotations counts as that.
 
     Parameters
     ----------
@@ -95,26 +94,10 @@ class _Arithmetic(Visitor):
         """An element, however it is indexed."""
 
     def visit_BinaryOp(self, n: BinaryOp) -> None:
-        self.operations += dt.lanes(n.dtype)
-        self.visit_Node(n)
-
-    def visit_Not(self, n: Not) -> None:
-        self.operations += 1
-        self.visit_Node(n)
-
-    def visit_Cast(self, n: Cast) -> None:
+        if dt.element(n.dtype) != "bool":
+            self.operations += dt.lanes(n.dtype)
         self.visit_Node(n)
 
     def visit_Select(self, n: Select) -> None:
-        self._choice(n.condition, n.true_value, n.false_value)
-
-    def visit_Call(self, n: Call) -> None:
-        if n.op is IF_THEN_ELSE:
-            self._choice(*n.args)
-            return
-        self.operations += 1
-        self.visit_Node(n)
-
-    def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> None:
-        self.visit(condition)
-        self.operations += max(_of_value(then), _of_value(other))
+        self.visit(n.condition)
+        self.operations += max(_of_value(n.true_value), _of_value(n.false_value))

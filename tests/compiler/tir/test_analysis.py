@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from types import SimpleNamespace
 
+import pytest
+
 from compiler import tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, IterVar, Var
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.script import from_source
 
 i, j = Var("i"), Var("j")
 A = tir.decl_buffer((16,), name="A")
@@ -59,3 +65,79 @@ def test_a_variable_is_defined_once() -> None:
     once = tir.SeqStmt([tir.For(i, 0, 4, 0, copy), tir.For(j, 0, 4, 0, copy)])
     assert not tir.analysis.verify_ssa(tir.PrimFunc((), twice))
     assert tir.analysis.verify_ssa(tir.PrimFunc((), once))
+
+
+def main(body: str, params: str = "A: T.Buffer((8, 8)), C: T.Buffer((8, 8)), n: T.int32") -> tir.PrimFunc:
+    """Return a function with the statements of a text."""
+    lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+    return from_source(f"@T.prim_func\ndef main({params}):\n{lines}")  # type: ignore[no-any-return]
+
+
+def test_operations_are_counted_as_often_as_they_are_done() -> None:
+    func = main(
+        """
+        for i, j in T.grid(8, 8):
+            C[i, j] = A[i, j] * T.float32(2.0) + T.exp(A[j, i])
+        for i in range(8):
+            if i < n:
+                C[i, 0] = A[i, 1] + T.float32(1.0)
+            else:
+                C[i, 0] = A[i, 1] + T.float32(1.0) - A[i, 2]
+        """
+    )
+    assert tir.analysis.estimate_tir_flops(IRModule({"main": func})) == 64 * 2 + 8 * 2
+    choice = main("for i in range(8):\n    C[i, 0] = T.Select(A[i, 0] < 1.0, A[i, 1] + 1.0, A[i, 2] * A[i, 3] * 2.0)")
+    assert tir.analysis.estimate_tir_flops(choice.body) == 16
+    assert tir.analysis.estimate_tir_flops(choice.with_attr("estimated_flops", 5)) == 5
+    with pytest.raises(ArgumentError, match="must be constant"):
+        tir.analysis.estimate_tir_flops(main("for i in range(n):\n    C[i, 0] = 1.0"))
+
+
+def test_a_kernel_keeps_the_limits_of_a_gpu() -> None:
+    func = main(
+        """
+        with T.launch_thread("blockIdx.x", 4) as bx:
+            with T.launch_thread("threadIdx.x", 8) as tx:
+                L = T.allocate([16], "float32", "local")
+                L_1 = T.Buffer((16,), data=L, scope="local")
+                L_1[0] = A[bx, tx]
+                C[bx, tx] = L_1[0]
+        """
+    )
+
+    def keeps(**limits: int) -> bool:
+        return tir.analysis.verify_gpu_code(func, limits)
+
+    assert keeps(max_threads_per_block=8, max_local_memory_per_block=64, max_thread_x=8, max_kernels=1)
+    assert not keeps(max_threads_per_block=7)
+    assert not keeps(max_local_memory_per_block=63)
+    assert not keeps(max_thread_x=7)
+    assert not keeps(max_kernels=0)
+    assert keeps(max_shared_memory_per_block=0)
+    with pytest.raises(ArgumentError, match="there is no limit 'max_warps'"):
+        keeps(max_warps=1)
+
+
+def test_variables_are_used_in_their_scopes() -> None:
+    assert tir.analysis.verify_well_formed(main("for i in range(8):\n    C[i, 0] = A[i, n]"))
+    free = tir.PrimFunc((), tir.Evaluate(i + 1))
+    assert not tir.analysis.verify_well_formed(free, assert_mode=False)
+    with pytest.raises(ArgumentError, match="variable 'i' is used but not defined"):
+        tir.analysis.verify_well_formed(free)
+    within = tir.PrimFunc((), tir.For(i, 0, 4, 0, tir.For(i, 0, 4, 0, tir.Evaluate(i))))
+    with pytest.raises(ArgumentError, match="'i' is defined within its own scope again"):
+        tir.analysis.verify_well_formed(within)
+
+
+def test_effects_of_functions() -> None:
+    assert not tir.analysis.is_pure_function(main("C[0, 0] = A[0, 0]"))
+    assert tir.analysis.is_pure_function(main("T.evaluate(A[0, n] + 1.0)"))
+    with pytest.raises(ArgumentError, match=r"calls tir\.call_extern"):
+        tir.analysis.assert_pure_function(main("T.evaluate(T.call_extern('int32', 'f'))"))
+
+
+def test_a_let_may_be_used_twice() -> None:
+    x = Var("x")
+    one, two = tir.Let(x, tir.const(1), x + 1), tir.Let(x, tir.const(2), x + 1)
+    assert tir.analysis.verify_ssa(tir.PrimFunc((), tir.Evaluate(one + one)))
+    assert not tir.analysis.verify_ssa(tir.PrimFunc((), tir.Evaluate(one + two)))

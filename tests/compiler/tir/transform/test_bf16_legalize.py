@@ -1,0 +1,79 @@
+"""Computing with bfloat16, and storing it, where there is no such type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.primexpr import Cast, IntImm
+from compiler.ir.transform import Pass
+from compiler.tir.function import PrimFunc
+from compiler.tir.interpreter import interpret
+from compiler.tir.stmt import Allocate
+from compiler.tir.transform import (
+    BF16CastElimination,
+    BF16ComputeLegalize,
+    BF16Legalize,
+    BF16Promote,
+    BF16StorageLegalize,
+)
+from tests.compiler.tir.transform.programs import apply, nodes, program
+
+Array = np.ndarray[Any, Any]
+BUFFERS = "A: T.Buffer((64,), 'bfloat16'), B: T.Buffer((64,), 'bfloat16'), C: T.Buffer((64,), 'bfloat16')"
+SUM_OF_PRODUCTS = """
+L = T.allocate([64], "bfloat16", "global")
+L_1 = T.Buffer((64,), "bfloat16", data=L)
+for i in range(64):
+    L_1[i] = A[i] * B[i]
+for i in range(64):
+    C[i] = L_1[i] + A[63 - i]
+"""
+
+
+def single(bits: Array) -> Array:
+    """Return the numbers whose upper halves are given."""
+    return (bits.astype("uint32") << 16).view("float32")
+
+
+def rounded(values: Array) -> Array:
+    """Return the upper halves of numbers, rounded to nearest, ties to even."""
+    bits = values.astype("float32").view("uint32").astype("uint64")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("uint16")
+
+
+def run(func: PrimFunc) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(0)
+    a, b = (rounded(rng.normal(size=64)) for _ in range(2))
+    c = np.zeros(64, "uint16")
+    interpret(func, [a, b, c])
+    return single(a), single(b), c
+
+
+def test_intermediate_results_are_single() -> None:
+    func = apply(program(SUM_OF_PRODUCTS, BUFFERS), BF16ComputeLegalize(), BF16StorageLegalize())
+    assert [n.dtype for n in nodes(func, Allocate)] == ["float32"]
+    a, b, c = run(func)
+    np.testing.assert_array_equal(c, rounded(a * b + a[::-1]))
+
+
+@pytest.mark.parametrize("each", [BF16Legalize()])
+def test_what_is_stored_is_rounded(each: Pass) -> None:
+    func = apply(program(SUM_OF_PRODUCTS, BUFFERS), each)
+    assert [n.dtype for n in nodes(func, Allocate)] == ["uint16"]
+    a, b, c = run(func)
+    np.testing.assert_array_equal(c, rounded(single(rounded(a * b)) + a[::-1]))
+
+
+def test_constants_become_their_bits() -> None:
+    func = apply(program("for i in range(64):\n    C[i] = T.bfloat16(1.5)", BUFFERS), BF16StorageLegalize())
+    assert 0x3FC0 in [n.value for n in nodes(func, IntImm)]
+
+
+def test_rounding_between_operations_is_left_out() -> None:
+    text = "for i in range(64):\n    C[i] = A[i] + B[i] + A[i]"
+    promoted = apply(program(text, BUFFERS), BF16Promote())
+    eliminated = apply(promoted, BF16CastElimination())
+    assert len(nodes(promoted, Cast)) == len(nodes(eliminated, Cast)) + 2
