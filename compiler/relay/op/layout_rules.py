@@ -141,11 +141,12 @@ def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[A
 def data_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput | None:
     """An operator on images, whose attribute ``layout`` follows its data, unless that splits spatial dimensions.
 
-    An attribute ``out_layout`` that is given holds it in its own layout.
+    It keeps its own layout where an attribute ``out_layout`` says so, or where it has just been altered.
     """
     own = layout(attrs.get_str("layout"))
     chosen = own
-    if new_in and new_in[0] is not None and not attrs.get("out_layout"):
+    altered = bool(attrs.get("out_layout")) or old_in[0] not in (None, own)
+    if new_in and new_in[0] is not None and not altered:
         chosen = new_in[0]
     if any(a.factor and a.letter != "C" for a in chosen.axes) or set(chosen.letters) != set(own.letters):
         chosen = own

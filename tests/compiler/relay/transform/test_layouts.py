@@ -121,6 +121,78 @@ def test_a_second_time_changes_nothing() -> None:
         assert convert({"nn.conv2d": ["NHWC", "default"]})(once) is once
 
 
+def behind(tail: Any) -> Any:
+    """Return what some operators make of a convolution of 8 channels of 6 by 5, twice over."""
+    x, w = relay.var("x", shape=(2, 4, 6, 5)), relay.var("w", shape=(8, 4, 1, 1))
+    return tail(relay.nn.relu(relay.nn.conv2d(x, w)))
+
+
+ZERO, HALF = relay.const(0, "int32"), relay.const(0.5)
+
+TAILS: dict[str, tuple[Any, int]] = {
+    "sum over space": (lambda y: relay.sum(y, axis=[2, 3]), 0),
+    "mean of channels": (lambda y: relay.mean(y, axis=[1], keepdims=True), 1),
+    "all but channels": (lambda y: relay.max(y, axis=[1], exclude=True), 0),
+    "variance": (lambda y: relay.variance(y, axis=[-1, -2], keepdims=True), 1),
+    "index in a plane": (lambda y: relay.argmax(y, axis=[2, 3]), 0),
+    "index across channels": (lambda y: relay.argmax(y, axis=[1, 2]), 1),
+    "transposed": (lambda y: relay.transpose(y, axes=[0, -1, 1, 2]), 0),
+    "squeezed": (lambda y: relay.squeeze(relay.sum(y, axis=[2, 3], keepdims=True), axis=[2, 3]), 0),
+    "split": (lambda y: relay.concatenate([*relay.split(y, 2, axis=1)], axis=2), 1),
+    "split in places": (lambda y: relay.split(y, (2, 5), axis=1)[1], 1),
+    "slice": (lambda y: relay.strided_slice(y, begin=[0, 4], end=[2, 8, -1]), 1),
+    "slice of axes": (lambda y: relay.strided_slice(y, begin=[1, 2], end=[6, 6], axes=[2, 1], strides=[2, 1]), 1),
+    "slice like": (lambda y: relay.slice_like(y, relay.nn.max_pool2d(y, (2, 2)), axes=[2, 3]), 1),
+    "padded": (lambda y: relay.nn.pad(y, ((0, 0), (0, 0), (1, 2), (3, 0))), 1),
+    "padded channels": (lambda y: relay.nn.pad(y, ((0, 0), (1, 0), (0, 0), (0, 0))), 1),
+    "normalised": (lambda y: relay.nn.batch_norm(y, *(relay.exp(relay.var(n, shape=(8,))) for n in "gbmv"))[0], 1),
+    "quantised": (lambda y: relay.qnn.op.quantize(y, HALF, ZERO, axis=1, out_dtype="int8"), 1),
+    "resized": (lambda y: relay.image.resize2d(y, (3, 4)), 1),
+    "times one number": (lambda y: relay.multiply(relay.var("m", shape=(1, 1)), y), 1),
+    "plus a plane": (lambda y: relay.add(y, relay.var("p", shape=(6, 5))), 2),
+    "softmax": (lambda y: relay.nn.softmax(y, axis=1), 1),
+}
+
+
+@pytest.mark.parametrize("name", TAILS)
+def test_axes_are_renumbered(name: str) -> None:
+    tail, count = TAILS[name]
+    mod = module_of(behind(tail))
+    inputs = random_inputs(mod)
+    wanted = evaluate(mod["main"], inputs)
+    with PassContext(opt_level=3):
+        last = convert({"nn.conv2d": ["NHWC", "default"]})(mod)
+        packed = transform.AlterOpLayout(Target("llvm -mcpu=nehalem"))(transform.CanonicalizeOps()(mod))
+    assert len(transforms(last["main"])) == 2 + count
+    assert last["main"].checked_type == mod["main"].checked_type == packed["main"].checked_type
+    for changed in (last, packed):
+        np.testing.assert_allclose(evaluate(changed["main"], inputs), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_an_operator_that_is_converted_itself_does_not_follow_its_data() -> None:
+    body = after(
+        relay.image.resize2d(relay.var("x", shape=(1, 2, 4, 4)), (8, 8)), convert({"image.resize2d": ["NHWC"]})
+    )
+    assert transforms(body) == [("NCHW", "NHWC"), ("NHWC", "NCHW")]
+
+
+def test_some_layers_are_skipped() -> None:
+    with transform.LayoutConfig(skip_layers=[0, 1, 2]) as config:
+        assert transforms(after(network(), convert({"nn.conv2d": ["NHWC", "default"]}))) == []
+    assert config.skip_counter == 3
+
+
+def test_values_that_are_called_something_else_are_not_permuted() -> None:
+    x, w = relay.var("x", shape=(1, 4, 4, 4)), relay.var("w", shape=(4, 4, 1, 1))
+    y = relay.nn.conv2d(x, w)
+    z = relay.nn.conv2d(x, relay.var("v", shape=(1, 1, 4, 4)), data_layout="NHWC", kernel_layout="HWIO")
+    mod = module_of(relay.add(y, z))
+    inputs = random_inputs(mod)
+    with PassContext(opt_level=3):
+        changed = convert({"nn.conv2d": ["NHWC", "default"]})(mod)
+    np.testing.assert_allclose(evaluate(changed["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("layouts", "message"),
     [
