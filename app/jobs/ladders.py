@@ -37,6 +37,10 @@ MAX_EVENTS = 5000
 MAX_EVENT_BYTES = 4 << 20
 """Bytes of the events of one ladder."""
 MAX_LISTENERS = 16
+EVENT_BURST = 400
+"""Events of a ladder that are passed on as fast as they come: more than a schedule of a hundred primitives has."""
+EVENTS_PER_SECOND = 50
+"""Beyond those: a child that sends faster waits, because every event costs each listener and the event loop time."""
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True, tag="queued"):
@@ -286,9 +290,11 @@ class Ladders:
                 ladder.send(Queued(place=place))
             last = place
         with closing(measurer.events(what, workspace)) as events:
-            for event in events:
+            for count, event in enumerate(events):
                 if ladder.abandoned:
                     ladder.stop()
+                if count >= EVENT_BURST:
+                    time.sleep(1 / EVENTS_PER_SECOND)
                 try:
                     ladder.send(event)
                 except TooLarge:

@@ -26,7 +26,7 @@ from compiler.runtime.threads import set_num_threads
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
 from compiler.te.flops import schedule_flops
-from compiler.te.numpy_reference import NoNumPyProgram, evaluate
+from compiler.te.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 
@@ -182,8 +182,8 @@ class Ladder:
         inputs = {t: a for i, (t, a) in enumerate(zip(self._args, self._inputs, strict=True)) if t not in tensors}
         _check_sizes(stage.op.output(i) for stage in self._schedule.stages for i in range(stage.op.num_outputs))
         try:
-            self._expected = evaluate(tensors, inputs)
-            timing = time_calls(lambda: evaluate(tensors, inputs))
+            self._expected, program = numpy_program(tensors, inputs)
+            timing = time_calls(program)
         except NoNumPyProgram:
             self._expected = None  # then the bare definition's own result is what the steps are compared with
             return None

@@ -9,10 +9,10 @@ it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any, Literal
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from compiler.arith import Analyzer, detect_linear_equation
 from compiler.ir.error import TVMError
@@ -43,10 +43,11 @@ from compiler.ir.primexpr import (
     Var,
 )
 from compiler.ir.substitute import substitute
+from compiler.te.numpy_program import Array, NumPyProgram, Tape, strided_view
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tensor import Operation, Tensor
 
-__all__ = ["MAX_FOLD_STEPS", "MAX_TEMPORARY_ELEMENTS", "Array", "NoNumPyProgram", "evaluate"]
+__all__ = ["MAX_FOLD_STEPS", "MAX_TEMPORARY_ELEMENTS", "NoNumPyProgram", "evaluate", "numpy_program"]
 
 MAX_TEMPORARY_ELEMENTS = 1 << 26
 """Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
@@ -54,7 +55,9 @@ MAX_TEMPORARY_ELEMENTS = 1 << 26
 MAX_FOLD_STEPS = 1 << 14
 """Steps of a reduction that is carried out step by step, because NumPy has no function for it."""
 
-Array = np.ndarray[Any, Any]
+
+_SUBSCRIPTS = ascii_lowercase[8:] + ascii_lowercase[:8] + ascii_uppercase
+"""Letters for the axes of ``einsum``, from i on."""
 
 
 class NoNumPyProgram(TVMError):
@@ -93,23 +96,65 @@ def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> list[
     NoNumPyProgram
         If some operation needs a temporary that is too large, or has no NumPy counterpart.
     """
-    arrays = dict(inputs)
-    return [_array_of(t, arrays) for t in outputs]
+    return numpy_program(outputs, inputs)[0]
 
 
-def _array_of(tensor: Tensor, arrays: dict[Tensor, Array]) -> Array:
-    """Return the value of a tensor, and add it and all that it is computed from to ``arrays``."""
-    if tensor not in arrays:
-        op = tensor.op
-        if isinstance(op, PlaceholderOp):
-            raise NoNumPyProgram(f"no value is given for placeholder {tensor.name!r}")
-        if not isinstance(op, ComputeOp):
-            raise NoNumPyProgram(f"{tensor.name!r} is not a compute operation")
-        for index, body in enumerate(op.body):
-            result = op.output(index)
-            value = _Evaluation(op.axis, arrays).at_all_points(body)
-            arrays[result] = np.asarray(value, result.dtype, order="C")  # strided reads count on it
-    return arrays[tensor]
+def numpy_program(outputs: Sequence[Tensor], inputs: Mapping[Tensor, Array]) -> tuple[list[Array], NumPyProgram]:
+    """Compute tensors with NumPy, and return the calls that did it.
+
+    Parameters
+    ----------
+    outputs : sequence of Tensor
+        What to compute; shapes must be constant.
+    inputs : mapping of Tensor to ndarray
+        The placeholders' values.
+
+    Returns
+    -------
+    list of ndarray
+        One for each output, C-contiguous, of its tensor's dtype.
+    NumPyProgram
+        Computes them again from the same inputs, without a look at the expression.
+
+    Raises
+    ------
+    NoNumPyProgram
+        If some operation needs a temporary that is too large, or has no NumPy counterpart.
+    """
+    values = _Values(inputs)
+    arrays = [values.of(tensor) for tensor in outputs]
+    return arrays, values.tape.program(arrays)
+
+
+class _Values:
+    """Values of tensors, each computed once; what is called for them is on the tape."""
+
+    def __init__(self, inputs: Mapping[Tensor, Array]) -> None:
+        self.tape = Tape(inputs)
+        self._arrays = dict(inputs)
+
+    def of(self, tensor: Tensor) -> Array:
+        """Return the value of a tensor, and compute all that it needs."""
+        if tensor not in self._arrays:
+            op = tensor.op
+            if isinstance(op, PlaceholderOp):
+                raise NoNumPyProgram(f"no value is given for placeholder {tensor.name!r}")
+            if not isinstance(op, ComputeOp):
+                raise NoNumPyProgram(f"{tensor.name!r} is not a compute operation")
+            for index, body in enumerate(op.body):
+                result = op.output(index)
+                self._arrays[result] = self._contiguous(_Evaluation(op.axis, self).at_all_points(body), result.dtype)
+        return self._arrays[tensor]
+
+    def _contiguous(self, value: Array, dtype: str) -> Array:
+        """Return a value in C order, as strided reads count on."""
+        if value.dtype == dtype and value.flags.c_contiguous:
+            return value
+        if value.dtype == dtype:
+            array: Array = self.tape.call(np.ascontiguousarray, value)
+        else:
+            array = self.tape.call(_astype, value, dtype, order="C")
+        return array
 
 
 def _range_of(axis: IterVar) -> tuple[int, int]:
@@ -130,13 +175,14 @@ def _copied(op: Operation) -> ProducerLoad | None:
 class _Evaluation(Functor):
     """Evaluates one expression over all points of some axes at once; every value broadcasts to their extents."""
 
-    def __init__(self, axes: Sequence[IterVar], arrays: dict[Tensor, Array]) -> None:
+    def __init__(self, axes: Sequence[IterVar], values: _Values) -> None:
         self.axes = list(axes)
         self.vars = [axis.var for axis in axes]
         ranges = [_range_of(axis) for axis in axes]
         self.starts = [begin for begin, _ in ranges]
         self.shape = tuple(extent for _, extent in ranges)
-        self.arrays = arrays
+        self.values = values
+        self.tape = values.tape
         self.bound: dict[Var, Any] = {}
         self._analyzer = Analyzer()
         for axis in axes:
@@ -144,7 +190,8 @@ class _Evaluation(Functor):
 
     def at_all_points(self, e: PrimExpr) -> Array:
         """Return the value of ``e`` at every point."""
-        return np.broadcast_to(self.visit(e), self.shape)
+        value = self.tape.array(self.visit(e))
+        return value if value.shape == self.shape else self.tape.view(np.broadcast_to, value, self.shape)
 
     def visit_IntImm(self, n: IntImm) -> Any:
         return np.dtype(n.dtype).type(n.value)
@@ -165,19 +212,22 @@ class _Evaluation(Functor):
     def visit_BinaryOp(self, n: BinaryOp) -> Any:
         a, b = self.visit(n.a), self.visit(n.b)
         ufunc = _UFUNCS.get(type(n))
-        with np.errstate(all="ignore"):
-            if ufunc is not None:
-                return ufunc(a, b)
-            if isinstance(n, Div):
-                return np.true_divide(a, b) if n.dtype.startswith("float") else np.trunc(a / b).astype(n.dtype)
-            return _COMPARISONS[n.symbol](a, b)
+        if ufunc is not None:
+            return self.tape.call(ufunc, a, b)
+        if not isinstance(n, Div):
+            return self.tape.call(_COMPARISONS[n.symbol], a, b)
+        quotient = self.tape.call(np.true_divide, a, b)
+        return quotient if n.dtype.startswith("float") else self._cast(self.tape.call(np.trunc, quotient), n.dtype)
+
+    def _cast(self, value: Any, dtype: str) -> Any:
+        array = self.tape.array(value)
+        return array if array.dtype == dtype else self.tape.call(_astype, array, dtype)
 
     def visit_Not(self, n: Not) -> Any:
-        return np.logical_not(self.visit(n.a))
+        return self.tape.call(np.logical_not, self.visit(n.a))
 
     def visit_Cast(self, n: Cast) -> Any:
-        with np.errstate(all="ignore"):
-            return np.asarray(self.visit(n.value)).astype(n.dtype)
+        return self._cast(self.visit(n.value), n.dtype)
 
     def visit_Broadcast(self, n: Broadcast) -> Any:
         raise NoNumPyProgram("vectors have no NumPy counterpart here")
@@ -187,32 +237,33 @@ class _Evaluation(Functor):
         return self.visit(n.body)
 
     def visit_Select(self, n: Select) -> Any:
-        return np.where(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
+        return self.tape.call(np.where, self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
 
     def visit_Call(self, n: Call) -> Any:
         name = getattr(n.op, "name", "")
         args = [self.visit(a) for a in n.args]
         if name == "tir.if_then_else":
-            return np.where(*args)
+            return self.tape.call(np.where, *args)
         if name == "tir.likely":
             return args[0]
         reference = getattr(n.op, "reference", None)
         if reference is None:
             raise NoNumPyProgram(f"{name or n.op} has no NumPy counterpart")
-        with np.errstate(all="ignore"):
-            return np.asarray(reference(*args)).astype(n.dtype, copy=False)
+        return self._cast(self.tape.call(reference, *args), n.dtype)
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> Any:
         n = self._through_copies(n)
-        source = _array_of(n.producer, self.arrays)
+        source = self.values.of(n.producer)
         view = self._strided(source, n.indices)
         if view is not None:
             return view
         if int(np.prod(self.shape)) > MAX_TEMPORARY_ELEMENTS:
             raise NoNumPyProgram(f"reading {n.producer.name!r} needs a temporary of {self.shape} elements")
         # Reads that a condition guards may point outside: any value will do there, the condition drops it.
-        indices = [np.clip(self.visit(i), 0, d - 1) for i, d in zip(n.indices, source.shape, strict=True)]
-        return source[tuple(indices)]
+        indices = [
+            self.tape.call(np.clip, self.visit(i), 0, d - 1) for i, d in zip(n.indices, source.shape, strict=True)
+        ]
+        return self.tape.call(_take, source, *indices)
 
     def _through_copies(self, n: ProducerLoad) -> ProducerLoad:
         """Return the read of what a copy was made from: packing is for speed, and NumPy packs by itself."""
@@ -236,9 +287,10 @@ class _Evaluation(Functor):
                 return None
             offset += base * source.strides[dimension]
             strides = [s + c * source.strides[dimension] for s, c in zip(strides, coefficients, strict=True)]
-        start = source.reshape(-1)[offset // source.itemsize :] if source.size else source
-        shape = [extent if stride else 1 for extent, stride in zip(self.shape, strides, strict=True)]
-        return as_strided(start, shape, strides, writeable=False)
+        shape = tuple(extent if stride else 1 for extent, stride in zip(self.shape, strides, strict=True))
+        if not offset and shape == source.shape and tuple(strides) == source.strides:
+            return source
+        return self.tape.view(strided_view, source, offset // source.itemsize, shape, tuple(strides))
 
     def _affine(self, index: PrimExpr) -> list[int] | None:
         """Return the coefficient of each axis and the constant, axes counted from zero."""
@@ -250,7 +302,7 @@ class _Evaluation(Functor):
         return values
 
     def visit_Reduce(self, n: Reduce) -> Any:
-        inner = _Evaluation([*self.axes, *n.axis], self.arrays)
+        inner = _Evaluation([*self.axes, *n.axis], self.values)
         combine = _reducer(n)
         unconditional = isinstance(n.condition, IntImm)
         if combine is np.add and unconditional and not n.init:
@@ -264,11 +316,10 @@ class _Evaluation(Functor):
         start = inner.visit(n.combiner.identity_element[0])
         values = inner.at_all_points(n.source[0])
         if not unconditional:
-            values = np.where(inner.at_all_points(n.condition), values, start)
+            values = self.tape.call(np.where, inner.at_all_points(n.condition), values, start)
         where = tuple(range(len(self.axes), len(inner.axes)))
-        with np.errstate(all="ignore"):
-            result = combine.reduce(values, axis=where, dtype=n.dtype, initial=start)
-            return combine(self.at_all_points(n.init[0]), result) if n.init else result
+        result = self.tape.call(combine.reduce, values, axis=where, dtype=n.dtype, initial=start)
+        return self.tape.call(combine, self.at_all_points(n.init[0]), result) if n.init else result
 
     def _fold(self, n: Reduce, inner: _Evaluation) -> Array:
         """Reduce by any combiner: one step a reduced element, all elements of the result at once."""
@@ -276,15 +327,16 @@ class _Evaluation(Functor):
         if steps > MAX_FOLD_STEPS:
             raise NoNumPyProgram(f"the reduction has no NumPy counterpart, and {steps} steps")
         shape = (*self.shape, steps)
-        sources = [inner.at_all_points(e).reshape(shape) for e in n.source]
-        condition = inner.at_all_points(n.condition).reshape(shape)
+        sources = [self.tape.call(np.reshape, inner.at_all_points(e), shape) for e in n.source]
+        condition = self.tape.call(np.reshape, inner.at_all_points(n.condition), shape)
         state = [self.at_all_points(e) for e in n.init or n.combiner.identity_element]
-        step = _Evaluation(self.axes, self.arrays)
+        step = _Evaluation(self.axes, self.values)
         for p in range(steps):
             step.bound = dict(zip(n.combiner.lhs, state, strict=True))
-            step.bound |= zip(n.combiner.rhs, (s[..., p] for s in sources), strict=True)
+            step.bound |= zip(n.combiner.rhs, (self.tape.view(_plane, s, p) for s in sources), strict=True)
             new = [step.at_all_points(e) for e in n.combiner.result]
-            state = [np.where(condition[..., p], after, before) for after, before in zip(new, state, strict=True)]
+            chosen = self.tape.view(_plane, condition, p)
+            state = [self.tape.call(np.where, chosen, *pair) for pair in zip(new, state, strict=True)]
         return state[n.value_index]
 
     def factors(self, e: PrimExpr) -> list[Array] | None:
@@ -294,7 +346,7 @@ class _Evaluation(Functor):
             return None if left is None or right is None else left + right
         if isinstance(e, ProducerLoad):
             e = self._through_copies(e)
-            view = self._strided(_array_of(e.producer, self.arrays), e.indices)
+            view = self._strided(self.values.of(e.producer), e.indices)
             return None if view is None else [view]
         return None
 
@@ -304,18 +356,71 @@ class _Evaluation(Functor):
         factors = [([d for d, extent in enumerate(view.shape) if extent > 1], view) for view in product]
         # With the rows' factor last, a matrix product comes in C order; else all of it would have to be copied.
         factors.sort(key=lambda factor: min(factor[0], default=rank), reverse=True)
-        operands: list[Any] = []
-        missing = set(range(rank, len(self.shape)))
-        for dims, view in factors:
-            operands += [view.reshape([view.shape[d] for d in dims]) if len(dims) < view.ndim else view, dims]
-            missing -= set(dims)
-        repeat = int(np.prod([self.shape[d] for d in missing])) if missing else 1
-        present = {d for dims in operands[1::2] for d in dims}
+        views = [(dims, self._without_broadcast_axes(view, dims)) for dims, view in factors]
+        present = {d for dims, _ in views for d in dims}
+        repeat = int(np.prod([self.shape[d] for d in range(rank, len(self.shape)) if d not in present]))
         out = [d for d in range(rank) if d in present]
-        result = np.einsum(*operands, out, optimize=True)
-        shape = [self.shape[d] if d in present else 1 for d in range(rank)]
-        total: Array = result.reshape(shape)
-        return total if repeat == 1 else total * product[0].dtype.type(repeat)
+        result = self._einsum(views, out)
+        shape = tuple(self.shape[d] if d in present else 1 for d in range(rank))
+        total: Array = result if result.shape == shape else self.tape.call(np.reshape, result, shape)
+        return total if repeat == 1 else self.tape.call(np.multiply, total, product[0].dtype.type(repeat))
+
+    def _without_broadcast_axes(self, view: Array, dims: list[int]) -> Array:
+        """Return a view with the axes ``dims`` alone."""
+        if len(dims) == view.ndim:
+            return view
+        shape = tuple(view.shape[d] for d in dims)
+        return self.tape.view(np.reshape, view, shape)
+
+    def _einsum(self, views: list[tuple[list[int], Array]], out: list[int]) -> Array:
+        """Sum a product of views, each with the axes that its dimensions are, over those that are not in ``out``."""
+        subscripts = ",".join("".join(_SUBSCRIPTS[d] for d in dims) for dims, _ in views)
+        subscripts += "->" + "".join(_SUBSCRIPTS[d] for d in out)
+        operands = [view for _, view in views]
+        if (matrices := self._matrices(views, out)) is not None:
+            product: Array = self.tape.call(np.matmul, *matrices)
+            return product
+        path = np.einsum_path(subscripts, *operands, optimize="greedy")[0]
+        result: Array = self.tape.call(np.einsum, subscripts, *operands, optimize=path)
+        return result
+
+    def _matrices(self, views: list[tuple[list[int], Array]], out: list[int]) -> list[Array] | None:
+        """Return two factors as the matrices whose product they are, or None where it is no product of matrices.
+
+        Axes of a view come in the order of the loops, so what is stored as a matrix may be seen transposed here.
+        """
+        if len(views) != 2 or len(out) != 2 or any(len(dims) != 2 or not _is_dense(view) for dims, view in views):
+            return None
+        rows, columns = out
+        left, right = views if rows in views[0][0] else views[::-1]
+        shared = set(left[0]) & set(right[0])
+        if shared & {rows, columns} or set(left[0]) != {rows} | shared or set(right[0]) != {columns} | shared:
+            return None
+        return [
+            view if dims[place] == axis else self.tape.view(np.transpose, view)
+            for (dims, view), place, axis in ((left, 0, rows), (right, 1, columns))
+        ]
+
+
+def _is_dense(matrix: Array) -> bool:
+    """Whether the rows or the columns of a matrix are contiguous: BLAS takes such a matrix as it is."""
+    return matrix.itemsize in matrix.strides
+
+
+def _astype(value: Array, dtype: str, order: Literal["K", "C"] = "K") -> Array:
+    return value.astype(dtype, order=order)
+
+
+def _take(source: Array, *indices: Any) -> Array:
+    """Return the elements at some indices, which broadcast against each other."""
+    elements: Array = source[indices]
+    return elements
+
+
+def _plane(values: Array, index: int) -> Array:
+    """Return the elements whose last index is ``index``."""
+    plane: Array = values[..., index]
+    return plane
 
 
 _COMPARISONS = {
