@@ -268,6 +268,10 @@ Source = Literal["script", "server"]
 """Who measured: the process that ran the script, which can report whatever it likes, or one that only measures."""
 
 
+NOISE = 0.1
+"""Spread relative to the time, or distance of two measurements of one thing, from which on they are called noisy."""
+
+
 class Measurement(Struct, frozen=True, kw_only=True):
     """A time and how it was measured."""
 

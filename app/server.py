@@ -16,7 +16,7 @@ from app.config import Config, ConfigurationError
 from app.memory import Memory, give_freed_memory_back
 from app.sandbox import Runner, SandboxError, Shared, UnsafeLocal
 from app.views import BLUEPRINTS
-from app.web import error_responses, security
+from app.web import assets, error_responses, security
 from app.web.bodies import FORM_BYTES
 from app.web.proxies import behind
 from app.workers.in_process import InProcess
@@ -52,7 +52,7 @@ def create_app(
     if not isinstance(config, Config):
         config = Config.read(config)
     give_freed_memory_back()
-    app = Flask("app", root_path=str(ROOT), static_folder="static", template_folder="templates")
+    app = Flask("app", root_path=str(ROOT), static_folder=None, template_folder="templates")
     app.config.update(
         MAX_CONTENT_LENGTH=config.body_bytes,
         MAX_FORM_MEMORY_SIZE=min(config.body_bytes, FORM_BYTES),
@@ -69,6 +69,7 @@ def create_app(
         renderer = start_renderer(config)
         atexit.register(renderer.close)
     services.install(app, services.build_services(config, runner, renderer))
+    assets.install(app, ROOT / "static")
     error_responses.install(app)
     security.install(app, config.rate_limit, config.trusted_hosts)
     app.add_template_global(lambda: runner.tier.safe_for_public, "sandboxed")

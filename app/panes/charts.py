@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from app.artifacts import Measurement
 from app.panes.numbers import number
@@ -30,8 +31,15 @@ ROOM = 760
 """Default width of a chart."""
 LABEL_DISTANCE = 13
 """Least distance between the base lines of two line labels."""
+LOG_RATIO = 30.0
+"""Between the highest and the lowest bar: from here on the lowest would not be seen on a linear scale."""
+MIN_LOG_HEIGHT = 0.05
+"""Of the lowest bar on a logarithmic scale, relative to the plot."""
 MIN_RATE, MAX_RATE = 1e-12, 1e15
 """Rates that a machine can have, in either unit; a script may claim any, and what lies outside is not drawn."""
+
+
+Scale = Literal["auto", "linear", "log"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Bar:
     wrong: bool = False
     reported: bool = False
     """Whether the time is what the script reports."""
+    step: int | None = None
+    """How many primitives the prefix has that it opens."""
 
     @property
     def middle(self) -> float:
@@ -86,12 +96,49 @@ class Chart:
     base: float
     unit: str
     summary: str
+    logarithmic: bool = False
     bars: list[Bar] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     ticks: list[Tick] = field(default_factory=list)
 
 
-def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROOM) -> Chart | None:
+@dataclass(frozen=True)
+class _Axis:
+    """The vertical axis: heights of values, from ``low`` at the base to ``top``."""
+
+    low: float
+    top: float
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.low > 0
+
+    def height_of(self, value: float) -> float:
+        """Return the height of a value in user units."""
+        share = math.log(value / self.low) / math.log(self.top / self.low) if self.logarithmic else value / self.top
+        return round(PLOT_HEIGHT * max(0.0, share), 2)
+
+    def ticks(self) -> list[float]:
+        """Return the values that are marked: all powers of ten of a logarithmic axis, or every second, or third."""
+        if not self.logarithmic:
+            return _ticks(self.top)
+        first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.top))
+        return [10.0**power for power in range(first, last + 1, 1 + (last - first) // 6)]
+
+
+def _axis(values: Sequence[float], scale: Scale) -> _Axis:
+    """Return the axis for bars and lines of some values, of which zero is none."""
+    drawn = [value for value in values if value > 0]
+    high, low = max(drawn, default=0.0), min(drawn, default=0.0)
+    if low and (scale == "log" or (scale == "auto" and high / low > LOG_RATIO)):
+        room = max(high / low, 10.0) ** MIN_LOG_HEIGHT
+        return _Axis(low / room, high)
+    return _Axis(0.0, _ceiling(high))
+
+
+def chart(
+    measurements: Sequence[Measurement], pending: int = 0, room: int = ROOM, scale: Scale = "auto"
+) -> Chart | None:
     """Return the chart of measured kernels, or None when there is nothing to draw.
 
     Parameters
@@ -103,6 +150,8 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
         Bars that are still to be measured; space is reserved for them.
     room : int
         Width to fit into, in pixels, as far as the least pitch allows.
+    scale : str
+        Of the heights; ``auto`` is logarithmic where bars would be too low to be seen.
     """
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     lines = [m for m in measurements if m.kind in ("numpy", "peak")]
@@ -113,13 +162,10 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
     unit = "GFLOP/s" if rated else "calls/s"
     values = [_rate(m, rated) for m in kernels]
     rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
-    top = _ceiling(max([*values, *(value for _, value in rules), 0.0]))
+    axis = _axis([*values, *(value for _, value in rules)], scale)
     base = TOP + PLOT_HEIGHT
     pitch = max(MIN_PITCH, min(MAX_PITCH, (room - LEFT - RIGHT) / max(4, slots)))
     width = round(LEFT + max(4, slots) * pitch + RIGHT)
-
-    def height_of(value: float) -> float:
-        return round(PLOT_HEIGHT * value / top, 2)
 
     return Chart(
         width=width,
@@ -129,9 +175,10 @@ def chart(measurements: Sequence[Measurement], pending: int = 0, room: int = ROO
         base=base,
         unit=unit,
         summary=summary(kernels, values, unit),
-        bars=_bars(kernels, values, base, pitch, height_of),
-        rules=_spread([Rule(m.kind, base - height_of(v), 0, f"{_line_name(m)} {number(v)}") for m, v in rules]),
-        ticks=[Tick(base - height_of(value), number(value)) for value in _ticks(top)],
+        logarithmic=axis.logarithmic,
+        bars=_bars(kernels, values, base, pitch, axis.height_of),
+        rules=_spread([Rule(m.kind, base - axis.height_of(v), 0, f"{_line_name(m)} {number(v)}") for m, v in rules]),
+        ticks=[Tick(base - axis.height_of(value), number(value)) for value in axis.ticks()],
     )
 
 
@@ -139,12 +186,12 @@ def _bars(
     kernels: Sequence[Measurement], values: list[float], base: float, pitch: float, height_of: Callable[[float], float]
 ) -> list[Bar]:
     bars: list[Bar] = []
-    first = next((value for value in values if value), 0.0)
     slanted = pitch < UPRIGHT_PITCH
     letters = SLANTED_LETTERS if slanted else int(pitch / LETTER)
     for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
         height = max(height_of(value), 1.5) if value else 0.0
-        factor = f"{number(value / first)}×" if value and first else ""
+        factors = speedups(values[: index + 1])
+        factor = f"{number(factors[0])}×" if factors else ""
         bars.append(
             Bar(
                 x=round(LEFT + (index + (1 - BAR_SHARE) / 2) * pitch, 2),
@@ -154,14 +201,40 @@ def _bars(
                 label=_short(m.name, letters),
                 value=number(value) if value else "✗",
                 factor="" if slanted else factor,
-                title=f"{f'{m.name} {factor}'.strip()}, {wording(m.source).label}",
+                title=", ".join([m.name, *_factor_words(factors), wording(m.source).label]),
                 slanted=slanted,
                 current=index == len(kernels) - 1,
                 wrong=m.checked == "wrong",
                 reported=m.source == "script",
+                step=m.step,
             )
         )
     return bars
+
+
+def speedups(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return how many times faster the last of some rates is than the one before it, and than the first.
+
+    Rates of zero, of what was not measured, are passed over; None where the last is one, or the only one.
+    """
+    measured = [value for value in values if value]
+    if len(measured) < 2 or not values[-1]:
+        return None
+    return measured[-1] / measured[-2], measured[-1] / measured[0]
+
+
+def climb(measurements: Sequence[Measurement]) -> list[tuple[float, float] | None]:
+    """Return the :func:`speedups` of each measurement of a ladder; nothing where it has less than two steps."""
+    rungs = [m for m in measurements if m.kind == "prefix"]
+    if len(rungs) < 2:
+        return []
+    rates = [1.0 / m.seconds if m.seconds > 0 else 0.0 for m in rungs]
+    factors = {id(m): speedups(rates[: index + 1]) for index, m in enumerate(rungs)}
+    return [factors.get(id(m)) for m in measurements]
+
+
+def _factor_words(factors: tuple[float, float] | None) -> list[str]:
+    return [f"{number(factors[0])}× the step before", f"{number(factors[1])}× the first"] if factors else []
 
 
 def _line_name(m: Measurement) -> str:

@@ -33,12 +33,21 @@ class KernelRow:
         return name
 
     @property
+    def flops(self) -> float | None:
+        """Floating-point operations of all calls in one run."""
+        return None if self.kernel.flops is None else self.kernel.flops * self.kernel.calls
+
+    @property
+    def bytes(self) -> float | None:
+        """Bytes read and written by all calls in one run."""
+        return None if self.kernel.bytes is None else self.kernel.bytes * self.kernel.calls
+
+    @property
     def gflops(self) -> float | None:
         """Floating-point operations a second over all calls, in billions."""
-        kernel = self.kernel
-        if not kernel.seconds or kernel.flops is None:
+        if not self.kernel.seconds or self.flops is None:
             return None
-        return kernel.flops * kernel.calls / kernel.seconds / 1e9
+        return self.flops / self.kernel.seconds / 1e9
 
     @property
     def heat(self) -> int:
@@ -79,7 +88,7 @@ def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
     """Return the rows of some kernels: by time where it was measured, else by operations."""
     total = sum(kernel.seconds or 0.0 for kernel in kernels)
     rows = [KernelRow(k, k.seconds / total if total and k.seconds is not None else None) for k in kernels]
-    return sorted(rows, key=lambda row: (-(row.share or 0.0), -(row.kernel.flops or 0.0) * row.kernel.calls))
+    return sorted(rows, key=lambda row: (-(row.share or 0.0), -(row.flops or 0.0)))
 
 
 def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.artifacts import Measurement
+from app.artifacts import NOISE, Measurement
 from app.panes.sources import wording
 
 WRITTEN_OUT = 1e-6, 1e15
@@ -91,7 +91,8 @@ def how_measured(measurement: Measurement) -> str:
     if measurement.repeats < 2:
         return f"single run of {count(measurement.number, 'call')}, {threads}"
     spread = measurement.spread / measurement.seconds if measurement.seconds else 0.0
-    return f"median of {measurement.repeats}, ± {spread / 2:.1%}, {threads}".replace("%", "\u202f%")
+    noise = ", noisy" if spread > NOISE else ""
+    return f"median of {measurement.repeats}, ± {spread / 2:.1%}{noise}, {threads}".replace("%", "\u202f%")
 
 
 def conditions(measurements: Sequence[Measurement]) -> str:

@@ -57,10 +57,17 @@ class Page(Selection):
         return [*panes, *([] if self.redraws_timeline else ["strip"])]
 
     @property
+    def target(self) -> str:
+        """The target of what is shown, where it has one: the script's, else that of the options."""
+        shown = self.function or self.graph
+        return shown.target if shown is not None else ""
+
+    @property
     def data(self) -> dict[str, str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
         """What the page's scripts read of an answer."""
         return {
             "status": self.answer.status,
+            "target": self.target,
             "origins": origin_rows(self.answer),
             "problems": self.answer.problems,
             "measurements": self.answer.measurements,

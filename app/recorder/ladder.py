@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from app.artifacts import Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
+from app.artifacts import NOISE, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
 from app.recorder.environment import CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
 from compiler.driver.build import build
@@ -38,6 +39,10 @@ BLAS = ThreadpoolController()
 
 MAX_TENSOR_BYTES = 512 << 20
 """Of each tensor: its values are in memory at least twice, as what is computed and as what it is compared with."""
+
+
+Turn = tuple[str, int | None, Callable[[], Measurement | None]]
+"""A label, the number of primitives of a prefix, and what measures it."""
 
 
 class Ladder:
@@ -75,6 +80,7 @@ class Ladder:
         self._expected: list[Array] | None = None
         self._inputs = self._make_inputs(seed)
         self._previous: tuple[IRModule, Measurement] | None = None
+        self._references: dict[MeasurementKind, Measurement] = {}
 
     def run(self) -> None:
         """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
@@ -91,13 +97,16 @@ class Ladder:
         """
         self._measure([(name, None, partial(self._kernel, name))])
 
-    def _measure(self, rungs: list[tuple[str, int | None, Callable[[], Measurement]]]) -> None:
-        total = len(rungs) + 2
+    def _measure(self, rungs: list[Turn]) -> None:
+        references: list[Turn] = [("NumPy", None, self._numpy), ("peak", None, self._peak)]
+        again: list[Turn] = [
+            (f"{label} again", step, partial(self._again, measure)) for label, step, measure in references
+        ]
+        turns = [*references, *rungs, *again]
+        total = len(turns)
         set_num_threads(self._options.threads)
         with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
-            self._guarded(0, total, "NumPy", None, self._numpy)
-            self._guarded(1, total, "peak", None, self._peak)
-            for place, (label, step, measure) in enumerate(rungs, 2):
+            for place, (label, step, measure) in enumerate(turns):
                 self._guarded(place, total, label, step, measure)
         self._emit(Progress(done=total, total=total, label="done"))
 
@@ -112,7 +121,14 @@ class Ladder:
             self._emit(Failed(label=label, problem=problem, step=step))
             return
         if measurement is not None:
+            self._references.setdefault(measurement.kind, measurement)
             self._emit(Measured(measurement=measurement))
+
+    def _again(self, measure: Callable[[], Measurement | None]) -> Measurement | None:
+        """Measure a reference once more: the machine may be quicker or slower than when the ladder began."""
+        second = measure()
+        first = second and self._references.get(second.kind)
+        return steadied(first, second) if first and second else None
 
     def _make_inputs(self, seed: int) -> list[Array]:
         _check_sizes(self._args)
@@ -187,7 +203,8 @@ class Ladder:
         except NoNumPyProgram:
             self._expected = None  # then the bare definition's own result is what the steps are compared with
             return None
-        return self._measurement("numpy", "NumPy", timing, None, None)
+        measurement = self._measurement("numpy", "NumPy", timing, None, None)
+        return msgspec.structs.replace(measurement, note=program.source)
 
     def _peak(self) -> Measurement | None:
         if not self._flops:
@@ -224,6 +241,28 @@ class Ladder:
             step=step,
             note="" if timing else "the result is wrong, so it was not measured",
         )
+
+
+def steadied(first: Measurement, second: Measurement) -> Measurement:
+    """Return the faster of two measurements of a reference, which tells how far they are apart.
+
+    Parameters
+    ----------
+    first, second : Measurement
+        Of NumPy or of the peak, before and after all others.
+
+    Returns
+    -------
+    Measurement
+        Its ``spread`` is at least the distance of the two, for a peak in GFLOP/s.
+    """
+    rates = [m.gflops if m.kind == "peak" and m.gflops else 1 / m.seconds for m in (first, second)]
+    faster = first if rates[0] > rates[1] else second
+    distance = abs(first.seconds - second.seconds) if faster.seconds else abs(rates[0] - rates[1])
+    change = max(rates) / min(rates) - 1
+    drift = f"{change:.0%} apart before and after: the machine was busy" if change > NOISE else ""
+    note = " · ".join(text for text in (faster.note, "the faster of two measurements", drift) if text)
+    return msgspec.structs.replace(faster, spread=max(faster.spread, distance), note=note)
 
 
 def _reason(error: Exception) -> str:

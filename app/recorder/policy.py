@@ -1,6 +1,6 @@
 """How native code runs while a script is being watched.
 
-While the user types, a kernel runs at most once for a moment, and a measurement is answered from that one timed call.
+While the user types, a kernel runs for a moment at most, and a measurement is answered from the calls that fit into it.
 When the user asked to run, everything runs in full and what was measured is kept with how it was taken.
 """
 
@@ -31,6 +31,8 @@ MOMENT_SECONDS = 2.0
 """How long a kernel may run while the user types."""
 GRAPH_SECONDS = 2.5
 """How long a model may run while the user types, its kernels compiled on the way."""
+SAMPLE_SECONDS = 0.1
+"""How long a measurement goes on while the user types; one call is timed however long it takes."""
 GRAPH_KERNELS = 12
 """Kernels of a model that are surely not all compiled in that time: larger ones are not begun."""
 
@@ -88,7 +90,7 @@ class CallPolicy(Instrument):
         if not self._momentary or time.perf_counter() < self._graph_until:
             return None
         self._stopped.add(id(executor))
-        self._transcript.note("while you type, a model does not run to its end; Run runs all of it")
+        self._transcript.note("live preview: a large model is not run to its end; press Run")
         return True
 
     def _watched(self, line: int | None) -> AbstractContextManager[None]:
@@ -101,39 +103,46 @@ class CallPolicy(Instrument):
             self._timed[id(callee), name] = seconds
 
     def measure(self, callee: Callee, name: str, number: int, repeat: int, args: Sequence[Any]) -> list[float] | None:
-        """While the user types, answer from one timed call."""
+        """While the user types, answer from a few timed calls; a model that does not run to its end has no time."""
+        self._before_native(current_line())
         if self._mode == "run":
-            self._before_native(current_line())
             return None
-        seconds = self._timed.get((id(callee), name))
-        if seconds is None:
-            seconds = self._timed[id(callee), name] = self._time_once(callee, name, args)
+        graph = isinstance(callee, GraphExecutor)
+        seconds = self._sample_graph(callee, name, args, repeat) if graph else self._sample(callee, name, args, repeat)
         self._transcript.note(
-            "while you type, a model that does not run to its end has no time; Run measures it"
-            if math.isnan(seconds)
-            else "while you type, a measurement is answered from one call of the kernel; Run measures in full"
+            f"live preview: timed {len(seconds)} {'call' if len(seconds) == 1 else 'calls'}; press Run to benchmark"
+            if seconds
+            else "live preview: a model that takes this long is not timed; press Run to benchmark"
         )
-        return [seconds] * repeat
+        return seconds or [math.nan]
+
+    def _sample(self, callee: Callee, name: str, args: Sequence[Any], repeat: int) -> list[float]:
+        """Return the times of some calls of a kernel; a call that the script made before has warmed it up."""
+        first = self._timed.get((id(callee), name))
+        if first is None:
+            first = self._timed[id(callee), name] = self._time_once(callee, name, args)
+        return [first] if first >= SAMPLE_SECONDS else self._time_calls(callee, name, args, repeat)
+
+    def _sample_graph(self, executor: Callee, name: str, args: Sequence[Any], repeat: int) -> list[float]:
+        """Return the times of some runs of a model, none where it does not come to its end in time."""
+        if id(executor) not in self._stopped:
+            executor.get_function(name)(*args)  # this makes the code too
+        return [] if id(executor) in self._stopped else self._time_calls(executor, name, args, repeat)
+
+    def _time_calls(self, callee: Callee, name: str, args: Sequence[Any], repeat: int) -> list[float]:
+        """Time calls one by one: as many as were asked for, or as fit into :data:`SAMPLE_SECONDS`."""
+        until = time.perf_counter() + SAMPLE_SECONDS
+        seconds = [self._time_once(callee, name, args)]
+        while len(seconds) < repeat and time.perf_counter() < until:
+            seconds.append(self._time_once(callee, name, args))
+        return seconds
 
     def _time_once(self, callee: Callee, name: str, args: Sequence[Any]) -> float:
-        line = current_line()
-        self._before_native(line)
-        if isinstance(callee, GraphExecutor):
-            return self._time_graph(callee, name, args)
-        with uninstrumented(), self._watched(line):
+        watched = nullcontext() if isinstance(callee, GraphExecutor) else self._watched(current_line())
+        with uninstrumented(), watched:
             started = time.perf_counter()
             callee.get_function(name)(*args)
             return time.perf_counter() - started
-
-    def _time_graph(self, executor: GraphExecutor, name: str, args: Sequence[Any]) -> float:
-        """Return the time of one run of a model, not a number where it does not come to its end."""
-        if id(executor) not in self._stopped:
-            executor.get_function(name)(*args)  # what this takes includes making the code
-        if id(executor) in self._stopped:
-            return math.nan
-        started = time.perf_counter()
-        executor.get_function(name)(*args)
-        return time.perf_counter() - started
 
     def measured(self, callee: Callee, name: str, number: int, seconds: list[float]) -> None:
         if self._mode == "run":

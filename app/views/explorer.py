@@ -33,7 +33,7 @@ from app.jobs.clients import Client
 from app.jobs.compile_service import RunUpdate
 from app.memory import Claim
 from app.panes import table
-from app.panes.charts import ROOM, chart
+from app.panes.charts import ROOM, Scale, chart
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.selection import View
 from app.services import current_services
@@ -137,7 +137,7 @@ def title_of(script: str) -> str:
 
 def _modules() -> list[str]:
     """Return the page's scripts, which browsers may fetch all at one time."""
-    folder = Path(current_app.static_folder or "")
+    folder = Path(current_app.root_path) / "static"
     return [
         *(f"js/{path.name}" for path in sorted(folder.glob("js/*.js")) if path.name != "theme.js"),
         "vendor/codemirror.js",
@@ -391,6 +391,10 @@ def for_ever(html: str) -> Response:
 # The ladder
 
 
+REFERENCES = 4
+"""Measurements of a ladder that make no bar: NumPy and the peak, before and after all others."""
+
+
 class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The state of a ladder as the page has received it."""
 
@@ -404,6 +408,7 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     running: bool = False
     room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
     """Width of the pane, in pixels."""
+    scale: Scale = "auto"
 
 
 @bp.post("/chart")
@@ -416,10 +421,10 @@ def draw_chart() -> str:
     if len(asked.measurements) > MAX_MEASUREMENTS:
         raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")
     bars = sum(m.kind in ("kernel", "prefix") for m in asked.measurements)
-    pending = max(0, asked.total - 2 - bars) if asked.running else 0
+    pending = max(0, asked.total - REFERENCES - bars) if asked.running else 0
     return render_template(
         "panes/_ladder.html",
-        chart=chart(asked.measurements, min(pending, 40), asked.room),
+        chart=chart(asked.measurements, min(pending, 40), asked.room, asked.scale),
         measurements=asked.measurements,
         ladder=asked,
     )

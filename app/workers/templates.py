@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from app.panes import table
+from app.panes.charts import climb
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
@@ -27,6 +28,7 @@ def data_block(value: object) -> Markup:
 FILTERS: Mapping[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
+        climb,
         conditions,
         data_block,
         describe,

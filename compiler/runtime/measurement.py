@@ -60,6 +60,8 @@ class BenchmarkResult:
         return float(np.std(self.results))
 
     def __str__(self) -> str:
+        if any(math.isnan(seconds) for seconds in self.results):
+            return "Execution time summary:\n not measured"
         names = ("mean", "median", "max", "min", "std")
         head = " ".join(f"{name + ' (ms)':^12}" for name in names)
         row = " ".join(f"{getattr(self, name) * 1e3:^12.4f}" for name in names)

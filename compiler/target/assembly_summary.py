@@ -15,6 +15,16 @@ _WIDTHS = {
     "aarch64": ((r"\bz\d+\.", 256), (r"\bq\d+\b|\bv\d+\.(?:16b|8h|4s|2d)", 128), (r"\bv\d+\.(?:8b|4h|2s)", 64)),
     "wasm32": ((r"\bv128\.|x\d+\.", 128),),
 }
+_SCALAR = re.compile(
+    r"^\s+(?:"
+    r"v?(?:mov|add|sub|mul|div|min|max|u?comi|cmp\w*|r?sqrt|rcp|round|rndscale|cvtt?\w+2|fn?m(?:add|sub)\d+)s[sdh]\s"
+    r"|v?cvtt?s[sdh]2\w+\s"
+    r"|v?mov[dq]\s"
+    r"|v?mov[au]p[sd]\s+%xmm\d+, %xmm\d+\s*$"
+    r"|v?p?xor(?:p[sd]|d|q)?\s+(%xmm\d+)(?:, \1)+\s*$"
+    r")"
+)
+"""x86 instructions on the lowest element of a vector register, copies of one, and how one is set to zero."""
 _STACK = {
     "x86_64": r"\(%[re]sp\)|\(%rsp,",
     "aarch64": r"\[sp[,\]]",
@@ -34,7 +44,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
     Returns
     -------
     dict
-        ``instructions``, ``vector bits`` (of the widest registers used, 0 for none), ``fma``, ``loads``, ``stores``,
+        ``instructions``, ``vector bits`` (of the widest vectors, 0 for none), ``fma``, ``loads``, ``stores``,
         ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
     """
     code = [match for line in text.splitlines() if (match := _INSTRUCTION.match(line.split("#")[0].rstrip()))]
@@ -77,6 +87,8 @@ def _vector_bits(text: str, lines: list[str], architecture: str) -> int:
         # The length of registers is up to the machine; the code relies on the least that its features name.
         widths = [int(bits) for bits in re.findall(r"_zvl(\d+)b", text)]
         return max(widths, default=128) if any("vset" in line for line in lines) else 0
+    if architecture == "x86_64":
+        lines = [line for line in lines if not _SCALAR.match(line)]
     for pattern, bits in _WIDTHS.get(architecture, ()):
         search = re.compile(pattern)
         if any(search.search(line) for line in lines):

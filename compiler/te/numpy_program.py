@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 MAX_SOURCE = 160
 """Letters of an expression that are worth reading."""
 
-_OPERATORS = {
+_OPERATORS: dict[object, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.floor_divide: "//", np.remainder: "%",
     np.matmul: "@", np.equal: "==", np.not_equal: "!=", np.less: "<", np.less_equal: "<=",
 }  # fmt: skip
@@ -71,7 +71,7 @@ class NumPyProgram:
         Returns
         -------
         list of ndarray
-            One for each output.
+            One for each output; the next call may write to the same memory.
         """
         values = list(self._values)
         with np.errstate(all="ignore"):
@@ -146,7 +146,8 @@ class Tape:
         if name is not None:
             self._views[self._hold(value, _view_source(name, value, array.size))] = name
             return value
-        return self._record(value, function, (array, *args), {})
+        recorded: Array = self._record(value, function, (array, *args), {})
+        return recorded
 
     def program(self, outputs: Sequence[Array]) -> NumPyProgram:
         """Return the calls recorded so far as a program that computes ``outputs``."""
@@ -176,7 +177,7 @@ class Tape:
         if not any(type(a) is _Slot for a in slots) or id(value) in self._slots:
             return value
         slot = self._hold(value, self._source(function, slots, keywords))
-        self._steps.append(_Step(function, slots, keywords, slot))
+        self._steps.append(_Step(function, slots, keywords | _destination(function, value), slot))
         return value
 
     def _hold(self, value: Any, source: str) -> int:
@@ -199,6 +200,17 @@ class Tape:
         if "axis" in keywords:
             texts.append(f"axis={keywords['axis']}")
         return f"np.{name}({', '.join(texts)})"[: 2 * MAX_SOURCE]
+
+
+def _destination(function: Callable[..., Any], value: Any) -> dict[str, Any]:
+    """Return where a call writes its result each time, as a kernel does, where the function lets it be chosen.
+
+    Fresh memory for each result would cost more than the work on it.
+    """
+    takes_out = isinstance(function, np.ufunc) or isinstance(getattr(function, "__self__", None), np.ufunc)
+    if (takes_out or function is np.einsum) and isinstance(value, np.ndarray):
+        return {"out": np.empty_like(value)}
+    return {}
 
 
 def _view_source(name: str, view: Array, size: int) -> str:

@@ -56,7 +56,7 @@ export function run() {
       if (message.kind === "update") swap(message.html, () => editor.running(message.line));
       else {
         done();
-        swap(message.html, message.kind === "answer" ? arrived : () => refused(response));
+        swap(message.html, message.kind === "answer" ? ran : () => refused(response));
       }
     }
   });
@@ -151,6 +151,13 @@ function arrived() {
   markStale(staleNames());
   editor.mark(answer.problems);
   tell("answered", answer);
+}
+
+/** The end of a run: what the script does not measure itself, the server does. */
+function ran() {
+  arrived();
+  const { status, measurements } = readJson("answer");
+  if (status === "ok" && !measurements.length && !$("#strip .group.graph")) tell("unmeasured");
 }
 
 /** What the answer that was just swapped in left as it was. */

@@ -9,6 +9,7 @@ const MOST = 32 * 1024 * 1024;
 const SMALL = 512 * 1024;
 
 export function startFiles() {
+  $("#attach-button").addEventListener("click", () => $("#attach").click());
   $("#attach").addEventListener("change", ({ target }) => { take([...target.files]); target.value = ""; });
   let depth = 0;
   const cover = (shown) => { $("#drop").hidden = !shown; };

@@ -1,6 +1,6 @@
 // Keys that work anywhere, dialogs, and the small controls of the header.
 import { compile, run } from "./compile.js";
-import { $, $$ } from "./dom.js";
+import { $, $$, readJson } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { enlarge, focusPane, setOpen } from "./layout.js";
 import { remember } from "./memory.js";
@@ -41,7 +41,10 @@ export function startKeys() {
 
 function closePane() {
   const pane = document.activeElement.closest(".pane")?.dataset.pane;
-  if (pane) setOpen(pane, false);
+  if (!pane) return;
+  setOpen(pane, false);
+  // The focus goes on to what is open, not back to the top of the page.
+  $(".pane:not(.closed) .heading")?.focus();
 }
 
 /** Start a run; one that goes on is stopped by compiling instead. */
@@ -54,11 +57,18 @@ function toggleRun() {
   run();
 }
 
+/** The header names the target of what is shown; the one of the options holds where the script names none. */
 export function describeOptions() {
-  const { target = "llvm -mcpu=native", threads = 1, opt_level: level = 3 } = state.options;
-  const words = [target.replace(/^llvm -mcpu=/, "llvm · "), `${threads} thread${threads === 1 ? "" : "s"}`];
+  const { target: chosen = "llvm -mcpu=native", threads = 1, opt_level: level = 3 } = state.options;
+  const used = readJson("answer").target;
+  const own = Boolean(used) && used !== chosen;
+  const words = [(own ? used : chosen).replace(/^llvm -mcpu=/, "llvm · "), `${threads} thread${threads === 1 ? "" : "s"}`];
+  if (own) words[0] += " (script)";
   if (level !== 3) words.push(`O${level}`);
   $("#options-summary").textContent = words.join(" · ");
+  $("#target-hint").textContent = own
+    ? `The script names its own target, ${used}. This one holds where a script names none.`
+    : "What Target(\"llvm\") means where the script itself names no target.";
 }
 
 function changeTheme() {

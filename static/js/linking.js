@@ -24,6 +24,7 @@ export function startLinking() {
   panes.addEventListener("pointerleave", () => { hovered = null; show(pinned); });
   panes.addEventListener("click", click);
   panes.addEventListener("keydown", keys);
+  panes.addEventListener("focusin", ({ target }) => { if (!pinned && target.matches("p[data-origins]")) show(placeOf(target)); });
   on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
   on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: "source", footprint: EMPTY }));
   // A pane that was not on the page could not be scrolled.
@@ -68,7 +69,8 @@ function collect(pane) {
 }
 
 function colour() {
-  model.colour(TINTS);
+  const lines = editor.text.split("\n");
+  model.colour(TINTS, (line) => lines[line - 1]);
   LISTINGS.forEach(paint);
   editor.tint(model.tints);
   marked = new Map();
@@ -223,6 +225,11 @@ const MOVES = {
 };
 
 function keys(event) {
+  if (event.key === "Enter" && event.target.matches("p[data-origins]")) {
+    event.preventDefault();
+    pin(placeOf(event.target));
+    return;
+  }
   const body = event.target.closest(".code");
   if (!body || event.target !== body || event.ctrlKey || event.metaKey || event.altKey) return;
   const pane = body.dataset.pane;

@@ -15,6 +15,7 @@ export class LinkModel {
     this.uses = new Map();
     this.tints = new Map();
     this.nodeTints = new Map();
+    this.given = new Map(); // text of a source line -> the tint that it keeps
   }
 
   setOrigins(rows) {
@@ -85,14 +86,25 @@ export class LinkModel {
     return lines;
   }
 
-  /** Give each source line that is the primary origin of something one of `count` tints, in the order of the lines.
-   * @param {number} count */
-  colour(count) {
+  /** Give each source line that is the primary origin of something one of `count` tints, in the order of the lines.  A line
+   * keeps its tint when the panes show another step, and while other lines are edited.
+   * @param {number} count
+   * @param {(line: number) => string} textOf text of a source line */
+  colour(count, textOf) {
     this.uses = new Map();
     const all = [...this.panes.values()].flatMap(({ footprints }) => footprints).filter(({ sources }) => sources.size);
     for (const { sources } of all) for (const line of sources) this.uses.set(line, (this.uses.get(line) ?? 0) + 1);
     const lines = new Set(all.map((footprint) => this.primary(footprint)));
-    this.tints = new Map([...lines].sort((a, b) => a - b).map((line, index) => [line, (index % count) + 1]));
+    const uses = new Array(count).fill(0); // of each tint
+    const ordered = [...lines].sort((a, b) => a - b);
+    for (const line of ordered) if (this.given.has(textOf(line))) uses[this.given.get(textOf(line)) - 1] += 1;
+    for (const line of ordered) {
+      if (this.given.has(textOf(line))) continue;
+      const tint = uses.indexOf(Math.min(...uses)) + 1;
+      uses[tint - 1] += 1;
+      this.given.set(textOf(line), tint);
+    }
+    this.tints = new Map(ordered.map((line) => [line, this.given.get(textOf(line))]));
     // The nodes of an imported graph all come from one line: they have colours of their own.
     const nodes = new Set(all.filter(({ graphs }) => graphs.size).map(({ graphs }) => Math.max(...graphs)));
     this.nodeTints = new Map([...nodes].sort((a, b) => a - b).map((node, index) => [node, (index % count) + 1]));

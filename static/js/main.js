@@ -31,6 +31,7 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
 
 on("goto", (line) => editor.goTo(line));
 on("options", describeOptions);
+on("answered", describeOptions);
 on("edited", retitle);
 
 /** The title is the first line of the script's docstring. */

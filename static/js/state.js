@@ -27,6 +27,7 @@ const EVENTS = {
   edited: "the script changed",
   options: "the options, the files or the view changed: compile anew",
   answered: "an answer was swapped in; comes with its data",
+  unmeasured: "a run ended well, and the script measured nothing",
   text: "a pane shows another listing; comes with the pane's name",
   chunk: "a chunk of a listing arrived; comes with the pane's name",
   drawn: "the drawing of a graph arrived",

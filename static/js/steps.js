@@ -5,7 +5,7 @@ import { on, state, tell } from "./state.js";
 
 export function startSteps() {
   document.addEventListener("click", (event) => {
-    const chip = event.target.closest(".chip, .primitive");
+    const chip = event.target.closest(".chip, .primitive, #bench [data-prefix]");
     if (chip) choose(chip);
     const arrow = event.target.closest("[data-step]");
     if (arrow) stepBy(Number(arrow.dataset.step), arrow.dataset.pane);

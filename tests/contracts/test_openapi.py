@@ -148,7 +148,7 @@ CALLS = [
     Call("post", "/run", 200, data=b"script=ladder", headers=FORM),
     Call("get", "/listings/{key}/{index}", 404, path="/listings/none/0"),
     Call("get", "/text/{pane}", 404, path="/text/none"),
-    Call("get", "/static/{filename}", 404, path="/static/none"),
+    Call("get", "/static/{version}/{filename}", 404, path="/static/any/none"),
 ]
 
 

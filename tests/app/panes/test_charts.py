@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts import Measurement
-from app.panes.charts import LABEL_DISTANCE, PLOT_HEIGHT, TOP, chart, number
+from app.panes.charts import LABEL_DISTANCE, PLOT_HEIGHT, TOP, chart, climb, number, speedups
 
 
 def rung(name: str, gflops: float | None, seconds: float = 0.01, **fields: object) -> Measurement:
@@ -24,7 +24,7 @@ def test_nothing_measured_draws_nothing() -> None:
 
 @given(st.lists(st.floats(1e-3, 1e5), min_size=1, max_size=12))
 def test_bars_are_to_scale_and_inside(rates: list[float]) -> None:
-    drawn = chart([rung(f"r{n}", rate) for n, rate in enumerate(rates)])
+    drawn = chart([rung(f"r{n}", rate) for n, rate in enumerate(rates)], scale="linear")
     assert drawn is not None
     tallest = max(drawn.bars, key=lambda bar: bar.height)
     for bar, rate in zip(drawn.bars, rates, strict=True):
@@ -37,7 +37,7 @@ def test_bars_are_to_scale_and_inside(rates: list[float]) -> None:
 
 
 def test_lines_are_on_the_bars_scale_and_their_labels_apart() -> None:
-    drawn = chart([rung("default", 3.1), rung("C.vectorize(ji)", 101.5), NUMPY, PEAK])
+    drawn = chart([rung("default", 3.1), rung("C.vectorize(ji)", 101.5), NUMPY, PEAK], scale="linear")
     assert drawn is not None
     peak, numpy = drawn.rules
     assert (peak.label, numpy.label) == ("peak 300", "NumPy 228")
@@ -55,6 +55,36 @@ def test_without_a_count_of_operations_calls_a_second_are_drawn() -> None:
     assert drawn.unit == "calls/s"
     assert drawn.rules == []
     assert drawn.bars[1].factor == "2×"
+
+
+def test_a_rung_that_would_not_be_seen_is_drawn_to_a_logarithmic_scale() -> None:
+    rungs = [rung("default", 0.2), rung("split", 2.0), rung("vectorize", 20.0), PEAK]
+    drawn = chart(rungs)
+    assert drawn is not None
+    assert drawn.logarithmic
+    heights = [bar.height for bar in drawn.bars]
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], abs=0.02)  # ten times each
+    assert heights[0] > 5
+    assert [tick.label for tick in drawn.ticks] == ["1", "10", "100"]
+    linear = chart(rungs, scale="linear")
+    assert linear is not None
+    assert not linear.logarithmic
+
+
+def test_factors_are_told_to_the_step_before_and_to_the_first() -> None:
+    rungs = [rung("default", 1.0, 0.8, step=0), rung("split", 2.0, 0.4, step=1), rung("vectorize", 8.0, 0.1, step=2)]
+    drawn = chart(rungs)
+    assert drawn is not None
+    assert [bar.factor for bar in drawn.bars] == ["", "2×", "4×"]
+    assert "4× the step before, 8× the first" in drawn.bars[2].title
+    assert [bar.step for bar in drawn.bars] == [0, 1, 2]
+    assert climb([NUMPY, *rungs]) == [None, None, (2.0, 2.0), (4.0, 8.0)]
+    assert climb([NUMPY, rungs[0]]) == []
+
+
+def test_what_has_no_speed_is_passed_over() -> None:
+    assert speedups([1.0, 0.0, 3.0]) == (3.0, 3.0)
+    assert speedups([1.0, 0.0]) is None
 
 
 def test_a_wrong_result_has_no_speed() -> None:

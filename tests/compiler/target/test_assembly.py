@@ -68,6 +68,13 @@ kernel:
     }
 
 
+def test_scalars_in_vector_registers_are_no_vectors() -> None:
+    text = "\tvxorps\t%xmm1, %xmm1, %xmm1\n\tvmovss\t(%rdi), %xmm2\n\tvfmadd231ss\t(%rsi), %xmm2, %xmm1\n"
+    assert assembly_summary(text + "\tvcvtss2sd\t%xmm2, %xmm2, %xmm0\n\tmovaps\t%xmm1, %xmm2\n")["vector bits"] == 0
+    assert assembly_summary(text + "\tvaddps\t%xmm1, %xmm2, %xmm2\n")["vector bits"] == 128
+    assert assembly_summary("\tvbroadcastss\t(%rdi), %ymm0\n\tpxor\t%xmm0, %xmm0\n")["vector bits"] == 256
+
+
 def test_kinds() -> None:
     assert instruction_kind("vfmadd231ps", "x86_64") == "fma"
     assert instruction_kind("fmla", "aarch64") == "fma"

@@ -82,7 +82,7 @@ def long_heads(attacker: Attacker) -> None:
         ("GET", "/?" + "&".join(f"a{number}=" for number in range(9_000)), {}),
         ("GET", "/", {"Cookie": "; ".join(f"c{number}=1" for number in range(5_000))}),
         ("GET", "/", {f"X-{number}": "1" for number in range(90)}),
-        ("GET", "/static/vendor/codemirror.js", {"Range": "bytes=" + ",".join("0-" for _ in range(5_000))}),
+        ("GET", "/static/any/vendor/codemirror.js", {"Range": "bytes=" + ",".join("0-" for _ in range(5_000))}),
         ("GET", "/api/queue", {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}),
         ("POST", "/api/compile", {"Content-Encoding": "gzip", "Content-Type": "application/json"}),
     ]
@@ -119,7 +119,7 @@ SMALL = [
     ("GET", "/documentation/tvm.te.Stage.split"),
     ("GET", "/completions/tvm.relay.nn"),
     ("OPTIONS", "/api/compile"),
-    ("GET", "/static/vendor/codemirror.js"),
+    ("GET", "/static/any/vendor/codemirror.js"),
     ("GET", "/graph/000000000000000000000000"),
     ("GET", "/nowhere"),
 ]
