@@ -102,7 +102,7 @@ class Tape:
         for key, value in inputs.items():
             self._views[self._hold(value, str(key.name))] = str(key.name)
 
-    def call(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    def call(self, function: Callable[..., Any], *args: object, **keywords: Any) -> Any:
         """Call ``function`` now, and record the call where an argument depends on an input.
 
         Parameters
@@ -121,12 +121,12 @@ class Tape:
             value = function(*args, **keywords)
         return self._record(value, function, args, keywords)
 
-    def array(self, value: Any) -> Array:
+    def array(self, value: object) -> Array:
         """Return a value as an array, a recorded call where it is none yet."""
         array: Array = value if isinstance(value, np.ndarray) else self.call(np.asarray, value)
         return array
 
-    def view(self, function: Callable[..., Array], array: Array, *args: Any) -> Array:
+    def view(self, function: Callable[..., Array], array: Array, *args: object) -> Array:
         """Make a view of an array; a view of an input is made once, before the program runs.
 
         Parameters
@@ -172,7 +172,9 @@ class Tape:
         slot = self._slots.get(id(value))
         return self._hold(value, "constant") if slot is None else slot
 
-    def _record(self, value: Any, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _record(
+        self, value: object, function: Callable[..., Any], args: tuple[object, ...], keywords: dict[str, Any]
+    ) -> Any:
         slots = tuple(_Slot(self._slots[id(a)]) if id(a) in self._slots else a for a in args)
         if not any(type(a) is _Slot for a in slots) or id(value) in self._slots:
             return value
@@ -180,14 +182,14 @@ class Tape:
         self._steps.append(_Step(function, slots, keywords | _destination(function, value), slot))
         return value
 
-    def _hold(self, value: Any, source: str) -> int:
+    def _hold(self, value: object, source: str) -> int:
         slot = len(self._values)
         self._values.append(value)
         self._sources.append(source)
         self._slots[id(value)] = slot
         return slot
 
-    def _source(self, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+    def _source(self, function: Callable[..., Any], args: Sequence[object], keywords: Mapping[str, object]) -> str:
         """Return a call as Python writes it, cut where it is too long to be read anyway."""
         texts = [self._sources[a.index] if type(a) is _Slot else _constant(a) for a in args]
         operator = _OPERATORS.get(function) if len(texts) == 2 else None
@@ -202,7 +204,7 @@ class Tape:
         return f"np.{name}({', '.join(texts)})"[: 2 * MAX_SOURCE]
 
 
-def _destination(function: Callable[..., Any], value: Any) -> dict[str, Any]:
+def _destination(function: Callable[..., Any], value: object) -> dict[str, Any]:
     """Return where a call writes its result each time, as a kernel does, where the function lets it be chosen.
 
     Fresh memory for each result would cost more than the work on it.
@@ -220,7 +222,7 @@ def _view_source(name: str, view: Array, size: int) -> str:
     return name if view.flags.c_contiguous else f"{name}.T" if view.T.flags.c_contiguous else f"{name}[…]"
 
 
-def _constant(value: Any) -> str:
+def _constant(value: object) -> str:
     return "…" if isinstance(value, np.ndarray) else repr(value) if isinstance(value, str) else str(value)
 
 

@@ -219,7 +219,7 @@ class _Evaluation(Functor):
         quotient = self.tape.call(np.true_divide, a, b)
         return quotient if n.dtype.startswith("float") else self._cast(self.tape.call(np.trunc, quotient), n.dtype)
 
-    def _cast(self, value: Any, dtype: str) -> Any:
+    def _cast(self, value: object, dtype: str) -> Any:
         array = self.tape.array(value)
         return array if array.dtype == dtype else self.tape.call(_astype, array, dtype)
 
@@ -411,7 +411,7 @@ def _astype(value: Array, dtype: str, order: Literal["K", "C"] = "K") -> Array:
     return value.astype(dtype, order=order)
 
 
-def _take(source: Array, *indices: Any) -> Array:
+def _take(source: Array, *indices: Array) -> Array:
     """Return the elements at some indices, which broadcast against each other."""
     elements: Array = source[indices]
     return elements

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.artifacts import Event, Failed, Measured, Options, Progress
+from app.artifacts import Event, Failed, Measured, Measurement, Options, Progress
 from app.recorder import ladder as ladder_module
-from app.recorder.ladder import Ladder
+from app.recorder.ladder import Ladder, steadied
 from compiler import te
 from compiler.ir.error import TVMError
 from compiler.runtime.threads import num_threads, set_num_threads
@@ -34,16 +34,40 @@ def climb(backwards: bool = False) -> list[Event]:
 def test_every_rung_is_measured_and_checked() -> None:
     events = climb()
     rows = [event.measurement for event in events if isinstance(event, Measured)]
-    assert [row.kind for row in rows] == ["numpy", "peak", "prefix", "prefix", "prefix"]
-    assert [(row.step, row.checked, row.error) for row in rows[2:]] == [(0, "ok", 0.0), (1, "ok", 0.0), (2, "ok", 0.0)]
+    assert [row.kind for row in rows] == ["numpy", "peak", "prefix", "prefix", "prefix", "numpy", "peak"]
+    rungs = [(row.step, row.checked, row.error) for row in rows[2:5]]
+    assert rungs == [(0, "ok", 0.0), (1, "ok", 0.0), (2, "ok", 0.0)]
     progress = [event for event in events if isinstance(event, Progress)]
-    assert [event.done for event in progress] == list(range(6))
-    assert {event.total for event in progress} == {5}
+    assert [event.done for event in progress] == list(range(8))
+    assert {event.total for event in progress} == {7}
+
+
+def test_what_all_are_compared_with_is_measured_before_and_after() -> None:
+    rows = [event.measurement for event in climb() if isinstance(event, Measured)]
+    for first, last in (rows[0], rows[5]), (rows[1], rows[6]):
+        assert (first.kind, first.name) == (last.kind, last.name)
+        assert last.seconds <= first.seconds
+        assert (last.gflops or 0) >= (first.gflops or 0)
+        assert "the faster of two measurements" in last.note
+    assert rows[0].note == "(a * 2.0)"
+
+
+def reference(seconds: float, **fields: object) -> Measurement:
+    return Measurement(name="NumPy", kind="numpy", seconds=seconds, **fields)  # type: ignore[arg-type]
+
+
+def test_references_that_disagree_say_so() -> None:
+    both = steadied(reference(2.0, note="A + B"), reference(1.0, note="A + B", spread=0.2))
+    assert (both.seconds, both.spread) == (1.0, 1.0)
+    assert both.note == "A + B · the faster of two measurements · 100% apart before and after: the machine was busy"
+    assert "busy" not in steadied(reference(1.0), reference(1.05)).note
+    peaks = [Measurement(name="peak", kind="peak", seconds=0.0, gflops=rate) for rate in (38.5, 99.3)]
+    assert (steadied(*peaks).gflops, "158% apart" in steadied(*peaks).note) == (99.3, True)
 
 
 def test_a_primitive_that_stands_beside_its_relation_is_a_rung() -> None:
     rows = [event.measurement for event in climb(backwards=True) if isinstance(event, Measured)]
-    assert [(row.step, row.checked, row.error) for row in rows[2:]] == [(step, "ok", 0.0) for step in range(4)]
+    assert [(row.step, row.checked, row.error) for row in rows[2:6]] == [(step, "ok", 0.0) for step in range(4)]
 
 
 @pytest.mark.parametrize("extent", [1 << 40, 1 << 62])

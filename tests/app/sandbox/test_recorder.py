@@ -93,7 +93,7 @@ def test_a_ladder_is_recorded_and_measured_in_another_process(sandbox: Sandbox) 
     assert not any(isinstance(message, Failed) for message in told)
     measured = [message.measurement for message in told if isinstance(message, Measured)]
     assert {"numpy", "peak", "prefix"} == {measurement.kind for measurement in measured}
-    assert [measurement.step for measurement in measured[2:]] == [0, 1, 2, 3, 4, 5]
+    assert [measurement.step for measurement in measured[2:-2]] == [0, 1, 2, 3, 4, 5]
     assert all(measurement.checked != "wrong" for measurement in measured)
 
 
