@@ -24,7 +24,7 @@ __all__ = [
 _ANYTHING = PatternWildcard()
 
 
-def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
+def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
     """Return patterns for the values that no clause of a match covers.
 
     The candidates begin with the wildcard and are split, wherever a clause looks closer, into the constructors of the
@@ -33,8 +33,8 @@ def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
     Parameters
     ----------
     match : Match
-    mod : IRModule
-        Defines the data types of the patterns.
+    mod : IRModule, optional
+        Defines the data types of the patterns; left out where there are none.
 
     Returns
     -------
@@ -46,6 +46,7 @@ def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
     L. Maranget, "Warnings for pattern matching", Journal of Functional Programming 17(3), 2007: the question is the
     same, and answered there by a matrix of clauses.
     """
+    mod = mod or IRModule()
     clauses = [clause.lhs for clause in match.clauses]
     candidates: list[Pattern] = [_ANYTHING]
     unmatched: list[Pattern] = []

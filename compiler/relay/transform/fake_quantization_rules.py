@@ -126,6 +126,15 @@ def _relu(expr: Call, types: TypeMap) -> Result:
     return None if zero is None else [call_op("maximum", data, zero), t]
 
 
+@integer_rule("nn.leaky_relu")
+def _leaky_relu(expr: Call, types: TypeMap) -> Result:
+    t, result = _type(expr.args[0], types), _type(expr, types)
+    if t is None or result is None or t.dtype != result.dtype:
+        return None
+    parameters = (t.scale, t.zero_point, result.scale, result.zero_point)
+    return [call_op("qnn.leaky_relu", expr.args[0], *parameters, alpha=expr.attrs["alpha"]), result]
+
+
 # layers
 
 

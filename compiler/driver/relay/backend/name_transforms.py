@@ -20,17 +20,24 @@ Names = str | list[str]
 
 def _joined(name: Names, operation: str) -> str:
     """Return the parts of a name with underscores between them."""
-    joined = "_".join(name) if isinstance(name, (list, tuple)) else name
-    if not joined:
-        raise ArgumentError(f"{operation}: the name is empty")
-    return joined
+    if isinstance(name, str):
+        return _checked(name, operation, "Name")
+    if not name:
+        raise ArgumentError(f"{operation}: Name segments empty")
+    return "_".join(_checked(segment, operation, "Name segment") for segment in name)
 
 
-def _after_prefix(name: str, operation: str) -> tuple[str, str]:
-    """Return the prefix ``TVM`` and the rest of a generated name."""
-    if not name.startswith("TVM"):
-        raise ArgumentError(f"{operation}: the name must begin with TVM, got {name!r}")
-    return "TVM", name.removeprefix("TVM").lstrip("_")
+def _checked(name: str, operation: str, kind: str) -> str:
+    if not name:
+        raise ArgumentError(f"{operation}: {kind} is empty")
+    return name
+
+
+def _generated(name: str, operation: str, kind: str) -> str:
+    """Return a name that begins with ``TVM``."""
+    if not _checked(name, operation, f"{kind} name").startswith("TVM"):
+        raise ArgumentError(f"{operation}: {kind} not TVM prefixed: {name!r}")
+    return name
 
 
 def to_c_function_style(original_name: str) -> str:
@@ -50,8 +57,8 @@ def to_c_function_style(original_name: str) -> str:
     ArgumentError
         If it is empty or begins otherwise.
     """
-    prefix, rest = _after_prefix(_joined(original_name, "to_c_function_style"), "to_c_function_style")
-    return prefix + "".join(part[:1].upper() + part[1:] for part in rest.split("_"))
+    prefix, *parts = _generated(original_name, "to_c_function_style", "Function").split("_")
+    return prefix + "".join(part[:1].upper() + part[1:] for part in parts)
 
 
 def to_c_variable_style(original_name: str) -> str:
@@ -71,8 +78,7 @@ def to_c_variable_style(original_name: str) -> str:
     ArgumentError
         If it is empty or begins otherwise.
     """
-    prefix, rest = _after_prefix(_joined(original_name, "to_c_variable_style"), "to_c_variable_style")
-    return f"{prefix}_{rest}".lower()
+    return _generated(original_name, "to_c_variable_style", "Variable").lower()
 
 
 def to_c_constant_style(original_name: str) -> str:
@@ -92,8 +98,7 @@ def to_c_constant_style(original_name: str) -> str:
     ArgumentError
         If it is empty or begins otherwise.
     """
-    prefix, rest = _after_prefix(_joined(original_name, "to_c_constant_style"), "to_c_constant_style")
-    return f"{prefix}_{rest}".upper()
+    return _generated(original_name, "to_c_constant_style", "Constant").upper()
 
 
 def prefix_name(name: Names) -> str:

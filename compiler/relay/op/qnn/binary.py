@@ -19,7 +19,7 @@ from compiler.relay.op.qnn.requantize import requantize_array
 from compiler.relay.op.qnn.rounding import RequantizeConfig
 from compiler.relay.op.type_relations import broadcast_dims, same_dtype, tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, OpPattern, Types, call_op
+from compiler.relay.operator import Array, InferCorrectLayoutOutput, InLayouts, OpPattern, Types, call_op
 from compiler.relay.ty import TensorType
 
 _INPUTS = {
@@ -141,6 +141,16 @@ def _product_reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: A
     return requantize_array(np.asarray(a * b), source, (new_scale, new_zero), along, str(x.dtype), config)
 
 
+def _layout(
+    attrs: QnnBinaryAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
+    """Both sides go along with each other, as without scales; vectors of them belong to axes of the old layout."""
+    return None if any(map(rank_of, types[2:])) else _ALONG_EACH_OTHER(attrs, new_in, old_in, types)
+
+
+_ALONG_EACH_OTHER = quantized_layout(broadcast_layout, 2)
+
+
 def _binary(name: str, doc: str, canonical: Callable[..., Any], reference: Callable[..., Any]) -> OpFunction:
     return register(
         name,
@@ -149,7 +159,7 @@ def _binary(name: str, doc: str, canonical: Callable[..., Any], reference: Calla
         attrs=QnnBinaryAttrs,
         relation=_relation,
         pattern=OpPattern.BROADCAST,
-        layout=quantized_layout(broadcast_layout, 2),
+        layout=_layout,
         reference=reference,
         waived=REWRITTEN,
         rules={"FTVMQnnCanonicalize": canonical},

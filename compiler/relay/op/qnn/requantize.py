@@ -81,7 +81,7 @@ def requantize_array(
     ratio = scale.astype("float64") / new_scale.astype("float64")
     upward = config.rounding == "UPWARD"
     if config.compute_dtype == "int64":
-        scaled = _in_fixed_point(x.astype("int32") - zero.astype("int32"), ratio, upward)
+        scaled = times_in_fixed_point(x.astype("int32") - zero.astype("int32"), ratio, upward)
         return saturated_array(scaled.astype("int64") + new_zero, dtype)
     kind = config.compute_dtype
     real = (x.astype(kind) - zero.astype(kind)) * ratio.astype(kind) + new_zero.astype(kind)
@@ -89,7 +89,7 @@ def requantize_array(
     return saturated_array(rounded.astype("float64"), dtype)
 
 
-def _in_fixed_point(x: Array, ratio: Array, upward: bool) -> Array:
+def times_in_fixed_point(x: Array, ratio: Array, upward: bool) -> Array:
     """Multiply by numbers that are rounded to 31 binary digits, and round the exact product once."""
     pairs = [fixed_point(float(r)) for r in ratio.reshape(-1)]
     factor = np.asarray([m << max(shift, 0) for m, shift in pairs], "int64").reshape(ratio.shape)

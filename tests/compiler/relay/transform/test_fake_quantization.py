@@ -60,6 +60,7 @@ GRAPHS: dict[str, Callable[[], Any]] = {
     "subtract": lambda: relay.subtract(real("x"), relay.const(1.0)),
     "multiply": lambda: relay.multiply(real("x", s=0.02), real("y", s=0.03)),
     "maximum": lambda: relay.maximum(real("x"), real("y", s=0.1)),
+    "leaky": lambda: nn.leaky_relu(real("x", s=0.05), 0.2),
     "sigmoid": lambda: relay.sigmoid(real("x", s=0.05)),
     "tanh": lambda: relay.tanh(real("x", s=0.05)),
     "dense": _dense,
@@ -80,7 +81,7 @@ def names(mod: Any) -> set[str]:
     return {op_name(part) for part in post_order(mod["main"])}
 
 
-OF_ONE_DTYPE = ("concatenate", "add", "subtract", "multiply", "tanh", "sigmoid")
+OF_ONE_DTYPE = ("concatenate", "add", "subtract", "multiply", "tanh", "sigmoid", "leaky")
 """Graphs whose result has the data type of their inputs."""
 
 
@@ -102,7 +103,9 @@ def test_integers_give_what_real_numbers_give(name: str, dtype: str) -> None:
     for each in (mod, rewritten):
         func = each["main"]
         results.append(evaluate(func.body, dict(zip(func.params, arrays, strict=True))).astype("int32"))
-    roundings = 2 if name in ("add", "subtract", "two") else 1  # on integers, each of which may move a number by one
+    roundings = (
+        2 if name in ("add", "subtract", "two", "leaky") else 1
+    )  # on integers, each of which may move a number by one
     assert np.abs(results[0] - results[1]).max() <= roundings
     assert len(np.unique(results[0])) > 5, "the example says something"
 

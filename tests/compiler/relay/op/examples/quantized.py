@@ -115,6 +115,9 @@ EXAMPLES: dict[str, list[Example]] = {
             [_BYTES, ints(4, 3, 3, 3, dtype="int8")],
         )
     ],
+    "qnn.leaky_relu": [
+        Example(lambda x: qnn.leaky_relu(x, 0.3, scale(0.03), point(5), scale(0.05), point(-7)), [_ALL_BYTES])
+    ],
     "qnn.add": _binary(qnn.add),
     "qnn.subtract": _binary(qnn.subtract),
     "qnn.mul": _binary(qnn.mul),
