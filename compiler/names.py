@@ -109,6 +109,7 @@ PUBLIC = {
     "tvm.testing.utils": "compiler.testing",
     "tvm.tir": "compiler.tir",
     "tvm.tir.BlockScope": "compiler.tir.schedule:BlockScope",
+    "tvm.tir.IndexMap": "compiler.tir.index_map:IndexMap",
     "tvm.tir.Schedule": "compiler.tir.schedule:Schedule",
     "tvm.tir.ScheduleDebugMask": "compiler.tir.schedule:ScheduleDebugMask",
     "tvm.tir.ScheduleError": "compiler.tir.schedule:ScheduleError",

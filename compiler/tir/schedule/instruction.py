@@ -73,7 +73,18 @@ class InstructionKind:
         return kind
 
     def register(self) -> InstructionKind:
-        """Let :meth:`get` know this kind; a name is given once."""
+        """Let :meth:`get` know this kind.
+
+        Returns
+        -------
+        InstructionKind
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If there is a kind of that name.
+        """
         if self.name in _KINDS:
             raise TypeError(f"there is a kind of instructions {self.name!r} already")
         _KINDS[self.name] = self
@@ -159,7 +170,9 @@ class Instruction:
 
 def value_text(value: Any, names: Mapping[Any, str]) -> str:
     """Return an input, an attribute or a decision as Python."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple):
+        return f"({', '.join(value_text(item, names) for item in value)})"
+    if isinstance(value, list):
         return f"[{', '.join(value_text(item, names) for item in value)}]"
     if isinstance(value, Mapping):
         items = (f"{value_text(key, names)}: {value_text(item, names)}" for key, item in value.items())

@@ -81,9 +81,7 @@ class Primitive:
         def method(sch: Schedule, *args: object, **kwargs: object) -> object:
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            recorded: dict[str, Any] = {}
-            for name, role in self._roles.items():
-                recorded[name] = role.recorded(sch, self.name, bound.arguments[name], recorded)
+            recorded = self._recorded(sch, bound.arguments)
             return self._run(sch, recorded, bound.arguments.get("decision"))
 
         method.__qualname__ = f"Schedule.{self.name}"
@@ -140,7 +138,15 @@ class Primitive:
         return arguments
 
     def _apply(self, sch: Schedule, inputs: Sequence[Any], attrs: Sequence[Any], decision: Any) -> Sequence[Any]:
-        return self._listed(self._run(sch, self._arguments(inputs, attrs), decision))
+        recorded = self._recorded(sch, self._arguments(inputs, attrs))
+        return self._listed(self._run(sch, recorded, decision))
+
+    def _recorded(self, sch: Schedule, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as a trace keeps them."""
+        recorded: dict[str, Any] = {}
+        for name, role in self._roles.items():
+            recorded[name] = role.recorded(sch, self.name, given[name], recorded)
+        return recorded
 
     @staticmethod
     def _listed(outputs: Any) -> list[Any]:

@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import Var
 from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import properties
 from compiler.tir.schedule.dependencies import scope_of_blocks
@@ -171,7 +174,16 @@ class ScheduleState:
         return self._srefs.get(stmt)
 
     def sref_of(self, stmt: Stmt) -> StmtSRef:
-        """Return the reference to a loop or block, or to that of a realization, that the program has."""
+        """Return the reference to a loop or block, or to that of a realization, that the program has.
+
+        Parameters
+        ----------
+        stmt : Block, For or BlockRealize
+
+        Returns
+        -------
+        StmtSRef
+        """
         return self._srefs[stmt.block if isinstance(stmt, BlockRealize) else stmt]
 
     def realize_of(self, block: StmtSRef) -> BlockRealize:
@@ -190,10 +202,8 @@ class ScheduleState:
             assert isinstance(body, BlockRealize)
             return body
         assert block.parent.stmt is not None
-        for child, _ in children_of(block.parent.stmt):
-            if isinstance(child, BlockRealize) and child.block is block.stmt:
-                return child
-        raise AssertionError(f"block {block.block.name_hint!r} is not where its reference says")
+        children = (child for child, _ in children_of(block.parent.stmt))
+        return next(child for child in children if isinstance(child, BlockRealize) and child.block is block.stmt)
 
     def child_blocks(self, sref: StmtSRef) -> list[StmtSRef]:
         """Return the blocks below a loop or block that lie in no other block below it.
@@ -211,21 +221,58 @@ class ScheduleState:
         return [self._srefs[realize.block] for realize in blocks_below(sref.stmt)]
 
     def root_of(self, sref: StmtSRef) -> StmtSRef:
-        """Return the root block of the function that a loop or block is in."""
+        """Return the root block of the function that a loop or block is in.
+
+        Parameters
+        ----------
+        sref : StmtSRef
+
+        Returns
+        -------
+        StmtSRef
+        """
         return next((above for above in ancestors(sref) if above.parent is None), sref)
 
     def root_of_function(self, name: str) -> StmtSRef | None:
-        """Return the root block of a function, None where there is no such function of loop IR."""
+        """Return the root block of a function.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        StmtSRef or None
+            None where there is no such function of loop IR.
+        """
         return next((root for root, var in self._roots.items() if var.name_hint == name), None)
 
     def function_of(self, sref: StmtSRef) -> PrimFunc:
-        """Return the function that a loop or block is in."""
+        """Return the function that a loop or block is in.
+
+        Parameters
+        ----------
+        sref : StmtSRef
+
+        Returns
+        -------
+        PrimFunc
+        """
         function = self.mod[self._roots[self.root_of(sref)]]
         assert isinstance(function, PrimFunc)
         return function
 
     def function_name_of(self, sref: StmtSRef) -> str:
-        """Return the name of the function that a loop or block is in."""
+        """Return the name of the function that a loop or block is in.
+
+        Parameters
+        ----------
+        sref : StmtSRef
+
+        Returns
+        -------
+        str
+        """
         return self._roots[self.root_of(sref)].name_hint
 
     # facts about blocks
@@ -252,7 +299,12 @@ class ScheduleState:
         return info
 
     def rebound(self, block: StmtSRef) -> None:
-        """Note that the axes of a block have other values than before."""
+        """Note that the axes of a block have other values than before.
+
+        Parameters
+        ----------
+        block : StmtSRef
+        """
         self.info(block).affine_binding = properties.has_affine_binding(self.realize_of(block), block)
 
     def refresh(self, block: StmtSRef) -> None:
@@ -370,6 +422,23 @@ class ScheduleState:
         functions = {v: func.with_body(body) if v is var else f for v, f in self.mod.items()}
         self.mod = self.mod.with_functions(functions)
 
+    def replace_parameters(self, sref: StmtSRef, buffers: Mapping[Buffer, Buffer]) -> None:
+        """Let the parameters of the function that a loop or block is in point to other buffers.
+
+        Parameters
+        ----------
+        sref : StmtSRef
+        buffers : mapping of Buffer to Buffer
+            The old ones, and the new ones.
+        """
+        var = self._roots[self.root_of(sref)]
+        func = self.mod[var]
+        buffer_map = {param: buffers.get(buffer, buffer) for param, buffer in func.buffer_map.items()}
+        if any(buffer is not func.buffer_map[param] for param, buffer in buffer_map.items()):
+            with derived_from(func.span):
+                new = rebuild(func, buffer_map=buffer_map)
+            self.mod = self.mod.with_functions({v: new if v is var else f for v, f in self.mod.items()})
+
     def _update_scopes(self, node: Block | For, above: StmtSRef | None) -> None:
         """Recompute which blocks depend on which; the flags stay what they were where references did."""
         scopes = [sref for sref in self.subtree(self._srefs[node]) if sref.is_block]
@@ -413,7 +482,12 @@ class ScheduleState:
                 assert not wrong, f"block {block.name_hint!r} was said to have {', '.join(wrong)}"
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that brings the state back to what it is now."""
+        """Return a function that brings the state back to what it is now.
+
+        Returns
+        -------
+        callable
+        """
         mod, srefs, infos = self.mod, dict(self._srefs), dict(self._infos)
         links = [(sref, sref.stmt, sref.parent, sref.seq_index) for sref in srefs.values()]
         contents = [(info, copy.copy(info)) for info in infos.values()]
@@ -430,7 +504,12 @@ class ScheduleState:
         return restore
 
     def copy(self) -> tuple[ScheduleState, dict[StmtSRef, StmtSRef]]:
-        """Return a state of the same program with references of its own, and which of them stands for which."""
+        """Return a state of the same program with references of its own, and which of them stands for which.
+
+        Returns
+        -------
+        tuple of ScheduleState and dict of StmtSRef to StmtSRef
+        """
         twin = ScheduleState.__new__(ScheduleState)
         twin.mod, twin.debug_mask, twin.enable_check = self.mod, self.debug_mask, self.enable_check
         match = {sref: StmtSRef(sref.stmt, None, sref.seq_index) for sref in self._srefs.values()}

@@ -9,6 +9,7 @@ from compiler.ir.structural import assert_structural_equal
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
+from compiler.tir.script import tir as T
 
 __all__ = ["assert_structural_equal_ignore_global_symbol", "verify_trace_roundtrip"]
 
@@ -76,7 +77,7 @@ def verify_trace_roundtrip(
         if form == "json":
             Trace.apply_json_to_schedule(sch.trace.as_json(), result)
         elif form == "python":
-            exec("\n".join(sch.trace.as_python()), {"sch": result, "tir": __import__("compiler.tir")})
+            exec("\n".join(sch.trace.as_python()), {"sch": result, "T": T})
         else:
             raise ValueError(f"verify_trace_roundtrip: text_format must be 'json' or 'python', got {form!r}")
         assert_structural_equal(result.mod, sch.mod)

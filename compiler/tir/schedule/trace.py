@@ -280,6 +280,8 @@ def _json_input(value: Any, names: Mapping[Any, str]) -> Json:
     """Return an input: a name, a number, or a string in quotes, which is no name."""
     if isinstance(value, (str, StringImm)):
         return json.dumps(value if isinstance(value, str) else value.value)
+    if hasattr(value, "python_text"):
+        return json.dumps(value.python_text)
     return "None" if value is None else _json(value, names)
 
 

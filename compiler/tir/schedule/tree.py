@@ -14,12 +14,17 @@ from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.stmt import For, SeqStmt, Stmt
 
 __all__ = [
+    "all_blocks",
     "ancestors",
+    "blocks_below",
+    "blocks_in",
     "changed",
     "children_of",
     "loop_range",
+    "loop_ranges",
     "loops_above",
     "lowest_common_ancestor",
+    "matching_blocks",
     "scope_of",
     "with_child",
 ]
@@ -220,25 +225,22 @@ def blocks_below(stmt: Stmt) -> Iterator[BlockRealize]:
             yield from blocks_below(child)
 
 
-def is_single_branch(outer: For, inner: Stmt) -> bool:
-    """Return whether there is nothing but loops between a loop and a statement inside it.
+def blocks_in(stmt: Stmt) -> Iterator[BlockRealize]:
+    """Yield the outermost blocks of a statement: itself, if it is one.
 
     Parameters
     ----------
-    outer : For
-    inner : Stmt
-        A loop, or the realization of a block.
+    stmt : Stmt
 
-    Returns
-    -------
-    bool
+    Yields
+    ------
+    BlockRealize
+        In the order of the program.
     """
-    stmt: Stmt = outer
-    while stmt is not inner:
-        if not isinstance(stmt, For):
-            return False
-        stmt = stmt.body
-    return True
+    if isinstance(stmt, BlockRealize):
+        yield stmt
+    else:
+        yield from blocks_below(stmt)
 
 
 def matching_blocks(old: Stmt, new: Stmt) -> dict[Block, Block]:

@@ -2,13 +2,16 @@
 
 from compiler.tir.schedule.primitives import (  # noqa: F401
     annotations,
+    blockize,
     cache,
     compute_at,
     decompose_reduction,
     inline,
+    layout,
     loop_kinds,
     loop_nest,
     navigation,
+    reindex,
     rfactor,
     sampling,
     storage,

@@ -22,7 +22,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, Role, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, blocks_below, changed
+from compiler.tir.schedule.tree import ancestors, blocks_in, changed
 from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def cache_read(
         region = region_below(state, writer, buffer, place.around)
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
     stage = copy_stage(buffer, copy, region)
-    return insert_stage(state, scope, place, stage, {buffer: copy}, [r for r in readers if r is not writer])
+    readers = [reader for reader in readers if reader is not writer]
+    return insert_stage(state, scope, Insertion(place, stage, copy), ReplaceBuffers({buffer: copy}), readers)
 
 
 @primitive("CacheWrite", block=BLOCK, write_buffer_index=BufferIndex("write"), consumer_blocks=Several(BLOCK, False))
@@ -164,7 +165,8 @@ def cache_write(
     region = region_below(state, block, buffer, place.around)
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
     stage = copy_stage(copy, buffer, region)
-    return insert_stage(state, scope, place, stage, {buffer: copy}, [block, *chosen])
+    replace = ReplaceBuffers({buffer: copy})
+    return insert_stage(state, scope, Insertion(place, stage, copy), replace, [block, *chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,24 @@ class Place:
 
     around: StmtSRef
     position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """A stage that is inserted.
+
+    Attributes
+    ----------
+    place : Place
+    stage : Stmt
+        Loops around a block.
+    buffer : Buffer
+        What it writes or reads, which the scope allocates.
+    """
+
+    place: Place
+    stage: Stmt
+    buffer: Buffer
 
 
 def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSRef | None:
@@ -310,12 +330,7 @@ def copy_stage(source: Buffer, target: Buffer, region: Sequence[Range]) -> Stmt:
 
 
 def insert_stage(
-    state: ScheduleState,
-    scope: StmtSRef,
-    place: Place,
-    stage: Stmt,
-    buffers: Mapping[Buffer, Buffer],
-    blocks: Sequence[StmtSRef],
+    state: ScheduleState, scope: StmtSRef, insertion: Insertion, rewrite: ReplaceBuffers, blocks: Sequence[StmtSRef]
 ) -> StmtSRef:
     """Insert a stage, and let some blocks access another buffer, which the scope allocates.
 
@@ -323,50 +338,43 @@ def insert_stage(
     ----------
     state : ScheduleState
     scope : StmtSRef
-    place : Place
-    stage : Stmt
-        Loops around a block.
-    buffers : mapping of Buffer to Buffer
-        The old buffers, and the new ones.
+    insertion : Insertion
+        What is inserted where.
+    rewrite : ReplaceBuffers
+        What is done to the blocks.
     blocks : sequence of StmtSRef
-        The blocks that access the new ones.
+        The blocks that access the other buffer.
 
     Returns
     -------
     StmtSRef
         The block of the stage.
     """
-    rewrite = _Insert(place, stage, buffers, {sref.block for sref in blocks})
-    body = rewrite.visit(scope.block.body)
+    place = insertion.place
+    insert = _Insert(insertion, rewrite, {sref.block for sref in blocks})
+    body = insert.visit(scope.block.body)
     if place.around is scope:
-        body = inserted(body, place.position, stage)
-    new = changed(scope.block, body=body, alloc_buffers=(*scope.block.alloc_buffers, *buffers.values()))
-    assert isinstance(new, Block)
+        body = inserted(body, place.position, insertion.stage)
+    new = changed(scope.block, body=body, alloc_buffers=(*scope.block.alloc_buffers, insertion.buffer))
     state.replace(scope, new, {**rewrite.reuse, scope.block: new})
-    return state.sref_of(next(blocks_below(stage)))
+    return state.sref_of(next(blocks_in(insertion.stage)))
 
 
 class _Insert(BlockMutator):
-    """Inserts a statement at a place inside of loops, and replaces buffers in some blocks."""
+    """Inserts a statement at a place inside of loops, and rewrites some blocks."""
 
-    def __init__(self, place: Place, stage: Stmt, buffers: Mapping[Buffer, Buffer], blocks: set[Block]) -> None:
+    def __init__(self, insertion: Insertion, rewrite: ReplaceBuffers, blocks: set[Block]) -> None:
         BlockMutator.__init__(self)
-        self._place = place
-        self._loop = place.around.stmt
-        self._stage = stage
-        self._buffers = buffers
+        self._insertion = insertion
+        self._loop = insertion.place.around.stmt
+        self._rewrite = rewrite
         self._blocks = blocks
 
     def visit_For(self, n: For) -> Stmt:
         body = self.visit(n.body)
         if n is self._loop:
-            body = inserted(body, self._place.position, self._stage)
+            body = inserted(body, self._insertion.place.position, self._insertion.stage)
         return rebuild(n, body=body)
 
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
-        if n.block not in self._blocks:
-            return n
-        replace = ReplaceBuffers(self._buffers)
-        new: Stmt = replace.visit(n)
-        self.reuse.update(replace.reuse)
-        return new
+        return self._rewrite.visit(n) if n.block in self._blocks else n

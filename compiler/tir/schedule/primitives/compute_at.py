@@ -38,7 +38,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, blocks_below, changed, loops_above, scope_of
+from compiler.tir.schedule.tree import ancestors, blocks_in, changed, loops_above, scope_of
 from compiler.tir.stmt import For, ForKind, SeqStmt, Stmt
 
 __all__ = ["compute_at", "reverse_compute_at"]
@@ -250,7 +250,7 @@ def _position(state: ScheduleState, block: StmtSRef, loop: StmtSRef, index: int)
     producers, consumers = set(producers_of(state, block)), set(consumers_of(state, block))
     first, last = 0, len(children)
     for at, child in enumerate(children):
-        inside = {state.sref_of(realize) for realize in _realizes(child)}
+        inside = {state.sref_of(realize) for realize in blocks_in(child)}
         if inside & producers:
             first = at + 1
         if inside & consumers:
@@ -269,10 +269,6 @@ def _position(state: ScheduleState, block: StmtSRef, loop: StmtSRef, index: int)
     if not first <= index <= last:
         raise ArgumentError(f"compute_at: index must be from {first} to {last} under that loop, got {index}")
     return index
-
-
-def _realizes(stmt: Stmt) -> list[BlockRealize]:
-    return [stmt] if isinstance(stmt, BlockRealize) else list(blocks_below(stmt))
 
 
 def _needed(

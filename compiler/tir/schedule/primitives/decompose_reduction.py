@@ -16,7 +16,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import blocks_below, loops_above
+from compiler.tir.schedule.tree import blocks_in, loops_above
 from compiler.tir.stmt import For, SeqStmt, Stmt
 
 __all__ = ["decompose_reduction"]
@@ -62,7 +62,7 @@ def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -
     rewrite = _Update(block.block)
     update = rewrite.visit(loop.loop)
     replace_statement(state, above, loop.loop, SeqStmt((begin, update)), rewrite.reuse)
-    return state.sref_of(begin if isinstance(begin, BlockRealize) else next(blocks_below(begin)))
+    return state.sref_of(next(blocks_in(begin)))
 
 
 def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:

@@ -1,0 +1,494 @@
+"""Other layouts: of buffers, of the axes of blocks, of flattened memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from compiler.arith import Analyzer, iter_map_simplify
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.node import Node, rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, as_exprs, const, convert, is_const_int
+from compiler.ir.substitute import free_vars, post_order_visit, substitute
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.index_map import IndexMap
+from compiler.tir.op import assume
+from compiler.tir.schedule.bindings import with_predicate
+from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
+from compiler.tir.schedule.conditions import buffer_of
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.regions import axis_values
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK, Role
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import ancestors, blocks_in, loops_above, with_child
+from compiler.tir.stmt import BufferStore, Evaluate, For, ForKind, Stmt
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["BufferChoice", "set_axis_separator", "transform_block_layout", "transform_layout"]
+
+
+class BufferChoice(Role):
+    """A buffer of a block: ``("read", 0)``, a name, or itself."""
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> tuple[str, int]:
+        if isinstance(value, (tuple, list)) and len(value) == 2 and value[0] in ("read", "write"):
+            return value[0], int(value[1])
+        block = sch.get_sref(given["block"]).block
+        for kind, regions in (("write", block.writes), ("read", block.reads)):
+            for index, region in enumerate(regions):
+                if value is region.buffer or value == region.buffer.name:
+                    return kind, index
+        raise ArgumentError(
+            f'{operation}: buffer must be ("read", index), ("write", index), or a buffer of block '
+            f"{block.name_hint!r}, got {show(value)}"
+        )
+
+
+class IndexMapping(Role):
+    """A map of indices: an :class:`IndexMap`, a function, or its text in a saved trace.
+
+    Parameters
+    ----------
+    of_buffer : bool
+        Whether it maps the indices of the buffer, instead of the axes of the block.
+    """
+
+    is_input = True
+
+    def __init__(self, of_buffer: bool) -> None:
+        self._of_buffer = of_buffer
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+        if isinstance(value, IndexMap):
+            return value
+        if isinstance(value, str):
+            return IndexMap.from_text(value)
+        block = sch.get_sref(given["block"])
+        if not self._of_buffer:
+            axes = block.block.iter_vars
+            dtype = axes[0].var.dtype if axes else "int32"
+            return IndexMap.from_func(value, len(axes), index_dtype=dtype)
+        kind, index = given["buffer"]
+        buffer = buffer_of(sch.state, block, index, kind)
+        dtype = buffer.shape[0].dtype if buffer.shape else "int32"
+        return IndexMap.from_func(value, len(buffer.shape), index_dtype=dtype)
+
+
+class PadValue(Role):
+    """What padding holds: a number, an expression, or a function of the new indices."""
+
+    is_input = True
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
+        if value is None or isinstance(value, IndexMap):
+            return value
+        if isinstance(value, str):
+            return IndexMap.from_text(value)
+        index_map: IndexMap = given["index_map"]
+        count = len(index_map.final_indices)
+        dtype = index_map.final_indices[0].dtype if count else "int32"
+        if callable(value):
+            return IndexMap.from_func(value, count, index_dtype=dtype)
+        kind, index = given["buffer"]
+        element = buffer_of(sch.state, sch.get_sref(given["block"]), index, kind).dtype
+        variables = tuple([Var(f"indices_{axis}", dtype) for axis in range(count)])
+        return IndexMap(variables, (convert(value).astype(element),))
+
+
+@primitive("TransformLayout", block=BLOCK, buffer=BufferChoice(), index_map=IndexMapping(True), pad_value=PadValue())
+def transform_layout(
+    state: ScheduleState,
+    block: StmtSRef,
+    buffer: Sequence[Any],
+    index_map: IndexMap,
+    pad_value: IndexMap | None = None,
+    assume_injective_transform: bool = False,
+) -> None:
+    """Store the elements of a buffer in another layout.
+
+    For example ``sch.transform_layout("B", ("write", 0), lambda i, j: (j // 16, i, j % 16))``::
+
+        B = T.alloc_buffer((128, 128))       →       B = T.alloc_buffer((8, 128, 16))
+        B[vi, vj] = A[vi, vj] * 2.0                  B[vj // 16, vi, vj % 16] = A[vi, vj] * 2.0
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A block that accesses the buffer.
+    buffer : (str, int), str or Buffer
+        The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
+    index_map : IndexMap or callable
+        From the indices of an element to those that it gets.
+    pad_value : int, float, PrimExpr, IndexMap or callable, optional
+        What elements hold that the map leaves free; a function is one of their indices.  Without it none may be free.
+    assume_injective_transform : bool
+        Whether to take for granted that the map is one to one, and leaves nothing free.
+
+    Raises
+    ------
+    ScheduleError
+        If the map leaves elements free, and there is no value for them; or the buffer is used otherwise than by
+        indices.
+    """
+    old = buffer_of(state, block, buffer[1], buffer[0])
+    home = home_of(state, block, old)
+    new = renamed_buffer(old, old.name, old.scope, index_map.map_shape(old.shape))
+    rewrite = _Relayout(state, home, old, new, index_map)
+    if not assume_injective_transform:
+        inverse, free = index_map.non_surjective_inverse(old.shape)
+        if not is_const_int(free, 0):
+            if pad_value is None:
+                _refuse_padding(state, block, old, new, index_map, free)
+            rewrite.padding = Padding(inverse, free, pad_value)
+    replace_buffer(state, home, rewrite, {old: new})
+
+
+def _refuse_padding(
+    state: ScheduleState, block: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap, free: PrimExpr
+) -> None:
+    refuse(
+        state.mod,
+        "The transformation would introduce padding",
+        f"The transformation {index_map} applied on buffer {old.name} of shape {list(old.shape)} would result in shape "
+        f"{list(new.shape)}.  However, this would introduce padding wherever {free} is true.",
+        block.block,
+    )
+
+
+@primitive("SetAxisSeparator", block=BLOCK, buffer=BufferChoice())
+def set_axis_separator(
+    state: ScheduleState, block: StmtSRef, buffer: Sequence[Any], axis_separators: Sequence[int] | None
+) -> None:
+    """Let the dimensions of a buffer be flattened in groups.
+
+    For example ``sch.set_axis_separator("B", ("write", 0), [1])``::
+
+        B = T.alloc_buffer((128, 128))       →       B = T.alloc_buffer((128, 128), axis_separators=[1])
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A block that accesses the buffer.
+    buffer : (str, int), str or Buffer
+        The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
+    axis_separators : list of int or None
+        Before which dimensions a group begins.
+    """
+    old = buffer_of(state, block, buffer[1], buffer[0])
+    separators = as_exprs([int(axis) for axis in axis_separators or ()])
+    new = rebuild(renamed_buffer(old, old.name, old.scope), strides=old.strides, axis_separators=separators)
+    replace_buffer(state, home_of(state, block, old), ReplaceBuffers({old: new}), {old: new})
+
+
+@primitive("TransformBlockLayout", block=BLOCK, index_map=IndexMapping(False))
+def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: IndexMap) -> None:
+    """Give a block other axes, and a loop for each.
+
+    For example ``sch.transform_block_layout("B", lambda i, j: (i * 16 + j,))``::
+
+        for i, j in T.grid(8, 16):                         for ax0 in range(128):
+            with T.block("B"):                                 with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])     →          v0 = T.axis.spatial(128, ax0)
+                B[vi, vj] = A[vi, vj] * 2.0                        B[v0 // 16, v0 % 16] = A[v0 // 16, v0 % 16] * 2.0
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        A block whose axes are just the loops around it.
+    index_map : IndexMap or callable
+        From its axes to the new ones, one to one.
+
+    Raises
+    ------
+    ScheduleError
+        If the axes are no loops, or the map is not one to one.
+    """
+    realize = state.realize_of(block)
+    nest = _plain_nest(state, block, realize)
+    axes = realize.block.iter_vars
+    domains = [axis.dom.extent for axis in axes if axis.dom is not None]
+    try:
+        inverse = index_map.inverse(domains)
+    except ArgumentError:
+        refuse(
+            state.mod,
+            "The index map is not bijective",
+            f"The {index_map} over the axes of block {{0}} is not one to one",
+            block.block,
+        )
+    kinds = [_kind(state, block, index_map, index) for index in index_map.final_indices]
+    new_axes = [
+        IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v{at}", dim.dtype), kind)
+        for at, (dim, kind) in enumerate(zip(index_map.map_shape(domains), kinds, strict=True))
+    ]
+    analyzer = Analyzer()
+    for axis in new_axes:
+        assert axis.dom is not None
+        analyzer.bind(axis.var, axis.dom)
+    back = inverse.map_indices([axis.var for axis in new_axes], analyzer)
+    stmt, new = nest_of_axes(realize.block, new_axes, dict(zip((axis.var for axis in axes), back, strict=True)))
+    replace_leaf(state, nest, block, stmt, new)
+
+
+def _kind(state: ScheduleState, block: StmtSRef, index_map: IndexMap, index: PrimExpr) -> int:
+    """Return what kind of axis a sum of axes is."""
+    used = set(free_vars(index))
+    pairs = zip(index_map.initial_indices, block.block.iter_vars, strict=True)
+    kinds = {axis.iter_type for var, axis in pairs if var in used}
+    if len(kinds) > 1:
+        refuse(
+            state.mod,
+            "Cannot mix axes of different kinds",
+            f"The {index_map} mixes data-parallel and reduction axes of block {{0}}",
+            block.block,
+        )
+    return next(iter(kinds), IterVar.DataPar)
+
+
+def _plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> Stmt:
+    """Return the loops around a block, which must be its axes, and nothing else."""
+    loops = loops_above(block)
+    variables = [sref.loop.loop_var for sref in loops]
+    plain = len(loops) == len(realize.iter_values) and set(variables) == set(realize.iter_values)
+    chain = all(inner.parent is outer and outer.loop.body is inner.loop for outer, inner in pairwise(loops))
+    if not plain or not chain or (loops and loops[-1].loop.body is not realize):
+        refuse(
+            state.mod,
+            "The block is expected to have trivial bindings",
+            "The axes of block {0} are expected to be just the loops around it, which hold nothing else",
+            block.block,
+        )
+    return loops[0].loop if loops else realize
+
+
+def nest_of_axes(
+    block: Block, axes: Sequence[IterVar], values: Mapping[Var, PrimExpr], names: str = "ax"
+) -> tuple[Stmt, Block]:
+    """Return a loop for each of some axes, around a block whose old axes have values in terms of them.
+
+    Parameters
+    ----------
+    block : Block
+    axes : sequence of IterVar
+        The new axes.
+    values : mapping of Var to PrimExpr
+        What the old axes are.
+    names : str
+        What the loops are called, before a number.
+
+    Returns
+    -------
+    tuple of Stmt and Block
+        The outermost loop, and the block.
+    """
+    inner = Block(
+        tuple(axes),
+        substitute(block.reads, values),
+        substitute(block.writes, values),
+        block.name_hint,
+        substitute(block.body, values),
+        None if block.init is None else substitute(block.init, values),
+        block.alloc_buffers,
+        substitute(block.match_buffers, values),
+        block.annotations,
+    )
+    loops = [Var(f"{names}{index}", axis.var.dtype) for index, axis in enumerate(axes)]
+    with derived_from(current_span() | block.span):
+        stmt: Stmt = BlockRealize(tuple(loops), const(True, "bool"), inner)
+        for var, axis in zip(reversed(loops), reversed(list(axes)), strict=True):
+            assert axis.dom is not None
+            stmt = For(var, axis.dom.min, axis.dom.extent, ForKind.SERIAL, stmt)
+    return stmt, inner
+
+
+def replace_leaf(state: ScheduleState, nest: Stmt, block: StmtSRef, stmt: Stmt, new: Block) -> None:
+    """Put loops around a rewritten block in the place of those that were around it."""
+    scope = next(above for above in ancestors(block) if above.is_block)
+    around = with_child(scope.block, nest, stmt)
+    state.replace(scope, around, {scope.block: around, block.block: new})
+    state.rebound(block)
+
+
+# rewriting
+
+
+def home_of(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
+    """Return the block that allocates a buffer; the root block for a parameter.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    block : StmtSRef
+        That accesses it.
+    buffer : Buffer
+
+    Returns
+    -------
+    StmtSRef
+    """
+    around = [above for above in (block, *ancestors(block)) if above.is_block]
+    for above in around:
+        if any(match.buffer is buffer for match in above.block.match_buffers):
+            refuse(
+                state.mod,
+                "The buffer stands for a region of another one",
+                f"The buffer {buffer.name} is defined by match_buffer in block {{0}}, so it cannot be changed",
+                above.block,
+            )
+    return next((a for a in around if any(buffer is other for other in a.block.alloc_buffers)), around[-1])
+
+
+def replace_buffer(
+    state: ScheduleState, home: StmtSRef, rewrite: ReplaceBuffers, buffers: Mapping[Buffer, Buffer]
+) -> None:
+    """Rewrite all accesses to a buffer, and its definition, be it in a block or a parameter.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    home : StmtSRef
+        The block that allocates it, or the root block.
+    rewrite : ReplaceBuffers
+    buffers : mapping of Buffer to Buffer
+        The old one and the new one.
+    """
+    new = rewrite.visit(home.block)
+    state.replace(home, new, rewrite.reuse)
+    state.replace_parameters(home, buffers)
+    state.refresh(home)
+
+
+class Padding:
+    """The elements of a new layout that stand for none of the old one.
+
+    Parameters
+    ----------
+    inverse : IndexMap
+        From the new indices to the old ones.
+    free : PrimExpr
+        Where there is no old one, in terms of the indices that ``inverse`` takes.
+    value : IndexMap or None
+        What they hold, from their indices.
+    """
+
+    def __init__(self, inverse: IndexMap, free: PrimExpr, value: IndexMap | None) -> None:
+        self.inverse = inverse
+        self._free = free
+        self._value = value
+
+    def at(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, PrimExpr]:
+        """Return whether an index is free, and what it holds then."""
+        assert self._value is not None
+        condition = substitute(self._free, dict(zip(self.inverse.initial_indices, indices, strict=True)))
+        return condition, self._value.map_indices(indices)[0]
+
+
+class _Relayout(ReplaceBuffers):
+    """Accesses the elements of a buffer in another layout."""
+
+    def __init__(self, state: ScheduleState, home: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
+        ReplaceBuffers.__init__(self, {old: new})
+        self.padding: Padding | None = None
+        self._state = state
+        self._home = home
+        self._old = old
+        self._new = new
+        self._map = index_map
+        self._ranges: dict[Var, Range] = {}
+
+    def _mapped(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+        analyzer = self._facts()
+        mapped = self._map.map_indices(indices, analyzer)
+        used = {var: self._ranges[var] for index in mapped for var in free_vars(index) if var in self._ranges}
+        return tuple(iter_map_simplify(mapped, used))
+
+    def _facts(self) -> Analyzer:
+        analyzer = Analyzer()
+        for var, bounds in self._ranges.items():
+            analyzer.bind(var, bounds)
+        return analyzer
+
+    def visit_For(self, n: For) -> Stmt:
+        self._ranges[n.loop_var] = Range.from_fields(n.min, n.extent)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        if n.buffer is not self._old:
+            return ReplaceBuffers.visit_BufferLoad(self, n)
+        return BufferLoad(self._new, self._mapped(self._visit_tuple(n.indices)))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        if n.buffer is not self._old:
+            return ReplaceBuffers.visit_BufferStore(self, n)
+        return BufferStore(self._new, self.visit(n.value), self._mapped(self._visit_tuple(n.indices)))
+
+    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
+        if n.buffer is not self._old:
+            return ReplaceBuffers.visit_BufferRegion(self, n)
+        return BufferRegion(self._new, self._map.map_ranges(n.region, self._facts()))
+
+    def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> MatchBufferRegion:
+        if n.source.buffer is self._old:
+            refuse(
+                self._state.mod,
+                "A region of the buffer is matched",
+                f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}",
+                self._home.block,
+            )
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def rewrite_block(self, n: Block) -> Block:
+        for axis in n.iter_vars:
+            if axis.dom is not None:
+                self._ranges[axis.var] = axis.dom
+        new = ReplaceBuffers.rewrite_block(self, n)
+        if self.padding is not None and n is self._home.block:
+            new = self._padded(new)
+        return new
+
+    def _padded(self, home: Block) -> Block:
+        """Return the block that holds the buffer with a statement that fills the elements that are free."""
+        axes = [
+            IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v_axis{at}", dim.dtype), IterVar.DataPar)
+            for at, dim in enumerate(self._new.shape)
+        ]
+        indices = tuple([axis.var for axis in axes])
+        assert self.padding is not None
+        condition, value = self.padding.at(indices)
+        region = (BufferRegion(self._new, tuple([Range.from_fields(i, const(1, i.dtype)) for i in indices])),)
+        statements = statements_of(home.body)
+        writes = [at for at, stmt in enumerate(statements) if _writes(stmt, self._new)]
+        if writes:
+            body: Stmt = BufferStore(self._new, value, indices)
+            block = Block(tuple(axes), (), region, f"{self._new.name}_pad", body)
+        else:
+            equal = BufferLoad(self._new, indices) == value
+            body = Evaluate(assume(Or(Not(condition), equal)))
+            block = Block(tuple(axes), region, (), f"buffer_{self._new.name}_assumptions", body)
+        stmt, _ = nest_of_axes(block, axes, {}, "axis")
+        if writes:
+            stmt = with_predicate(stmt, substitute(condition, _axes_to_loops(stmt)))
+        return rebuild(home, body=inserted(home.body, writes[-1] + 1 if writes else 0, stmt))
+
+
+def _axes_to_loops(stmt: Stmt) -> dict[Var, PrimExpr]:
+    realize = next(blocks_in(stmt))
+    return axis_values(realize)
+
+
+def _writes(stmt: Stmt, buffer: Buffer) -> bool:
+    stores: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferStore) and n.buffer is buffer:
+            stores.append(n)
+
+    post_order_visit(stmt, collect)
+    return bool(stores)

@@ -1,0 +1,257 @@
+"""Copies of buffers whose elements lie as a block uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.ir.node import Node
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.ir.structural import structural_equal
+from compiler.ir.substitute import free_vars, post_order_visit, substitute
+from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.index_map import IndexMap
+from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
+from compiler.tir.schedule.conditions import buffer_of, scope_root
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.cache import (
+    BufferIndex,
+    Insertion,
+    Place,
+    insert_stage,
+    only_writer,
+    place_behind,
+)
+from compiler.tir.schedule.primitives.layout import BufferChoice, IndexMapping, nest_of_axes
+from compiler.tir.schedule.primitives.navigation import consumers_of
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.stmt import BufferStore, Stmt
+
+__all__ = ["reindex", "reindex_cache_read", "reindex_cache_write"]
+
+Places = Callable[[Sequence[PrimExpr]], Sequence[PrimExpr]]
+"""From the values of the axes that an access uses to the indices of the copy."""
+
+
+@primitive("ReIndex", block=BLOCK, buffer=BufferChoice())
+def reindex(state: ScheduleState, block: StmtSRef, buffer: Sequence[Any]) -> StmtSRef:
+    """Let a block access a copy of a buffer that has a dimension for each of its axes that it uses.
+
+    For example ``sch.reindex("C", ("read", 0))``::
+
+                                            for ax0, ax1 in T.grid(16, 16):
+                                                A_reindex[v0, v1] = A[v0 * 2 + v1]
+        C[vi] = C[vi] + A[vi * 2 + vk]  →   C[vi] = C[vi] + A_reindex[vi, vk]
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    buffer : (str, int), str or Buffer
+        The buffer: ``("read", index)`` or ``("write", index)``, its name, or itself.
+
+    Returns
+    -------
+    BlockRV
+        The block that makes the copy.
+
+    Raises
+    ------
+    ScheduleError
+        If the block accesses the buffer by several indices.
+    """
+    old = buffer_of(state, block, buffer[1], buffer[0])
+    indices, axes = _access(state, block, old)
+    shape = [axis.dom.extent for axis in axes if axis.dom is not None]
+    copy = renamed_buffer(old, f"{old.name}_reindex", "global", shape)
+    name = f"{old.name}_reindex_reindex" if buffer[0] == "read" else f"{old.name}_reindex"
+    return _insert(state, block, old, copy, name, indices, axes, tuple, buffer[0] == "read")
+
+
+@primitive(
+    "ReindexCacheRead", block=BLOCK, read_buffer_index=BufferIndex("read"), index_map=IndexMapping(of_buffer=False)
+)
+def reindex_cache_read(
+    state: ScheduleState, block: StmtSRef, read_buffer_index: int, storage_scope: str, index_map: IndexMap
+) -> StmtSRef:
+    """Let a block read a copy of a buffer, whose elements lie where a map of its axes says.
+
+    For example ``sch.reindex_cache_read("C", 0, "shared", lambda i, k: (k, i))``::
+
+                                            for i, k in T.grid(16, 16):
+                                                A_shared[vk, vi] = A[vi, vk]
+        C[vi] = C[vi] + A[vi, vk]       →   C[vi] = C[vi] + A_shared[vk, vi]
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    read_buffer_index : int, str or Buffer
+        Which of the buffers that it reads, counted from 0; or its name.
+    storage_scope : str
+        The memory of the copy.
+    index_map : IndexMap or callable
+        From the axes of the block to the indices of the copy.
+
+    Returns
+    -------
+    BlockRV
+        The block that makes the copy.
+
+    Raises
+    ------
+    ScheduleError
+        If the block accesses the buffer by several indices, or two elements would lie in one place.
+    """
+    return _reindex_cache(state, block, read_buffer_index, storage_scope, index_map, "read")
+
+
+@primitive(
+    "ReindexCacheWrite", block=BLOCK, write_buffer_index=BufferIndex("write"), index_map=IndexMapping(of_buffer=False)
+)
+def reindex_cache_write(
+    state: ScheduleState, block: StmtSRef, write_buffer_index: int, storage_scope: str, index_map: IndexMap
+) -> StmtSRef:
+    """Let a block write other memory, where a map of its axes says; a new block copies it to the buffer.
+
+    For example ``sch.reindex_cache_write("C", 0, "local", lambda i, j: (j, i))``::
+
+        C[vi, vj] = A[vi, vj]       →       C_local[vj, vi] = A[vi, vj]
+                                            for i, j in T.grid(16, 16):
+                                                C[vi, vj] = C_local[vj, vi]
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    write_buffer_index : int, str or Buffer
+        Which of the buffers that it writes, counted from 0; or its name.
+    storage_scope : str
+        The memory that it writes.
+    index_map : IndexMap or callable
+        From the axes of the block to the indices in that memory.
+
+    Returns
+    -------
+    BlockRV
+        The block that makes the copy.
+
+    Raises
+    ------
+    ScheduleError
+        If the block accesses the buffer by several indices, or two elements would lie in one place.
+    """
+    return _reindex_cache(state, block, write_buffer_index, storage_scope, index_map, "write")
+
+
+def _reindex_cache(
+    state: ScheduleState, block: StmtSRef, index: int, storage_scope: str, index_map: IndexMap, kind: str
+) -> StmtSRef:
+    old = buffer_of(state, block, index, kind)
+    indices, axes = _access(state, block, old)
+    used = {axis.var for axis in axes}
+    variables = [axis.var for axis in block.block.iter_vars]
+    mapped = index_map.map_indices(variables)
+    if set(free_vars(mapped)) != used:
+        refuse(
+            state.mod,
+            "The index map does not use the axes that the buffer is accessed by",
+            f"The {index_map} of block {{0}} must use just the axes that buffer {old.name} is accessed by",
+            block.block,
+        )
+    extents = [axis.dom.extent for axis in block.block.iter_vars if axis.dom is not None]
+    copy = renamed_buffer(
+        old, f"{old.name}_{storage_scope.replace('.', '_')}", storage_scope, index_map.map_shape(extents)
+    )
+
+    def place(values: Sequence[PrimExpr]) -> Sequence[PrimExpr]:
+        return substitute(mapped, dict(zip((axis.var for axis in axes), values, strict=True)))
+
+    return _insert(state, block, old, copy, copy.name, indices, axes, place, kind == "read")
+
+
+def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tuple[PrimExpr, ...], list[IterVar]]:
+    """Return the indices by which a block accesses a buffer, and the axes that they use."""
+    accesses: list[tuple[PrimExpr, ...]] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is buffer:
+            accesses.append(n.indices)
+
+    for stmt in (block.block.init, block.block.body):
+        if stmt is not None:
+            post_order_visit(stmt, collect)
+    axes = [axis for axis in block.block.iter_vars if accesses and axis.var in free_vars(accesses[0])]
+    variables = {axis.var for axis in axes}
+    alike = accesses and all(structural_equal(indices, accesses[0]) for indices in accesses)
+    if not alike or set(free_vars(accesses[0])) - variables:
+        refuse(
+            state.mod,
+            "The block does not access the buffer by one index",
+            f"The block {{0}} must access buffer {buffer.name} by the same indices everywhere, made of its axes",
+            block.block,
+        )
+    return accesses[0], axes
+
+
+def _insert(
+    state: ScheduleState,
+    block: StmtSRef,
+    old: Buffer,
+    copy: Buffer,
+    name: str,
+    indices: Sequence[PrimExpr],
+    axes: Sequence[IterVar],
+    place: Places,
+    is_read: bool,
+) -> StmtSRef:
+    """Insert the block that copies, and let the other one access the copy."""
+    scope = scope_root(state, block)
+    writer = only_writer(state, scope, old)
+    if is_read:
+        at = Place(scope, 0) if writer is None else place_behind(writer, scope, [block])
+    else:
+        at = place_behind(block, scope, consumers_of(state, block))
+    own = [IterVar(axis.dom, Var(f"v{i}", axis.var.dtype), IterVar.DataPar) for i, axis in enumerate(axes)]
+    values = dict(zip((axis.var for axis in axes), (axis.var for axis in own), strict=True))
+    there = tuple(place([axis.var for axis in own]))
+    here = substitute(tuple(indices), values)
+    source, target = ((old, here), (copy, there)) if is_read else ((copy, there), (old, here))
+    body = BufferStore(target[0], BufferLoad(*source), target[1])
+    copying = Block(tuple(own), (_point(*source),), (_point(*target),), name, body)
+    stage, _ = nest_of_axes(copying, own, {})
+    rewrite = _Reindex(old, copy, tuple(place([axis.var for axis in axes])))
+    return insert_stage(state, scope, Insertion(at, stage, copy), rewrite, [block])
+
+
+def _point(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
+    return BufferRegion(buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in indices]))
+
+
+class _Reindex(ReplaceBuffers):
+    """Accesses a copy by other indices."""
+
+    def __init__(self, old: Buffer, new: Buffer, indices: tuple[PrimExpr, ...]) -> None:
+        ReplaceBuffers.__init__(self, {old: new})
+        self._old = old
+        self._new = new
+        self._indices = indices
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        if n.buffer is self._old:
+            return BufferLoad(self._new, self._indices)
+        return ReplaceBuffers.visit_BufferLoad(self, n)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        if n.buffer is self._old:
+            return BufferStore(self._new, self.visit(n.value), self._indices)
+        return ReplaceBuffers.visit_BufferStore(self, n)
+
+    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
+        if n.buffer is self._old:
+            return _point(self._new, self._indices)
+        return ReplaceBuffers.visit_BufferRegion(self, n)

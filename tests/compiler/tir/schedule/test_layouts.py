@@ -1,0 +1,129 @@
+"""Other layouts, blocks of blocks, and copies that lie as they are used: the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler.ir.error import ArgumentError
+from compiler.tir.index_map import IndexMap
+from compiler.tir.schedule import ScheduleError
+from compiler.tir.schedule.testing import verify_trace_roundtrip
+from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, Program
+
+Steps = Callable[[Any], object]
+
+
+def packed_rows(sch: Any) -> None:
+    sch.transform_layout("B", ("write", 0), lambda i, j: (j // 4, i, j % 4))
+    sch.transform_layout("C", "C", lambda i, j: (j, i))
+
+
+def padded_tiles(sch: Any) -> None:
+    sch.transform_layout("C", ("read", 0), lambda i, j: (i // 4, j // 8, i % 4, j % 8), pad_value=0.0)
+
+
+def blocks_with_other_axes(sch: Any) -> None:
+    sch.transform_block_layout("B", lambda i, j: (j // 4, i, j % 4))
+    sch.transform_block_layout("D", lambda i, j: (i * 16 + j,))
+    sch.set_axis_separator("C", ("write", 0), [1])
+
+
+def reindexed(sch: Any) -> None:
+    sch.reindex("C", ("read", 1))
+    sch.reindex("C", ("write", 0))
+    sch.transform_layout("C", "A", lambda i, k: (i, k), assume_injective_transform=True)
+
+
+def transposed_copies(sch: Any) -> None:
+    sch.reindex_cache_read("C", 0, "global", lambda i, j, k: (k, i))
+    sch.reindex_cache_write("C", 0, "local", lambda i, j, k: (j, i))
+
+
+def stencil_as_a_matrix(sch: Any) -> None:
+    sch.reindex("C", ("read", 0))
+
+
+def tiles_as_blocks(sch: Any) -> None:
+    i, j, k = sch.get_loops("C")
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    j_0, j_1 = sch.split(j, factors=[None, 2])
+    k_0, k_1 = sch.split(k, factors=[None, 8])
+    sch.reorder(i_0, j_0, k_0, i_1, j_1, k_1)
+    tile = sch.blockize(i_1)
+    sch.decompose_reduction(tile, k_0)
+    sch.reverse_compute_at("D", j_0)
+
+
+def a_block_of_its_own(sch: Any) -> None:
+    sch.blockize([sch.get_block("C")])
+    sch.blockize(sch.get_loops("B")[1], preserve_unit_iters=False)
+
+
+CASES: list[tuple[Program, Steps]] = [
+    (CHAIN, packed_rows),
+    (CHAIN, padded_tiles),
+    (CHAIN, blocks_with_other_axes),
+    (CHAIN, a_block_of_its_own),
+    (MATMUL, reindexed),
+    (MATMUL, transposed_copies),
+    (BLUR, stencil_as_a_matrix),
+    (MATMUL_RELU, tiles_as_blocks),
+]
+
+
+@pytest.mark.parametrize(("program", "steps"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+def test_another_layout_computes_the_same(program: Program, steps: Steps) -> None:
+    sch = program.schedule()
+    steps(sch)
+    program.check(sch)
+    verify_trace_roundtrip(sch, program.func)
+
+
+def test_padding_needs_a_value() -> None:
+    sch = CHAIN.schedule()
+    with pytest.raises(ScheduleError, match="would introduce padding"):
+        sch.transform_layout("B", ("write", 0), lambda i, j: (i // 5, j, i % 5))
+
+
+def test_a_map_of_axes_is_one_to_one() -> None:
+    with pytest.raises(ScheduleError, match="not one to one"):
+        CHAIN.schedule().transform_block_layout("B", lambda i, j: (i + j,))
+    with pytest.raises(ScheduleError, match="mixes data-parallel and reduction axes"):
+        MATMUL.schedule().transform_block_layout("C", lambda i, j, k: (i, j * 24 + k))
+
+
+def test_a_map_and_its_inverse_cancel_out() -> None:
+    index_map = IndexMap.from_func(lambda i, j: (j // 4, i, j % 4), index_dtype="int32")
+    assert [int(dim) for dim in index_map.map_shape([3, 8])] == [2, 3, 4]
+    inverse = index_map.inverse([3, 8])
+    assert inverse.is_equivalent_to(IndexMap.from_func(lambda a, b, c: (b, a * 4 + c), index_dtype="int32"))
+    array = np.arange(24).reshape(3, 8)
+    moved = index_map.map_ndarray(tvm.nd.array(array)).numpy()
+    np.testing.assert_array_equal(moved, array.reshape(3, 2, 4).transpose(1, 0, 2))
+    with pytest.raises(ArgumentError, match="not one to one"):
+        index_map.inverse([3, 7])
+
+
+@pytest.mark.parametrize("extent", [1, 4, 7, 30, 32])
+def test_what_is_free_is_what_no_element_is_mapped_to(extent: int) -> None:
+    index_map = IndexMap.from_func(lambda i: (i // 8, i % 8 // 2, i % 2), index_dtype="int32")
+    inverse, free = index_map.non_surjective_inverse([extent])
+    used = {tuple(int(x) for x in index_map.map_indices([i])) for i in range(extent)}
+    shape = [int(dim) for dim in index_map.map_shape([extent])]
+    for index in np.ndindex(*shape):
+        values = dict(zip(inverse.initial_indices, (tvm.tir.const(i) for i in index), strict=True))
+        is_free = tvm.arith.Analyzer().simplify(tvm.tir.stmt_functor.substitute(free, values))
+        assert bool(int(is_free)) == (index not in used), (index, free)
+
+
+def test_the_text_of_a_map_is_read_back() -> None:
+    index_map = IndexMap.from_func(lambda i, j: (j // 4 + 1, i * 2 - j, j % 4), index_dtype="int32")
+    assert IndexMap.from_text(index_map.python_text).is_equivalent_to(index_map)
+    for text in ("lambda i: __import__('os')", "lambda i: i.real", "[1]"):
+        with pytest.raises(ArgumentError, match="IndexMap"):
+            IndexMap.from_text(text)
