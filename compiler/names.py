@@ -115,6 +115,7 @@ PUBLIC = {
     "tvm.tir.ScheduleError": "compiler.tir.schedule:ScheduleError",
     "tvm.tir.ScheduleState": "compiler.tir.schedule:ScheduleState",
     "tvm.tir.StmtSRef": "compiler.tir.schedule:StmtSRef",
+    "tvm.tir.TensorIntrin": "compiler.tir.tensor_intrin:TensorIntrin",
     "tvm.tir.Trace": "compiler.tir.schedule:Trace",
     "tvm.tir.expr": "compiler.ir.primexpr",
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",

@@ -15,4 +15,5 @@ from compiler.tir.schedule.primitives import (  # noqa: F401
     rfactor,
     sampling,
     storage,
+    tensorize,
 )

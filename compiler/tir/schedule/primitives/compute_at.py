@@ -350,6 +350,9 @@ def _inverse(
     if any(not is_const_int(side.extent, 1) for side in region.region):
         return {}
     domains = {axis.var: axis.dom for axis in axes if axis.dom is not None and axis.iter_type == IterVar.DataPar}
+    others = {axis.var for axis in axes} - set(domains)
+    if any(uses_var(side.min, others.__contains__) for side in region.region):
+        return {}
     result = detect_iter_map([side.min for side in region.region], domains, True, IterMapLevel.Bijective)
     if not result.indices:
         return {}

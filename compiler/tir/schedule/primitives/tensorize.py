@@ -1,0 +1,96 @@
+"""Letting an intrinsic compute a block: ``tensorize``."""
+
+from __future__ import annotations
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.node import rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.matching import Matching
+from compiler.tir.schedule.primitives.blockize import blockize_loop
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.renewal import Renewal
+from compiler.tir.schedule.roles import BLOCK_OR_LOOP
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.tensor_intrin import TensorIntrin
+
+__all__ = ["tensorize"]
+
+
+@primitive("Tensorize", block_or_loop=BLOCK_OR_LOOP)
+def tensorize(
+    state: ScheduleState, block_or_loop: StmtSRef, tensor_intrin: str, preserve_unit_iters: bool = True
+) -> None:
+    """Let an intrinsic compute a block, or what is inside of a loop.
+
+    For example ``sch.tensorize(j_1, "dot_16x4")``::
+
+        for i, j_0, j_1, k in …:                           for i, j_0 in …:
+            with T.block("C"):               →                 with T.block("C_o"):
+                C[vi, vj] = C[vi, vj] + …                          C_1 = T.match_buffer(C[vi_o, vj_o * 16:…], (16,))
+                                                                   … the intrinsic, with C_1
+
+    Parameters
+    ----------
+    block_or_loop : BlockRV or LoopRV
+        A block, or a loop with nothing but loops around one block inside, which becomes one block.
+    tensor_intrin : str
+        The name that the intrinsic was registered under by ``tir.TensorIntrin.register``.
+    preserve_unit_iters : bool
+        Whether axes of one iteration stay.
+
+    Raises
+    ------
+    ScheduleError
+        If the block does not do what the intrinsic describes.
+    ArgumentError
+        If there is no such intrinsic.
+    """
+    intrin = TensorIntrin.get(tensor_intrin)
+    assert intrin is not None
+    block = block_or_loop
+    if not block.is_block:
+        block = blockize_loop(state, block_or_loop, preserve_unit_iters)
+    matching = Matching()
+    description = _root(intrin, is_description=True)
+    if not matching.blocks(block.block, description):
+        refuse(
+            state.mod,
+            "The block does not match the tensor intrinsic",
+            f"The block {{0}} does not match the description of intrinsic {tensor_intrin!r}: {matching.difference}",
+            block.block,
+        )
+    with derived_from(current_span() | block.block.span):
+        new = _implemented(block.block, intrin, matching)
+    state.replace(block, new, {block.block: new})
+
+
+def _root(intrin: TensorIntrin, is_description: bool) -> Block:
+    func = intrin.desc if is_description else intrin.impl
+    assert isinstance(func.body, BlockRealize)
+    return func.body.block
+
+
+def _implemented(block: Block, intrin: TensorIntrin, matching: Matching) -> Block:
+    """Return a block that an intrinsic computes."""
+    renewal = Renewal()
+    matches: list[MatchBufferRegion] = []
+    for described, param in zip(intrin.desc.params, intrin.impl.params, strict=True):
+        buffer = intrin.desc.buffer_map.get(described)
+        if buffer is None:
+            raise ArgumentError("tensorize: the parameters of an intrinsic are buffers")
+        if buffer in matching.buffers:
+            own = renewal.buffer(intrin.impl.buffer_map[param])
+            matches.append(MatchBufferRegion(own, matching.region(buffer)))
+    implementation = renewal.visit(_root(intrin, is_description=False))
+    assert isinstance(implementation, Block)
+    return rebuild(
+        block,
+        body=implementation.body,
+        init=implementation.init,
+        alloc_buffers=implementation.alloc_buffers,
+        match_buffers=tuple(matches),
+        annotations={**block.annotations, **implementation.annotations},
+    )

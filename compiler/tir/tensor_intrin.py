@@ -1,0 +1,95 @@
+"""Intrinsics that schedules of blocks can use: what they compute, and how."""
+
+from __future__ import annotations
+
+from compiler.ir.error import ArgumentError, expected, show
+from compiler.tir.block import BlockRealize
+from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc
+
+__all__ = ["TensorIntrin"]
+
+_REGISTERED: dict[str, TensorIntrin] = {}
+
+
+class TensorIntrin:
+    """An intrinsic of a processor.
+
+    Parameters
+    ----------
+    desc : PrimFunc
+        What it computes, by loops and blocks.
+    impl : PrimFunc
+        What does that, with the same buffers as parameters.
+
+    Raises
+    ------
+    ArgumentError
+        If the functions do not have the same kind of parameters, or no root block.
+    """
+
+    def __init__(self, desc: PrimFunc, impl: PrimFunc) -> None:
+        for func in (desc, impl):
+            if not isinstance(func, PrimFunc) or not isinstance(func.body, BlockRealize):
+                expected("TensorIntrin", "desc and impl", "functions with a root block", func)
+        shapes = [[(str(b.dtype), str(b.shape)) for b in _buffers(func)] for func in (desc, impl)]
+        if shapes[0] != shapes[1]:
+            raise ArgumentError("TensorIntrin: desc and impl must have buffers of the same shapes and types")
+        self.desc = desc
+        self.impl = impl
+
+    @staticmethod
+    def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> TensorIntrin:
+        """Register an intrinsic under a name.
+
+        Parameters
+        ----------
+        name : str
+        desc : PrimFunc
+            What it computes, by loops and blocks.
+        impl : PrimFunc
+            What does that, with the same buffers as parameters.
+        override : bool
+            Whether it replaces one of that name.
+
+        Returns
+        -------
+        TensorIntrin
+
+        Raises
+        ------
+        ArgumentError
+            If there is an intrinsic of that name, or the functions do not fit each other.
+        """
+        if name in _REGISTERED and not override:
+            raise ArgumentError(f"TensorIntrin '{name}' has already been registered")
+        intrin = _REGISTERED[name] = TensorIntrin(desc, impl)
+        return intrin
+
+    @staticmethod
+    def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
+        """Return an intrinsic by its name.
+
+        Parameters
+        ----------
+        name : str
+        allow_missing : bool
+            Whether there need not be one.
+
+        Returns
+        -------
+        TensorIntrin or None
+            None where there is none.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none, and there must be.
+        """
+        if name not in _REGISTERED and not allow_missing:
+            raise ArgumentError(f"TensorIntrin {show(name)} is not registered")
+        return _REGISTERED.get(name)
+
+
+def _buffers(func: PrimFunc) -> list[Buffer]:
+    return [func.buffer_map[param] for param in func.params if param in func.buffer_map]
