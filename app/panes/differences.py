@@ -1,16 +1,22 @@
-"""Differences: two listings merged, lines marked as added or removed, long unchanged stretches folded."""
+"""Differences: two listings merged, lines marked as added or removed, long unchanged stretches folded.
+
+Names that were only numbered anew are no difference, and of changed lines the words that changed are marked.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from markupsafe import Markup
 
 from app.artifacts import Line, Listing
+from app.panes.changed_words import Span, changed_spans, mark
 from app.panes.highlighting import highlight
 from app.panes.listings import DrawnLine, LineLinks, line_links
+from app.panes.renaming import renamed, skeleton
 
 MAX_ALIGNED = 6_000
 """Lines a side that are aligned; longer stretches are shown as replaced."""
@@ -18,6 +24,8 @@ MAX_THOROUGH = 1_000
 """Lines a side up to which frequent lines may anchor the alignment, which takes quadratic time."""
 CONTEXT = 20
 """Unchanged lines shown on either side of a change; more of them are folded."""
+MAX_MARKED = 200
+"""Lines of a replaced block whose changed words are marked."""
 MAX_SHOWN = 4_000
 """Lines of a difference that are drawn."""
 
@@ -43,12 +51,15 @@ class _Merger:
         self.drawn: list[DrawnLine] = []
         self.origins: list[Line] = []
 
-    def take(self, side: Listing, start: int, stop: int, mark: str) -> None:
-        """Show lines ``[start, stop)`` of a side, as far as there is room."""
+    def take(
+        self, side: Listing, start: int, stop: int, sign: str, changed: Mapping[int, list[Span]] | None = None
+    ) -> None:
+        """Show lines ``[start, stop)`` of a side, as far as there is room, with the columns that changed."""
         shown = min(stop, start + max(0, MAX_SHOWN - len(self.drawn)))
         lines = side.lines[start:shown]
         for number, html in enumerate(highlight((line.text for line in lines), side.language), start + 1):
-            self.drawn.append(DrawnLine(number, html, mark))
+            spans = changed.get(number - 1) if changed else None
+            self.drawn.append(DrawnLine(number, mark(html, spans) if spans else html, sign))
         self.origins.extend(lines)
         if shown < stop:
             self.fold(f"{stop - shown:,} more lines")
@@ -74,14 +85,54 @@ def diff(before: Listing, after: Listing) -> Diff:
     """Return the merged lines of two listings, as ``difflib`` aligns them."""
     merger = _Merger()
     added = removed = 0
-    for tag, i1, i2, j1, j2 in _opcodes([x.text for x in before.lines], [x.text for x in after.lines]):
+    for tag, i1, i2, j1, j2 in aligned(before, after):
         if tag == "equal":
             merger.unchanged(after, j1, j2, len(after.lines))
             continue
         added, removed = added + j2 - j1, removed + i2 - i1
-        merger.take(before, i1, i2, "-")
-        merger.take(after, j1, j2, "+")
+        old, new = _changed_columns(before, after, (i1, i2, j1, j2))
+        merger.take(before, i1, i2, "-", old)
+        merger.take(after, j1, j2, "+", new)
     return Diff(before, after, merger.drawn, line_links(merger.origins), added, removed)
+
+
+def aligned(before: Listing, after: Listing) -> list[Opcode]:
+    """Return which lines of two listings are equal, but for the names that a printer or a pass numbers."""
+    if before.language != after.language:
+        return list(_opcodes([x.text for x in before.lines], [x.text for x in after.lines]))
+    language = after.language
+    old, new = ([skeleton(x.text, language) for x in side.lines] for side in (before, after))
+    codes = list(_opcodes(old, new))
+    pairs = [(i, i - i1 + j1) for tag, i1, i2, j1, _ in codes if tag == "equal" for i in range(i1, i2)]
+    verdicts = renamed([(before.lines[i].text, after.lines[j].text) for i, j in pairs], language)
+    same = {i for (i, _), fits in zip(pairs, verdicts, strict=True) if fits}
+    return [piece for code in codes for piece in _split(code, same)]
+
+
+def _split(code: Opcode, same: set[int]) -> Iterator[Opcode]:
+    """Yield an opcode, one of equal skeletons in runs of lines that are the same and lines that are not."""
+    tag, i1, i2, j1, _ = code
+    if tag != "equal" or i1 == i2:
+        yield code
+        return
+    for fits, run in groupby(range(i1, i2), lambda i: i in same):
+        lines = list(run)
+        first, last = lines[0], lines[-1] + 1
+        yield "equal" if fits else "replace", first, last, j1 + first - i1, j1 + last - i1
+
+
+def _changed_columns(
+    before: Listing, after: Listing, block: tuple[int, int, int, int]
+) -> tuple[dict[int, list[Span]], dict[int, list[Span]]]:
+    """Return by line which columns of a replaced block changed; its first lines belong together, then the second."""
+    i1, i2, j1, j2 = block
+    old: dict[int, list[Span]] = {}
+    new: dict[int, list[Span]] = {}
+    for i, j in zip(range(i1, min(i2, i1 + MAX_MARKED)), range(j1, j2), strict=False):
+        spans = changed_spans(before.lines[i].text, after.lines[j].text)
+        if spans is not None:
+            old[i], new[j] = spans
+    return old, new
 
 
 def _opcodes(old: list[str], new: list[str]) -> Iterator[Opcode]:

@@ -73,6 +73,7 @@ PANES: tuple[Pane, ...] = (
         listing=True,
         unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
         group="llvm",
+        against="llvm_against",
         strip="LLVM",
         fold=by_step,
     ),
@@ -88,6 +89,7 @@ PANES: tuple[Pane, ...] = (
         unlinked="No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds"
         " a constant",
         group="assembly",
+        against="assembly_against",
     ),
     Pane(
         name="bench",

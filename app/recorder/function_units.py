@@ -51,7 +51,9 @@ class FunctionUnits:
             target=str(function.target or ""),
             built=function.built is not None,
             steps=[*self._schedule_steps(function), *self._lowering_steps(function, final), *codes],
-            schedule=schedule_stages(source) if isinstance(source, Schedule) else [],
+            schedule=schedule_stages(source, final.loop_rows if final else None)
+            if isinstance(source, Schedule)
+            else [],
         )
 
     # schedule

@@ -9,7 +9,9 @@ import msgspec
 
 from app.artifacts import Level, Line, Listing, Region, listing_key
 from app.recorder.origins import OriginRows
+from compiler.ir.primexpr import Var
 from compiler.ir.text import TextBuilder
+from compiler.tir.stmt import For
 
 Place = tuple[int, int]
 """Line and column, both 1-based."""
@@ -60,6 +62,7 @@ class FinalListing:
 
     def __init__(self, out: TextBuilder, name: str, rows: OriginRows, summary: dict[str, int | float | str]) -> None:
         self.places: dict[Place, int] = {}
+        self._loops: dict[str, list[tuple[Var, int]]] = {}
         self._first_of_line: dict[int, int] = {}
         lines = [self._line(number, line, rows) for number, line in enumerate(out.lines, 1)]
         self.listing = make_listing("loop", name, "python", lines, summary)
@@ -72,11 +75,27 @@ class FinalListing:
             text = line.text[region.start : region.end]  # type: ignore[attr-defined]
             row = rows.mint("loop", _short(text), number, region.start + 1, sorted(region.node.span))
             self.places[number, region.start + 1] = row
+            if isinstance(region.node, For):
+                variable = region.node.loop_var
+                self._loops.setdefault(variable.name, []).append((variable, row))
             regions.append(Region(region.start, region.end, [row]))
             mine.append(row)
         if mine:
             self._first_of_line[number] = mine[-1]
         return Line(line.text, mine, regions)  # type: ignore[attr-defined]
+
+    def loop_rows(self, variable: Var, unique: bool) -> list[int]:
+        """Return the rows of the loops over a variable: there is none where it was unrolled or vectorized.
+
+        Parameters
+        ----------
+        variable : Var
+        unique : bool
+            Whether no other axis has its name; then loops over a copy of the variable are meant as well.
+        """
+        loops = self._loops.get(variable.name, [])
+        same = [row for over, row in loops if over is variable]
+        return same or [row for _, row in loops if unique]
 
     def row_at(self, place: Place) -> int | None:
         """Return the row for a debug location, or for its line when the column is unknown."""

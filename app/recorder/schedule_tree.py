@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Literal
 
 from app.artifacts import Loop, Stage
 from compiler.ir.error import TVMError
 from compiler.ir.origin import NO_SPAN
-from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, is_const_int
+from compiler.ir.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, Var, is_const_int
 from compiler.te import stage as te
 from compiler.te.bounds import infer_bound
 from compiler.te.group import Group, enclosing_groups
@@ -19,20 +21,39 @@ from compiler.te.tensor_compute import TensorComputeOp
 _ANNOTATIONS = {IterVar.Unrolled: "unroll", IterVar.Vectorized: "vectorize", IterVar.Parallelized: "parallel"}
 
 
-def schedule_stages(schedule: Schedule) -> list[Stage]:
+LoopRows = Callable[[Var, bool], list[int]]
+"""Finds the loops over a variable in the final loop IR; see :meth:`~app.recorder.listings.FinalListing.loop_rows`."""
+
+
+def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> list[Stage]:
     """Return the computed stages of a schedule in the order in which they are computed.
 
     Where the schedule is illegal, extents stay unknown: lowering reports the error.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    loop_rows : callable, optional
+        Finds the loop that an axis became; without it, axes know the lines of the script alone.
     """
     try:
         extents = {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
     except TVMError:
         extents = {axis: domain.extent for axis, domain in _declared(schedule).items()}
+    names = Counter(axis.var.name for stage in schedule.stages for axis in _loops(stage))
+
+    def origins(axis: IterVar, stage: te.Stage) -> list[int]:
+        rows = loop_rows(axis.var, names[axis.var.name] == 1) if loop_rows else []
+        return rows or _lines(axis, stage)
+
     return [
         Stage(
             name=stage.op.name,
             placement=_placement(stage),
-            loops=[_loop(axis, depth, stage, str(extents.get(axis, "?"))) for depth, axis in enumerate(_loops(stage))],
+            loops=[
+                _loop(axis, depth, stage, str(extents.get(axis, "?")), origins(axis, stage))
+                for depth, axis in enumerate(_loops(stage))
+            ],
             body=_body(stage.op),
             origins=sorted(stage.op.span),
         )
@@ -62,14 +83,20 @@ def _placement(stage: te.Stage) -> str:
     return "root"
 
 
-def _loop(axis: IterVar, depth: int, stage: te.Stage, extent: str) -> Loop:
+def _lines(axis: IterVar, stage: te.Stage) -> list[int]:
+    """Return the origins of an axis that is no loop of its own: the primitives that made it so, where there are any."""
+    attr = stage.iter_var_attrs.get(axis)
+    return sorted((attr.span if attr else NO_SPAN) or axis.span)
+
+
+def _loop(axis: IterVar, depth: int, stage: te.Stage, extent: str, origins: list[int]) -> Loop:
     attr = stage.iter_var_attrs.get(axis)
     return Loop(
         name=axis.var.name,
         extent=extent,
         kind=_kind(axis, attr),
         annotation=_annotation(attr),
-        origins=sorted(axis.span | (attr.span if attr else NO_SPAN)),
+        origins=origins,
         depth=depth,
     )
 

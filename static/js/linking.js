@@ -75,7 +75,8 @@ function colour() {
   editor.tint(model.tints);
   marked = new Map();
   for (const node of $$("[data-origins]")) {
-    const footprint = model.footprint(node.dataset.origins.split(" ").filter(Boolean).map(Number));
+    const ids = idsOf(node);
+    const footprint = node.matches("p") ? model.axis(ids) : model.footprint(ids);
     const single = node.matches("p, .node");
     setTint(node, single ? model.tintOf(footprint) : undefined);
     if (single || node.matches("tr")) marked.set(node, footprint);
@@ -108,9 +109,11 @@ function placeOf(target) {
   const primitive = target.closest?.("[data-line]");
   if (primitive) return sourcePlace([Number(primitive.dataset.line)]);
   const axis = target.closest?.("[data-origins]");
-  if (axis) return { pane: "schedule", footprint: model.footprint(axis.dataset.origins.split(" ").filter(Boolean).map(Number)) };
+  if (axis) return { pane: "schedule", footprint: axis.matches("p") ? model.axis(idsOf(axis)) : model.footprint(idsOf(axis)) };
   return null;
 }
+
+const idsOf = (node) => node.dataset.origins.split(" ").filter(Boolean).map(Number);
 
 let hovered = null; // the line or axis under the pointer
 

@@ -54,6 +54,16 @@ export class LinkModel {
     return { loops, graphs, sources };
   }
 
+  /** What an axis of the schedule is: its own loop, or, where it became none, the line of the script that made it so.
+   * @param {number[]} origins
+   * @returns {Footprint} */
+  axis(origins) {
+    const rows = origins.map((id) => this.rows.get(id)).filter(Boolean);
+    if (rows.some(({ level }) => level === "loop")) return this.footprint(origins);
+    const lines = rows.map(({ line }) => line).filter(Boolean);
+    return fromSource(lines.length ? [this.primary({ sources: new Set(lines) })] : []);
+  }
+
   /** The footprint of a line.
    * @param {string} pane
    * @param {number} index

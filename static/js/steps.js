@@ -1,5 +1,6 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
 import { $, $$ } from "./dom.js";
+import { KEEP, baseline, compare, forget, keep, offer, panesThatKeep, stepOf } from "./kept.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
@@ -11,6 +12,7 @@ export function startSteps() {
     if (arrow) stepBy(Number(arrow.dataset.step), arrow.dataset.pane);
   });
   document.addEventListener("change", ({ target }) => {
+    if (target.matches(".against")) chooseBaseline(target);
     if (target.matches(".step, .against")) showStep(target.dataset.pane);
     if (target.id === "assembly") setOption("assembly", target.value);
     if (target.id === "of-graph") {
@@ -28,8 +30,13 @@ export function startSteps() {
     if (target.matches?.(".pane.listing")) tell("text", target.dataset.pane);
   });
   // A text that the server has forgotten comes back with a new answer.
-  document.addEventListener("htmx:responseError", ({ target }) => { if (target.matches?.(".pane.listing")) tell("options"); });
+  document.addEventListener("htmx:responseError", ({ target }) => {
+    if (!target.matches?.(".pane.listing")) return;
+    forget(target.dataset.pane);
+    tell("options");
+  });
   on("answered", mark);
+  on("answered", compareAgain);
   on("text", mark);
   on("labelled", mark);
   mark();
@@ -89,9 +96,31 @@ export function toggleDiff() {
   showStep(pane);
 }
 
+/** Keep the text of a pane, or note whether it is compared with what it kept. */
+function chooseBaseline(select) {
+  if (select.value === KEEP) keep(select.dataset.pane);
+  else compare(select.dataset.pane, select.value);
+}
+
+/** Panes that are compared with what they kept show the difference of what an answer brought. */
+function compareAgain() {
+  for (const pane of panesThatKeep()) {
+    offer(pane);
+    if (baseline(pane) && $(`#body-${pane}`).dataset.listing) load(pane, stepOf(pane), baseline(pane));
+  }
+}
+
 function showStep(pane) {
   const select = $(`#step-${pane}`);
   const against = $(`#against-${pane}`).value;
+  if (baseline(pane)) {
+    load(pane, select ? select.selectedOptions[0].dataset : stepOf(pane), baseline(pane));
+    return;
+  }
+  if (!select) {
+    showUnstepped(pane, against);
+    return;
+  }
   const chosen = select.selectedOptions[0];
   const options = [...select.options];
   const before = against === "previous"
@@ -102,11 +131,19 @@ function showStep(pane) {
   load(pane, chosen.dataset, before?.dataset);
 }
 
+/** Show a pane whose steps only the timeline offers, alone or beside the step before. */
+function showUnstepped(pane, against) {
+  const steps = $$(`#strip .chip[data-group="${paneOf(pane).group}"]`);
+  const at = steps.findIndex((chip) => chip.dataset.listing === $(`#body-${pane}`).dataset.listing);
+  state.view[paneOf(pane).against] = against;
+  load(pane, stepOf(pane), against ? steps[at - 1]?.dataset : undefined);
+}
+
 /** Show the step of a pane whose steps only the timeline offers. */
 function showOnly(pane, chip) {
   const last = $$(`#strip [data-group="${chip.dataset.group}"]`).at(-1);
   state.view[pane] = chip === last ? "" : chip.dataset.target;
-  load(pane, chip.dataset);
+  load(pane, chip.dataset, baseline(pane));
 }
 
 function load(pane, { listing, label }, before) {

@@ -104,7 +104,7 @@ def test_each_pane_has_a_template_and_says_what_it_lacks() -> None:
             assert pane.empty, pane.name
         assert bool(pane.unlinked) == pane.listing, pane.name
         assert bool(pane.strip) == (pane.fold is not None), pane.name
-        assert bool(pane.against) == pane.stepped, pane.name
+        assert bool(pane.against) == pane.listing, pane.name
 
 
 def test_no_two_panes_show_the_same_steps() -> None:

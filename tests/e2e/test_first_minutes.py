@@ -123,6 +123,39 @@ def test_passes_can_be_walked_and_compared(explorer: str, open_page: Callable[..
     expect(page.locator("#body-loops .l.added")).to_have_count(0)
 
 
+def test_a_text_is_kept_and_compared_with_whatever_comes(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.select_option("#against-asm", "keep")
+    expect(page.locator("#toast")).to_contain_text("Kept")
+    page.click("#strip .chip[data-prefix='1']")
+    settled(page)
+    expect(page.locator("#body-asm .l.removed").first).to_be_visible()
+    expect(page.locator("#body-asm .l.added").first).to_be_visible()
+    expect(page.locator("#facts-asm")).to_contain_text("→")
+    page.click("#strip .chip[data-prefix='3']")
+    settled(page)
+    expect(page.locator("#facts-asm")).to_contain_text("+0 −0")
+    page.select_option("#against-asm", "")
+    expect(page.locator("#body-asm .diff")).to_have_count(0)
+    page.select_option("#against-llvm", "previous")
+    expect(page.locator("#facts-llvm")).to_contain_text("as emitted → optimised")
+    expect(page.locator("#body-llvm .l.added").first).to_be_visible()
+
+
+def test_an_axis_lights_its_own_loop(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    for axis, loop in (("i", "i"), ("j.outer", "j_outer"), ("k", "k")):
+        page.locator("#pane-schedule p[data-origins]", has=page.locator(f".axis:text-is('{axis}')")).first.hover()
+        expect(page.locator("#body-loops .l.related")).to_have_count(1)
+        expect(page.locator("#body-loops .l.related")).to_contain_text(f"{loop}")
+        expect(page.locator("#body-loops .l.related")).to_contain_text("for ")
+        assert 0 < page.locator("#body-asm .l.related").count() < page.locator("#body-asm .l").count() / 2
+    page.locator("#pane-schedule p[data-origins]", has=page.locator(".axis:text-is('j.inner')")).first.hover()
+    expect(page.locator(".cm-line.related")).to_have_text(["s[C].vectorize(ji)"])
+
+
 def test_llvm_before_and_after_its_optimiser(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     after = lines(page, "llvm")

@@ -1,0 +1,67 @@
+// Texts that were kept to be compared with: of another prefix, pass, target or level, whatever is compiled since.
+import { $, element, toast } from "./dom.js";
+import { paneOf } from "./panes.js";
+import { state } from "./state.js";
+
+const kept = new Map(); // pane -> {listing, label}
+const compared = new Set(); // panes that show the difference from what they kept
+
+export const KEEP = "keep";
+export const KEPT = "kept";
+
+/** Keep what a pane shows. */
+export function keep(pane) {
+  kept.set(pane, { listing: $(`#body-${pane}`).dataset.listing, label: describe(pane) });
+  compared.add(pane);
+  offer(pane);
+  toast(`Kept: ${kept.get(pane).label}. This pane now shows how what comes differs from it.`);
+}
+
+/** What a pane kept, where it is compared with that. */
+export const baseline = (pane) => (compared.has(pane) ? kept.get(pane) : undefined);
+
+/** Note whether a pane is compared with what it kept. */
+export function compare(pane, value) {
+  if (value === KEPT) compared.add(pane);
+  else compared.delete(pane);
+}
+
+/** The server does not have the text any more. */
+export function forget(pane) {
+  if (!kept.delete(pane)) return false;
+  compared.delete(pane);
+  toast("The text that was kept has expired");
+  return true;
+}
+
+/** List what was kept among the choices of a pane; an answer draws them anew. */
+export function offer(pane) {
+  const text = kept.get(pane);
+  const select = $(`#against-${pane}`);
+  if (!text || !select) return;
+  $(`option[value="${KEPT}"]`, select)?.remove();
+  select.append(element("option", { value: KEPT }, `± kept: ${text.label}`));
+  if (compared.has(pane)) select.value = KEPT;
+}
+
+export const panesThatKeep = () => [...kept.keys()];
+
+/** What a pane shows, in words: how far the schedule goes, for which machine, after which pass. */
+export function describe(pane) {
+  const prefix = $('#strip .schedule .chip[aria-pressed="true"]');
+  const machine = $(`#pane-${pane} .machine`)?.selectedOptions[0].text;
+  const level = state.options.opt_level ?? 3;
+  const words = [
+    state.options.prefix !== undefined && prefix && `up to ${prefix.dataset.label}`,
+    machine,
+    level !== 3 && `O${level}`,
+    stepOf(pane)?.label,
+  ];
+  return words.filter(Boolean).join(" · ") || paneOf(pane).title;
+}
+
+/** The listing that a pane shows, and the words for its step. */
+export function stepOf(pane) {
+  const chosen = $(`#step-${pane}`)?.selectedOptions[0] ?? $(`#strip .chip[data-group="${paneOf(pane).group}"][aria-pressed="true"]`);
+  return { listing: $(`#body-${pane}`).dataset.listing, label: chosen?.dataset.label ?? "" };
+}
