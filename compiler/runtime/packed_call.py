@@ -75,11 +75,15 @@ def call(name: str, args: list[Any]) -> Any:
         If no function has the name, or it returns anything else.
     """
     result = get_global_func(name)(*args)  # type: ignore[misc]
+    if isinstance(result, ctypes.c_void_p):
+        return result.value or 0
     if isinstance(result, (bool, np.integer)):
         return int(result)
     if result is None or isinstance(result, int):
         return result
-    raise TVMError(f"{name}: a function that machine code calls must return an integer or None, got {result!r}")
+    raise TVMError(
+        f"{name}: a function that machine code calls must return an integer, pointer or None, got {result!r}"
+    )
 
 
 class _Ints(Protocol):

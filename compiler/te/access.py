@@ -3,6 +3,11 @@
 A read that cannot be proved to stay inside, such as a gather by indices that are data, gets a guard and gives zero
 outside.  For one that is certain to leave its tensor there is a warning as well, once it is scheduled: only then it
 is known whether the tensor is the state of a scan, of which the first steps are left out.
+
+A dimension of an input whose extent is only known at run time is broadcast where that extent is one, as the buffers of
+classic TVM do by a stride of zero: reads along it that cannot be proved to stay inside all read its only element.  ::
+
+    A[i]    with A of shape (m,)    →    if_then_else(m == 1 or i < m, A[if_then_else(m == 1, 0, i)], 0)
 """
 
 from __future__ import annotations
@@ -35,7 +40,8 @@ from compiler.ir.primexpr import (
     const,
 )
 from compiler.ir.structural import structural_equal
-from compiler.te.compute_body import map_body
+from compiler.te.compute_body import map_body, reads_tensors
+from compiler.te.tensor import Tensor
 from compiler.tir.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.op import all as all_of
 
@@ -186,7 +192,7 @@ class _Reads(Mutator):
         return n if a is n.a and b is n.b else type(n)(a, b)
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
-        indices = self._visit_tuple(n.indices)
+        indices = list(self._visit_tuple(n.indices))
         needed: list[PrimExpr] = []
         for d, (index, extent) in enumerate(zip(indices, n.producer.shape, strict=True)):
             if not dt.is_integral(index.dtype) or dt.lanes(index.dtype) > 1:
@@ -194,8 +200,14 @@ class _Reads(Mutator):
                     f"compute {self._name!r}: index {d} of {n.producer.name!r} must be an integer, "
                     f"got {index.dtype} {show(index)}"
                 )
-            needed += self._conditions(n, d, index, extent)
-        load = n if indices is n.indices else ProducerLoad(n.producer, indices)
+            conditions = self._conditions(n, d, index, extent)
+            if conditions and _is_broadcast(n.producer, index, extent):
+                single = extent == 1
+                indices[d] = if_then_else(single, const(0, index.dtype), index)
+                conditions = [Or(single, c) for c in conditions]
+            needed += conditions
+        unchanged = all(a is b for a, b in zip(indices, n.indices, strict=True))
+        load = n if unchanged else ProducerLoad(n.producer, tuple(indices))
         return if_then_else(all_of(*needed), load, const(0, n.dtype)) if needed else load
 
     def _conditions(self, n: ProducerLoad, d: int, index: PrimExpr, extent: PrimExpr) -> list[PrimExpr]:
@@ -260,6 +272,12 @@ class _Reads(Mutator):
             ends = c * dom.min.value, c * (dom.min.value + dom.extent.value - 1)
             low, high = low + min(ends), high + max(ends)
         return low, high
+
+
+def _is_broadcast(tensor: DataProducer, index: PrimExpr, extent: PrimExpr) -> bool:
+    """Return whether a dimension may have one element for all indices: of an input, walked by loops and not by data."""
+    is_input = isinstance(tensor, Tensor) and not tensor.op.input_tensors
+    return is_input and not isinstance(extent, IntImm) and not reads_tensors(index)
 
 
 def _conjuncts(condition: PrimExpr) -> list[PrimExpr]:

@@ -7,15 +7,13 @@ from typing import TypeAlias
 
 from compiler.ir.error import ArgumentError, LoweringError, show
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import GE, GT, LE, LT, And, Call, FloatImm, IntImm, PrimExpr, ProducerLoad, Var, is_const_int
-from compiler.ir.structural import structural_equal
+from compiler.ir.primexpr import PrimExpr, ProducerLoad, Var
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import infer_bound
 from compiler.te.schedule import Schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
 from compiler.te.tensor import Tensor
-from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad, decl_buffer
-from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, ProducerRealize, ProducerStore, Stmt
 
@@ -134,16 +132,6 @@ class _ToBuffers(ThreadMerger):
             raise LoweringError(f"lower: placeholder {tensor.name!r} is read, and must be among args")
         return buffer
 
-    def visit_Call(self, n: Call) -> PrimExpr:
-        """Read an element of a broadcast buffer as it is: its shape does not say which indices there are."""
-        if n.op is IF_THEN_ELSE and isinstance(n.args[1], ProducerLoad) and isinstance(n.args[2], (IntImm, FloatImm)):
-            load = n.args[1]
-            buffer = self._buffers.get(self._tensor(load.producer))
-            broadcast = buffer is not None and buffer.buffer_type == AUTO_BROADCAST
-            if broadcast and n.args[2].value == 0 and _keeps_inside(n.args[0], load):
-                return self.visit(load)  # type: ignore[no-any-return]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
-
     def _declare(self, tensor: Tensor, scope: str) -> Buffer:
         if tensor not in self._buffers:
             name = self._names.get(tensor, tensor.name)
@@ -179,19 +167,3 @@ def _scope_of(n: AttrStmt) -> str:
     while isinstance(body, AttrStmt) and isinstance(body.node, Tensor):
         body = body.body
     return body.storage_scope if isinstance(body, ProducerRealize) and body.producer is n.node else "global"
-
-
-def _keeps_inside(condition: PrimExpr, load: ProducerLoad) -> bool:
-    """Return whether a condition only says that the indices of a read are inside of its tensor."""
-    if isinstance(condition, And):
-        return _keeps_inside(condition.a, load) and _keeps_inside(condition.b, load)
-    if isinstance(condition, (GE, GT)):  # Python writes ``index < extent`` as ``extent > index`` for an axis
-        low, high = condition.b, condition.a
-    elif isinstance(condition, (LE, LT)):
-        low, high = condition.a, condition.b
-    else:
-        return False
-    if isinstance(condition, (GE, LE)):
-        return is_const_int(low, 0) and any(structural_equal(high, index) for index in load.indices)
-    inside = zip(load.indices, load.producer.shape, strict=True)
-    return any(structural_equal((low, high), pair) for pair in inside)

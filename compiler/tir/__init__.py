@@ -50,6 +50,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.primexpr import AnyDim as Any
 from compiler.tir import analysis, printer, stmt_functor
+from compiler.tir import device_ops as device_ops
 from compiler.tir import op as _op
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer

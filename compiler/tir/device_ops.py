@@ -32,10 +32,18 @@ CALL_CPACKED_LOWERED = register_op(
 THROW_LAST_ERROR = register_op(
     "tir.tvm_throw_last_error", effect=CallEffect.UPDATE_STATE, doc="Fails with the last error."
 )
+STATIC_HANDLE = register_op(
+    "tir.tvm_static_handle", effect=CallEffect.UPDATE_STATE, doc="Address of a pointer that is kept between calls."
+)
 THREAD_CONTEXT = register_op(
     "tir.tvm_thread_context", effect=CallEffect.UPDATE_STATE, doc="A value that is the same as long as a thread runs."
 )
 CONTEXT_ID = register_op("tir.tvm_context_id", effect=CallEffect.UPDATE_STATE, doc="The context of a virtual thread.")
+ATOMIC_ADD = register_op(
+    "tir.atomic_add",
+    effect=CallEffect.UPDATE_STATE,
+    doc="Adds to the element at an address in one step; its old value.",
+)
 WARP_SHUFFLE = register_op(
     "tir.tvm_warp_shuffle", effect=CallEffect.UPDATE_STATE, doc="A value of another thread of the warp."
 )

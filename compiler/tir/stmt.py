@@ -26,6 +26,8 @@ from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.statement import Stmt
 
 __all__ = [
+    "COPROC_UOP_SCOPE",
+    "RUN_ONCE",
     "THREAD_KEYS",
     "Allocate",
     "AssertStmt",
@@ -122,6 +124,11 @@ class AttrStmt(Stmt):
 
 THREAD_KEYS = ("thread_extent", "virtual_thread")
 """Attributes whose subject is an axis that begins to exist there: real threads, and virtual ones."""
+
+COPROC_UOP_SCOPE = "coproc_uop_scope"
+"""Attribute whose body the runtime's function of that name carries out, once or more often."""
+RUN_ONCE = "TVMBackendRunOnce"
+"""The function that carries out a body the first time that the code of the module comes to it, and never again."""
 
 
 @node

@@ -11,10 +11,10 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.device_ops import THREAD_CONTEXT
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, For, ForKind, LetStmt, Stmt
+from compiler.tir.stmt import COPROC_UOP_SCOPE, AttrStmt, For, ForKind, LetStmt, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-_OWN_CONTEXTS = ("thread_extent", "coproc_uop_scope")
+_OWN_CONTEXTS = ("thread_extent", COPROC_UOP_SCOPE)
 """Attributes whose bodies run in other threads."""
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import te, tir
+from compiler import build, te, tir
+from compiler.runtime.ndarray import empty
 from compiler.te.access import BoundsWarning
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.interpreter import interpret
@@ -63,7 +64,7 @@ def test_what_is_proved_stays_as_it_is(shape: Any, fcompute: Callable[..., Any],
             "T.if_then_else(index[i] >= 0 and index[i] < 20, A[index[i], 3], T.float32(0.0))",
         ),
         ((16,), lambda i: A[0, i * i], "T.if_then_else(i * i < 16, A[0, i * i], T.float32(0.0))"),
-        ((m,), lambda i: X[i], "T.if_then_else(i < n, X[i], T.float32(0.0))"),
+        ((m,), lambda i: X[i], "T.if_then_else(n == 1 or i < n, X[T.if_then_else(n == 1, 0, i)], T.float32(0.0))"),
         (
             (20, 16),
             lambda i, j: te.if_then_else(i >= 1, A[i - 2, j], 1.0),
@@ -122,3 +123,26 @@ def test_a_gather_gives_zero_outside() -> None:
     interpret(func, [a, where, result])
     inside = (where >= 0) & (where < 20)
     np.testing.assert_array_equal(result, np.where(inside, a[np.clip(where, 0, 19), 3], 0))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("columns", [1, 4])
+def test_an_input_of_one_element_is_broadcast(rows: int, columns: int) -> None:
+    Y = te.placeholder((n, m), name="Y")
+    T = te.compute((3, 4), lambda i, j: Y[i, j] + 1.0, name="T")
+    s = te.create_schedule(T.op)
+    cached = s.cache_read(Y, "local", [T])
+    s[cached].compute_at(s[T], T.op.axis[0])
+    y, out = np.random.default_rng(0).random((rows, columns), np.float32), empty((3, 4))
+    build(s, [Y, T])(y, out)
+    np.testing.assert_array_equal(out.numpy(), np.broadcast_to(y, (3, 4)) + 1)
+
+
+@pytest.mark.parametrize("buffer_type", ["default", "auto_broadcast"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_guard_of_the_user_is_kept(size: int, buffer_type: str) -> None:
+    T = te.compute((5,), lambda i: te.if_then_else(i < n, X[i], 0.0), name="T")
+    view = tir.decl_buffer((n,), "float32", "view", buffer_type=buffer_type)
+    x, out = np.arange(1, size + 1, dtype=np.float32), empty((5,))
+    build(te.create_schedule(T.op), [X, T], binds={X: view})(x, out)
+    np.testing.assert_array_equal(out.numpy(), np.pad(x, (0, 5 - size)))

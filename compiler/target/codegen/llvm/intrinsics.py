@@ -187,6 +187,16 @@ def _prefetch(e: Emitter, n: Call) -> ir.Value:
     return e.state.builder.call(function, [address, *hints])
 
 
+def _static_handle(e: Emitter, n: Call) -> ir.Value:
+    """Return the address of a pointer that keeps its value between calls; it is null at first."""
+    return e.state.shared.variable(POINTER, "static_handle")
+
+
+def _atomic_add(e: Emitter, n: Call) -> ir.Value:
+    address, value = (e.visit(a) for a in n.args)
+    return e.state.builder.atomic_rmw("fadd" if dt.is_float(n.dtype) else "add", address, value, "monotonic")
+
+
 def _undef(e: Emitter, n: Call) -> ir.Value:
     return constant(register_type(n.dtype), 0)
 
@@ -301,6 +311,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.assume": _assume,
     "tir.prefetch": _prefetch,
     "tir.undef": _undef,
+    "tir.atomic_add": _atomic_add,
+    "tir.tvm_static_handle": _static_handle,
     "tir.call_extern": _extern,
     "tir.call_packed": call_packed,
     "tir.call_pure_extern": _extern,

@@ -47,6 +47,12 @@ class ModuleState:
         """Return an intrinsic of LLVM, e.g. ``llvm.fabs`` overloaded on ``<8 x float>``."""
         return self.declare(".".join([name, *(suffix(t) for t in overloads)]), result, args)
 
+    def variable(self, typ: ir.Type, name: str) -> ir.GlobalVariable:
+        """Return a new variable of the module's own; it is zero when the code is loaded."""
+        variable = ir.GlobalVariable(self.module, typ, self.module.get_unique_name(name))
+        variable.initializer, variable.linkage = ir.Constant(typ, None), "internal"
+        return variable
+
     def message(self, text: str) -> int:
         """Return the number that a function returns to fail with ``text``."""
         if text not in self.messages:

@@ -17,6 +17,8 @@ from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.stmt import (
+    COPROC_UOP_SCOPE,
+    RUN_ONCE,
     THREAD_KEYS,
     Allocate,
     AssertStmt,
@@ -79,7 +81,25 @@ class Statements(Functor):
         if n.attr_key in THREAD_KEYS:
             axis = n.node.var.name if isinstance(n.node, IterVar) else str(n.node)
             raise BuildError(_THREADS.format(axis))
+        if n.attr_key == COPROC_UOP_SCOPE:
+            self._once(n)
+        else:
+            self.visit(n.body)
+
+    def _once(self, n: AttrStmt) -> None:
+        """Write statements that only the first call of the module's code carries out."""
+        name = n.value.value if isinstance(n.value, StringImm) else str(n.value)
+        if name != RUN_ONCE:
+            raise BuildError(f"build: {COPROC_UOP_SCOPE} {name!r} is for a coprocessor; a CPU only has {RUN_ONCE!r}")
+        state, builder = self.state, self.state.builder
+        done = state.shared.variable(I32, "done")
+        body, after = state.block("once"), state.block("once.end")
+        before = builder.atomic_rmw("xchg", done, ir.Constant(I32, 1), "seq_cst")
+        builder.cbranch(builder.icmp_signed("==", before, ir.Constant(I32, 0)), body, after)
+        state.enter(body)
         self.visit(n.body)
+        builder.branch(after)
+        state.enter(after)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         value = self.expressions.visit(n.value)
