@@ -249,6 +249,12 @@ class IRModule:
         """
         self.functions[var] = func
 
+    def _add(self, var: GlobalVar | str, val: Any, update: bool = False) -> None:
+        """Define a function, as older programs spell it."""
+        if var in self and not update:
+            raise ArgumentError(f"IRModule: {var} is defined already; pass update=True to replace it")
+        self[var] = val
+
     def update(self, other: IRModule) -> None:
         """Take over the functions and types of another module.
 
@@ -366,6 +372,7 @@ class IRModule:
 def _format(module: IRModule) -> TextFormat:
     """Return the format of the most abstract functions that the module has."""
     formats = {format_of(func) for func in module.functions.values()}
+    formats |= {format_of(header) for header in module.type_definitions}
     return max(formats, key=lambda f: f.abstraction) if formats else format_of(module)
 
 

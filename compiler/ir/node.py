@@ -58,6 +58,10 @@ class Node:
 
     span: Span = field(default_factory=current_span, kw_only=True)
 
+    def is_shared(self) -> bool:
+        """Return whether using this node twice is something else than using two that look alike."""
+        return self.dag_node
+
     def same_as(self, other: object) -> bool:
         """Return whether ``other`` is this very object.
 

@@ -175,7 +175,7 @@ class _Equality:
     def _nodes(self, a: Node, b: Node, mode: int) -> bool:
         if a.free_var:
             return self._variables(a, b, mode)
-        if not (a.unique_instance or a.dag_node):
+        if not (a.unique_instance or a.is_shared()):
             return self._fields(a, b, mode)
         if a in self._partner or b in self._owner:
             return self._are_partners(a, b)
@@ -378,10 +378,10 @@ class _Hash:
         elif n.free_var and mode == _USE and not self._map_free:
             self._found.append(("free", id(n)))
         else:
-            if n.free_var or n.unique_instance or n.dag_node:
+            if n.free_var or n.unique_instance or n.is_shared():
                 self._count += 1
                 self._number[n] = self._count
-            inner = _MATCH if n.free_var else _USE if n.unique_instance or n.dag_node else mode
+            inner = _MATCH if n.free_var else _USE if n.unique_instance or n.is_shared() else mode
             self._found.append(type(n).__name__)
             self._fields(n, inner)
 

@@ -12,10 +12,14 @@ from compiler.ir.extension import extension_point
 from compiler.ir.node import Node, structure
 from compiler.ir.primexpr import PrimExpr
 
-__all__ = ["make_node", "node_class", "type_key_of"]
+__all__ = ["TYPE_KEY", "make_node", "node_class", "type_key_of"]
 
 _LOOP_IR = ("CommReducer", "DataProducer", "IterVar")
 _UNPREFIXED = ("FloatImm", "GlobalTypeVar", "IntImm", "TupleType")
+
+
+TYPE_KEY = "attrs_type_key"
+"""What a text calls the class of attributes that a call of a function has."""
 
 
 def type_key_of(kind: type) -> str:

@@ -309,6 +309,10 @@ class Tuple(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", _exprs("Tuple", self.fields))
 
+    def is_shared(self) -> bool:
+        """Return whether it has fields: the empty tuple is a constant."""
+        return bool(self.fields)
+
     def __getitem__(self, index: int) -> Any:
         return self.fields[index]
 

@@ -2,7 +2,7 @@
 
 ::
 
-    type    = "type" Name ["[" A, … "]"] "{" Constructor ["(" type, … ")"], … "}"
+    type    = "type" Name ["[" A, … "]"] "{" Constructor ["(" type, … ")"], … "}" | "extern" "type" Name ["[" A, … "]"]
     def     = "def" "@name" function
     function= ["[" A, … "]"] "(" "%x" [":" type], …, name "=" value, … ")" ["->" type] block
     block   = "{" { "let" "%x" [":" type] "=" expr ";" | "%0" "=" expr ";" | "free_var" "%x" [":" type] ";" } expr "}"
@@ -12,38 +12,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint_source
+from compiler.relay.expr import Constant
+from compiler.relay.inference.entry import infer_module
 from compiler.relay.parser.lexer import ParseError
 from compiler.relay.parser.program import Program
+from compiler.runtime.ndarray import NDArray
 
 __all__ = ["ParseError", "fromtext", "parse", "parse_expr"]
 
 
-def parse(source: str, src_path: str = "", init_module: IRModule | None = None) -> IRModule:
+def parse(
+    source: str,
+    source_name: str = "from_string",
+    init_module: IRModule | None = None,
+    init_meta_table: Mapping[str, Sequence[Constant]] | None = None,
+) -> IRModule:
     """Return the module of a program in Relay's text format.
 
     Parameters
     ----------
     source : str
         Types and functions, or one expression, which becomes ``main``.
-    src_path : str
+    source_name : str
         The file that the text comes from.
     init_module : IRModule, optional
         Types and functions that the text may use; they become part of the module.
+    init_meta_table : mapping, optional
+        The constants that ``meta[relay.Constant][0]`` and so on stand for, by the kind of node.
 
     Returns
     -------
     IRModule
-        Without inferred types.
+        With the types of its expressions.
 
     Raises
     ------
     ParseError
         Naming the line, the column and what was expected there.
+    TypeInferenceError
+        If the program has no types.
 
     Examples
     --------
@@ -52,8 +65,9 @@ def parse(source: str, src_path: str = "", init_module: IRModule | None = None) 
     ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }
     ... ''')
     """
-    program = _read("parse", source, init_module)
-    return program if isinstance(program, IRModule) else IRModule.from_expr(program)
+    constants = {kind: [c.data for c in column] for kind, column in (init_meta_table or {}).items()}
+    program = _read("parse", source, init_module, constants)
+    return infer_module(program if isinstance(program, IRModule) else IRModule.from_expr(program))
 
 
 def parse_expr(source: str) -> Any:
@@ -73,11 +87,15 @@ def parse_expr(source: str) -> Any:
     ParseError
         See :func:`parse`.
     """
-    program = _read("parse_expr", source, None)
-    return program["main"] if isinstance(program, IRModule) else program
+    program = _read("parse_expr", source)
+    if not isinstance(program, IRModule):
+        return program
+    if "main" not in program:
+        raise ParseError("parse_expr: expected an expression, got definitions without @main", source, 0)
+    return program["main"]
 
 
-def fromtext(data: str, source_name: str = "") -> Any:
+def fromtext(data: str, source_name: str = "from_string") -> Any:
     """Return the module or the expression of a text, whichever it is.
 
     Parameters
@@ -96,14 +114,20 @@ def fromtext(data: str, source_name: str = "") -> Any:
     ParseError
         See :func:`parse`.
     """
-    return _read("fromtext", data, None)
+    program = _read("fromtext", data)
+    return infer_module(program) if isinstance(program, IRModule) else program
 
 
-def _read(who: str, source: str, init_module: IRModule | None) -> Any:
+def _read(
+    who: str,
+    source: str,
+    init_module: IRModule | None = None,
+    constants: Mapping[str, Sequence[NDArray]] | None = None,
+) -> Any:
     if not isinstance(source, str):
         expected(who, "source", "a string", source)
     with derived_from(mint_source(f"relay.{who}")):
-        program = Program(source, init_module)
+        program = Program(source, init_module, constants)
         try:
             return program.read()
         except RecursionError:

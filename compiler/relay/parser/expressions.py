@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compiler.ir.attrs import NO_ATTRS, DictAttrs
+from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import TVMError
 from compiler.ir.module import GlobalVar
 from compiler.ir.op import registered_ops
+from compiler.ir.type_keys import TYPE_KEY, make_node
 from compiler.relay.adt import (
     Clause,
     Constructor,
@@ -45,7 +46,8 @@ __all__ = [
 
 _FIELD = re.compile(r"^(.*)\.(\d+)$")
 _INFIX: tuple[Mapping[str, str], ...] = (
-    {"<": "less", ">": "greater", "<=": "less_equal", ">=": "greater_equal", "==": "equal", "!=": "not_equal"},
+    {"==": "equal", "!=": "not_equal"},
+    {"<": "less", ">": "greater", "<=": "less_equal", ">=": "greater_equal"},
     {"+": "add", "-": "subtract"},
     {"*": "multiply", "/": "divide"},
 )
@@ -132,7 +134,7 @@ class ExpressionParser(ValueParser):
 
     def _new_variable(self) -> tuple[str, Var]:
         name = self.cursor.expect_kind("local", "a variable such as %x").text[1:]
-        annotation = self.type() if self.cursor.accept(":") else None
+        annotation = self.type() if self.cursor.accept(":") and not self.cursor.accept("_") else None
         return name, Var(name, annotation)
 
     # --- expressions --------------------------------------------------------------------------------------------------
@@ -187,7 +189,17 @@ class ExpressionParser(ValueParser):
                 self.cursor.fail(str(exc), start)
         if isinstance(callee, Constructor) and len(args) != len(callee.inputs):
             self.cursor.fail(f"{callee.name_hint} takes {len(callee.inputs)} values, got {len(args)}", start)
-        return Call(callee, tuple(args), DictAttrs(attrs) if attrs else NO_ATTRS)
+        return Call(callee, tuple(args), self._typed_attrs(attrs, start))
+
+    def _typed_attrs(self, attrs: dict[str, Any], start: Token) -> Attrs:
+        """Return the attributes of a call of a function, of the class that ``attrs_type_key`` names."""
+        type_key = attrs.pop(TYPE_KEY, None)
+        if type_key is None:
+            return DictAttrs(attrs) if attrs else NO_ATTRS
+        try:
+            return make_node(str(type_key), **attrs)  # type: ignore[no-any-return]
+        except TVMError as exc:
+            self.cursor.fail(str(exc), start)
 
     def _primary(self) -> Any:
         cursor, token = self.cursor, self.cursor.token

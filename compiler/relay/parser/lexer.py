@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, NoReturn
 
-from compiler.ir.error import TVMError
+from compiler.ir.error import DiagnosticError
 from compiler.relay.parser.token_table import SKIPPED, TOKEN_FLAGS, TOKENS
 from compiler.relay.text_metadata import MARK
 
@@ -19,8 +19,10 @@ __all__ = [
 
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TOKENS), TOKEN_FLAGS)
 
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 
-class ParseError(TVMError):
+
+class ParseError(DiagnosticError):
     """A text that is not in Relay's format.
 
     Attributes
@@ -62,7 +64,7 @@ def tokens(source: str) -> list[Token]:
     Raises
     ------
     ParseError
-        At a character that begins none.
+        At a character that begins none, and at a comment that does not end.
     """
     result: list[Token] = []
     position = 0
@@ -73,9 +75,19 @@ def tokens(source: str) -> list[Token]:
         kind = str(match.lastgroup)
         if kind not in SKIPPED:
             result.append(Token(kind, match[0], position))
-        position = match.end()
+        position = _comment_end(source, position) if match[0].startswith("/*") else match.end()
     result.append(Token("end", "", len(source)))
     return result
+
+
+def _comment_end(source: str, start: int) -> int:
+    """Return where a block comment ends, which may contain others."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(source, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    raise ParseError("the comment that begins here does not end", source, start)
 
 
 class Cursor:

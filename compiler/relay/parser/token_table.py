@@ -25,9 +25,9 @@ SKIPPED = frozenset({"space", "comment"})
 """Kinds that mean nothing to the parser."""
 
 KEYWORDS = frozenset(
-    {"Tensor", "def", "else", "fn", "free_var", "if", "let", "match", "meta", "ref", "type", "True", "False", "None"}
+    "Tensor def else extern fn free_var if let match meta ref type True False None".split()  # noqa: SIM905
 )
 """Names that have a meaning of their own."""
 
-DTYPE = re.compile(r"bool|u?int\d+|b?float\d+")
+DTYPE = re.compile(r"(?:bool|u?int\d+|b?float\d+)(?:x\d+)?")
 """Names of data types."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,32 +22,46 @@ __all__ = [
 
 _NUMBER = re.compile(r"^(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|inf|nan)(?:(?P<letter>[fiu])(?P<width>\d*))?$")
 _KINDS = {"f": "float", "i": "int", "u": "uint"}
+INT32 = np.iinfo("int32")
 
 
 class ValueParser(TypeParser):
     """Reads constants and attributes; the values of large constants come from ``metadata``."""
 
-    def __init__(self, *args: Any, metadata: dict[str, list[NDArray]] | None = None) -> None:
+    def __init__(self, *args: Any, metadata: Mapping[str, Sequence[NDArray]] | None = None) -> None:
         super().__init__(*args)
         self._metadata = metadata or {}
         self._constants: dict[int, Constant] = {}
 
     def at_number(self) -> bool:
         """Return whether a number comes next."""
-        token = self.cursor.ahead() if self.cursor.at("-") else self.cursor.token
+        ahead = 0
+        while self.cursor.ahead(ahead).text == "-" and self.cursor.ahead(ahead).kind == "sign":
+            ahead += 1
+        token = self.cursor.ahead(ahead)
         return token.kind == "number" or (token.kind == "name" and re.match(r"^(inf|nan)f\d*$", token.text) is not None)
 
     def scalar(self) -> Constant:
         """Read a number as a constant: ``3``, ``1f``, ``2i64``."""
-        negative = self.cursor.accept("-")
+        negative = self._negative()
         token = self.cursor.take()
         digits, dtype = self._number(token)
-        value = float(digits) if dtype.startswith("float") else int(digits)
+        size = float(digits) if dtype.startswith("float") else int(digits)
+        value = -size if negative else size
+        if token.text.isdigit() and not INT32.min <= value <= INT32.max:
+            dtype = "int64"
         try:
-            tensor = np.asarray(-value if negative else value, numpy_dtype(dtype))
+            tensor = np.asarray(value, numpy_dtype(dtype))
         except (TVMError, OverflowError) as exc:
             self.cursor.fail(str(exc), token)
         return Constant(array(tensor))
+
+    def _negative(self) -> bool:
+        """Go on behind the signs before a number, and return whether they negate it."""
+        negative = False
+        while self.cursor.accept("-"):
+            negative = not negative
+        return negative
 
     def _number(self, token: Token) -> tuple[str, str]:
         """Return the digits of a number and its data type."""
@@ -109,7 +123,7 @@ class ValueParser(TypeParser):
         return self.type()
 
     def _plain_number(self) -> Any:
-        negative = self.cursor.accept("-")
+        negative = self._negative()
         token = self.cursor.take()
         digits, dtype = self._number(token)
         if dtype.startswith("float"):

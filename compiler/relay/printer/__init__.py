@@ -9,7 +9,8 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import IRModule
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.ir.types import Type
@@ -90,7 +91,7 @@ def _written(n: Any, show_meta_data: bool) -> tuple[TextBuilder, bool]:
     printer = BlockPrinter(out)
     if isinstance(n, IRModule):
         _module(printer, n)
-    elif isinstance(n, RelayExpr):
+    elif isinstance(n, (RelayExpr, Op)):
         printer.whole(n)
     else:
         raise ArgumentError(f"relay_text: expected a module, an expression or a type, got {show(n)}")
@@ -124,7 +125,12 @@ def _type_definition(printer: BlockPrinter, data: TypeData) -> None:
     names.open_types(data.type_vars)
     with out.at(data):
         params = f"[{', '.join(names.type_variable(v) for v in data.type_vars)}]" if data.type_vars else ""
-        out.write(f"type {data.header.name_hint}{params} {{")
+        head = f"type {data.header.name_hint}{params}"
+        out.write(f"{head} {{" if data.constructors else f"extern {head}")
+    if not data.constructors:
+        names.close_types(data.type_vars)
+        out.newline()
+        return
     out.newline()
     with out.indented():
         for constructor in data.constructors:
@@ -153,5 +159,5 @@ class GraphFormat(TextFormat):
 
 
 _FORMAT = GraphFormat()
-for _kind in (Expr, Type):
+for _kind in (Expr, Type, GlobalVar, Op):
     register(_kind, _FORMAT)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.attrs import Attrs, DictAttrs
 from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm
+from compiler.ir.type_keys import TYPE_KEY, type_key_of
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant
 from compiler.relay.operator import RelayOp
@@ -56,9 +58,10 @@ def float_text(value: Any) -> str:
 
 def shown_attrs(call: Any) -> dict[str, Any]:
     """Return the attributes of a call that must be written: those that differ from their defaults or have none."""
-    attrs: Mapping[str, Any] = call.attrs
+    attrs: Attrs = call.attrs
     if not isinstance(call.op, RelayOp):
-        return dict(attrs)
+        typed = {} if isinstance(attrs, DictAttrs) else {TYPE_KEY: type_key_of(type(attrs))}
+        return {**attrs, **typed}
     declared = call.op.attributes
     return {
         name: value

@@ -16,6 +16,7 @@ from compiler.ir.module import IRModule
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.parser import ParseError, fromtext, parse, parse_expr
 from compiler.relay.prelude import Prelude
+from compiler.relay.printer import astext
 
 # As TVM 0.19 prints it.
 FROM_TVM = """#[version = "0.0.5"]
@@ -97,14 +98,14 @@ def test_what_tvm_prints_is_read_and_runs() -> None:
     length, constant = Interpreter(mod).evaluate("main", [1.0])
     assert int(length) == 2
     np.testing.assert_array_equal(constant, np.arange(3, dtype="float32"))
-    untyped = re.sub(r" /\*.*?\*/", "", FROM_TVM)
-    assert mod.astext().split("\n#[metadata]")[0].split() == untyped.split("\n#[metadata]")[0].split()
+    texts = [re.sub(r" /\*.*?\*/", "", text).split("\n#[metadata]")[0].split() for text in (mod.astext(), FROM_TVM)]
+    assert texts[0] == texts[1]
 
 
 def test_the_prelude_survives() -> None:
     mod = Prelude().mod
     again = parse(mod.astext())
-    assert structural_equal(again, mod)
+    assert structural_equal(again, relay.transform.InferType()(mod))
 
 
 def test_what_people_write_by_hand() -> None:
@@ -196,10 +197,15 @@ def test_a_module_is_made_of_an_expression_and_extended() -> None:
         ("1 $", 1, 3, "unexpected character '$'"),
         ("", 1, 1, "expected an expression, got the end of the text"),
         ("1 2", 1, 3, "expected the end of the text, got '2'"),
-        ("def @main() { 1 } 3", 1, 19, "expected 'def' or 'type', got '3'"),
+        ("def @main() { 1 } 3", 1, 19, "expected 'def', 'type' or 'extern type', got '3'"),
         ("300u8", 1, 1, "300"),
         ("type", 1, 5, "expected the name of a type, got the end of the text"),
         ("type A {", 1, 9, "got the end of the text"),
+        ("type A { B } type A { C }", 1, 19, "type A is defined twice"),
+        ("type A { B } type C { B }", 1, 23, "constructor B is defined twice"),
+        ("1 /* a /* b */", 1, 3, "the comment that begins here does not end"),
+        ('%f(1, attrs_type_key="attrs.None")', 1, 1, "variable %f is not defined here"),
+        ('fn () { 1 }(attrs_type_key="attrs.None")', 1, 1, "there are no attributes of type 'attrs.None'"),
         ("ref_write(1)", 1, 1, "ref_write takes 2 arguments, got 1"),
     ],
 )
@@ -227,3 +233,69 @@ def test_deep_nesting_is_an_error_and_long_chains_are_not() -> None:
     start = time.process_time()
     parse(f"def @main(%x: float32) {{ %0 = nn.relu(%x); {lines} {lets} %10000 }}")
     assert time.process_time() - start < 5
+
+
+def test_a_parsed_module_has_types() -> None:
+    mod = parse("def @main(%x: Tensor[(2, 3), float32]) { nn.relu(%x) }")
+    assert mod["main"].body.checked_type == relay.TensorType((2, 3), "float32")
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("1 == 1 < 1 + 1 * 1", "1 == (1 < (1 + (1 * 1)))"),
+        ("1 < 2 == 3", "(1 < 2) == 3"),
+        ("--10", "10"),
+        ("---10", "-10"),
+        ("/* a /* b */ c */ 3", "3"),
+        ("let %x: _ = 1; %x", "let %x = 1; %x"),
+    ],
+)
+def test_two_spellings_of_one_expression(text: str, same: str) -> None:
+    assert structural_equal(parse_expr(text), parse_expr(same), map_free_vars=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"), [("2147483647", "int32"), ("-2147483648", "int32"), ("2147483648", "int64")]
+)
+def test_whole_numbers_are_as_wide_as_they_must_be(text: str, dtype: str) -> None:
+    constant = parse_expr(text)
+    assert (constant.data.dtype, constant.data.numpy().item()) == (dtype, int(text))
+
+
+def test_types_without_constructors_are_external() -> None:
+    mod = parse("extern type T[A]\ntype Empty { }\ndef @main(%x: T[int32]) { %x }")
+    assert [len(data.constructors) for data in mod.type_definitions.values()] == [0, 0]
+    assert "extern type T[A]" in mod.astext()
+    assert structural_equal(parse(mod.astext()), mod)
+
+
+def test_a_module_of_types_alone_is_written_and_read() -> None:
+    mod = parse("type Either[A, B] { Left(A), Right(B) }")
+    assert structural_equal(parse(mod.astext()), mod)
+
+
+def test_global_functions_and_operators_are_expressions_of_their_own() -> None:
+    assert astext(parse_expr("@foo")) == '#[version = "0.0.5"]\n@foo'
+    assert astext(parse_expr("nn.relu")) == '#[version = "0.0.5"]\nnn.relu'
+
+
+def test_attributes_of_a_class_are_written_and_read() -> None:
+    text = 'fn (%x: int32) { %x }(1, name="a", attrs_type_key="attrs.TestAttrs")'
+    call = parse_expr(text)
+    assert (call.attrs.name, call.attrs.axis) == ("a", 10)
+    assert structural_equal(parse_expr(call.astext()), call)
+
+
+def test_constants_of_a_table() -> None:
+    table = {"relay.Constant": [relay.const(np.arange(3, dtype="float32"))]}
+    mod = parse("def @main() { meta[relay.Constant][0] }", "from_string", None, table)
+    np.testing.assert_array_equal(mod["main"].body.data.numpy(), np.arange(3))
+
+
+def test_the_empty_tuple_is_a_constant() -> None:
+    one, x = relay.Tuple(()), relay.var("x", "int32")
+    twice = relay.Tuple((one, one))
+    assert structural_equal(twice, relay.Tuple((relay.Tuple(()), relay.Tuple(()))))
+    shared = relay.Tuple((x,))
+    assert not structural_equal(relay.Tuple((shared, shared)), relay.Tuple((relay.Tuple((x,)), relay.Tuple((x,)))))
