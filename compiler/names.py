@@ -77,6 +77,9 @@ PUBLIC = {
     "tvm.relay.create_executor": "compiler.driver.relay.executor:create_executor",
     "tvm.relay.data_dep_optimization": "compiler.driver.relay.data_dep_optimization",
     "tvm.relay.dataflow_pattern": "compiler.relay.dataflow_pattern",
+    "tvm.relay.expr.RefCreate": "compiler.relay.reference:RefCreate",
+    "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
+    "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",
     "tvm.relay.frontend": "compiler.relay.frontend",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
@@ -133,7 +136,7 @@ COMPLETED_BY = {
     "tvm.topi.nn": ("compiler.relay.op",),
     "functions": (
         "compiler.runtime.packed_func",
-        "compiler.driver.relay.external",
+        "compiler.driver.relay.ccompiler",
         "compiler.driver.relay.vm_kernels",
     ),
     "nodes": (

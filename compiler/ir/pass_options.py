@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Mapping
 from collections.abc import Callable as AbstractCallable
 from dataclasses import fields, is_dataclass
+from enum import IntFlag
 from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -101,7 +102,9 @@ def options_text(options: Mapping[str, object]) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return the value of an option as text; a function is written by its name."""
+    """Return the value of an option as text; a function is written by its name, a flag as a number."""
+    if isinstance(value, IntFlag):
+        return str(int(value))
     if isinstance(value, (list, tuple)):
         items = ", ".join(map(value_text, value))
         return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"

@@ -29,9 +29,6 @@ from compiler.relay.expr import (
     Function,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,
@@ -41,6 +38,7 @@ from compiler.relay.expr import (
 )
 from compiler.relay.expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from compiler.relay.operator import OpPattern
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.ty import AnyDim as Any
 from compiler.relay.ty import (
     FuncType,

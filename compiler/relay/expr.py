@@ -6,6 +6,7 @@ Nodes are shared: an expression used twice is one object with two users, and is 
 from __future__ import annotations
 
 import os
+import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import public_module
 from compiler.ir.module import BaseFunc, register_call_maker
 from compiler.ir.node import node, rebuild
 from compiler.ir.op import Op
@@ -34,9 +36,6 @@ __all__ = [
     "GraphExpr",
     "If",
     "Let",
-    "RefCreate",
-    "RefRead",
-    "RefWrite",
     "TensorLike",
     "Tuple",
     "TupleGetItem",
@@ -55,7 +54,7 @@ ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
 """What is taken where an expression is expected: numbers become constants, and sequences of expressions tuples."""
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_FILES = ("expr.py", "expr_arithmetic.py", "operator.py", "op_registry.py", "adt.py", "op" + os.sep)
+_FILES = ("expr.py", "expr_arithmetic.py", "operator.py", "op_registry.py", "adt.py", "reference.py", "op" + os.sep)
 _WORDS = tuple(_VOCABULARY + name for name in _FILES)
 """The files whose functions users call to build graphs; passes and importers call them too."""
 
@@ -341,52 +340,6 @@ class TupleGetItem(Expr):
 
 
 @node
-class RefCreate(Expr):
-    """A new mutable reference.
-
-    Parameters
-    ----------
-    value : Expr
-        What it holds at first.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("value",)
-
-    value: RelayExpr
-
-
-@node
-class RefRead(Expr):
-    """The value that a reference holds.
-
-    Parameters
-    ----------
-    ref : Expr
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("ref",)
-
-    ref: RelayExpr
-
-
-@node
-class RefWrite(Expr):
-    """Lets a reference hold another value; the expression itself is the empty tuple.
-
-    Parameters
-    ----------
-    ref : Expr
-    value : Expr
-        Of the type that the reference was created with.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("ref", "value")
-
-    ref: RelayExpr
-    value: RelayExpr
-
-
-@node
 class Function(BaseFunc, Expr):
     """Parameters and a body; a value like any other, which sees the variables around it.
 
@@ -614,3 +567,6 @@ def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:
 
 
 register_call_maker(RelayExpr, make_call)
+
+if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.relay.expr", __all__)

@@ -19,13 +19,11 @@ from compiler.relay.expr import (
     Function,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 _RULES: dict[type, str] = {
     Call: "visit_call",

@@ -31,14 +31,12 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
 from compiler.relay.operator import RelayOp
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.runtime.container import ADT
 from compiler.runtime.ndarray import NDArray
 

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Protocol, TypeAlias, TypeGuard
 
 import pytest
 
+from compiler.ir.error import expected as expected_value
 from compiler.ir.module import IRModule
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir.function import PrimFunc
 from compiler.tir.script.functions import from_method, ir_module
 
 __all__ = ["CompareBeforeAfter"]
+
+Program: TypeAlias = PrimFunc | IRModule
+Expected: TypeAlias = Program | type[Exception]
+
+
+class Transform(Protocol):
+    """What is tested: a pass, or a function like one."""
+
+    def __call__(self, mod: IRModule, /) -> IRModule:
+        """Return the module that the pass makes of one."""
 
 
 class CompareBeforeAfter:
@@ -49,7 +61,7 @@ class CompareBeforeAfter:
         if "transform" in vars(cls):
             cls.transform = _as_fixture(vars(cls)["transform"], lambda value: value)  # type: ignore[attr-defined]
 
-    def test_compare(self, before: Any, expected: Any, transform: Any) -> None:
+    def test_compare(self, before: Program, expected: Expected, transform: Transform) -> None:
         """Check that ``transform`` makes ``expected`` of ``before``.
 
         Parameters
@@ -61,7 +73,7 @@ class CompareBeforeAfter:
         transform : Pass or callable
             From a module to a module.
         """
-        if inspect.isclass(expected) and issubclass(expected, Exception):
+        if isinstance(expected, type):
             with pytest.raises(expected):
                 transform(_module(before))
             return
@@ -69,30 +81,32 @@ class CompareBeforeAfter:
         assert_structural_equal(after, _module(expected), map_free_vars=True)
 
 
-def _as_fixture(value: Any, convert: Callable[[Any], Any]) -> Any:
+def _as_fixture(value: object, convert: Callable[[object], object]) -> object:
     """Return a member of a test class as a fixture."""
     if not _is_method(value):
         if hasattr(value, "_pytestfixturefunction") or type(value).__name__ == "FixtureFunctionDefinition":
             return value
 
-        def constant(self: object) -> Any:
+        def constant(self: object) -> object:
             return convert(value)
 
         return pytest.fixture(constant)
     return pytest.fixture(value)
 
 
-def _is_method(value: Any) -> bool:
+def _is_method(value: object) -> TypeGuard[Callable[..., object]]:
     """Return whether a member is a method, which has an instance, and no TVMScript."""
     return inspect.isfunction(value) and next(iter(inspect.signature(value).parameters), "") == "self"
 
 
-def _program(value: Any) -> Any:
+def _program(value: object) -> Expected:
     """Return what a test class writes as a program."""
     if isinstance(value, (PrimFunc, IRModule)):
         return value
     if inspect.isclass(value):
         return value if issubclass(value, Exception) else ir_module(value)
+    if not isinstance(value, FunctionType):
+        expected_value("CompareBeforeAfter", "a program", "a PrimFunc, an IRModule, or TVMScript", value)
     return from_method(value)
 
 

@@ -122,7 +122,18 @@ class Layout:
         return len(self.axes)
 
     def block(self, letter: str) -> int:
-        """Return how many elements of a dimension stand in one block, 1 for one that is not split."""
+        """Return how many elements of a dimension stand in one block.
+
+        Parameters
+        ----------
+        letter : str
+            Of the dimension, in upper case.
+
+        Returns
+        -------
+        int
+            1 for a dimension that is not split.
+        """
         return prod(a.factor for a in self.axes if a.letter == letter and a.factor)
 
     def take(self, positions: Iterable[int]) -> Layout | None:

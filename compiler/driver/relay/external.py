@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Function
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.inline import Inline
-from compiler.runtime.packed_func import register_func
 
-__all__ = ["ccompiler", "with_functions_compiled_here"]
+__all__ = ["compiled_here", "with_functions_compiled_here"]
 
 OWN_COMPILERS = ("ccompiler",)
 """Compilers that TVM brings along, whose functions this compiler compiles with everything else."""
@@ -45,20 +42,13 @@ def with_functions_compiled_here(mod: IRModule) -> IRModule:
                 f"no code can be made for function {var.name_hint!r} by the external compiler "
                 f"{func.attrs['Compiler']!r}: there is {' and '.join(OWN_COMPILERS)}"
             )
-    functions = {var: _as_ours(func) if var in external else func for var, func in mod.items()}
+    functions = {var: compiled_here(func) if var in external else func for var, func in mod.items()}
     with PassContext(opt_level=max(PassContext.current().opt_level, 1)):
         return InferType()(Inline()(mod.with_functions(functions)))
 
 
-def _as_ours(func: Function) -> Any:
-    """Return a function without what makes it a kernel of another compiler."""
-    for name in ("Compiler", "Primitive", "global_symbol"):
-        func = func.without_attr(name)
-    return func.with_attr("Inline", 1)
-
-
-def ccompiler(func: Function) -> Any:
-    """Return the machine code of a function that compiler ``ccompiler`` gets.
+def compiled_here(func: Function) -> Function:
+    """Return a function without what makes it a kernel of another compiler.
 
     Parameters
     ----------
@@ -66,11 +56,9 @@ def ccompiler(func: Function) -> Any:
 
     Returns
     -------
-    Module
+    Function
+        Inlined where it is called.
     """
-    from compiler.driver.relay.build import build
-
-    return build(IRModule.from_expr(_as_ours(func))).lib
-
-
-register_func("relay.ext.ccompiler", ccompiler)
+    for name in ("Compiler", "Primitive", "global_symbol"):
+        func = func.without_attr(name)
+    return func.with_attr("Inline", 1)

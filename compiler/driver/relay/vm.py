@@ -24,14 +24,12 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
 from compiler.relay.operator import RelayOp
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm

@@ -15,13 +15,11 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = ["Feature", "detect_feature"]
 

@@ -23,9 +23,6 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -35,6 +32,7 @@ from compiler.relay.inference.matching import constructor_type, infer_pattern, m
 from compiler.relay.inference.operators import OperatorCalls
 from compiler.relay.inference.solver import Solver, bind_dims, instantiate
 from compiler.relay.operator import RelayOp
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.ty import IncompleteType, RefType, TensorType, TupleType, scalar_type
 
 __all__ = [

@@ -28,9 +28,6 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -39,6 +36,7 @@ from compiler.relay.expr import (
 from compiler.relay.operator import RelayOp, relay_ops
 from compiler.relay.parser.lexer import Token
 from compiler.relay.parser.values import ValueParser
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = [
     "ExpressionParser",

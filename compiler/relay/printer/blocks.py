@@ -24,9 +24,6 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -36,6 +33,7 @@ from compiler.relay.printer.plan import Block, LetLine, Plan
 from compiler.relay.printer.spans import span_text
 from compiler.relay.printer.types import tuple_text, type_text
 from compiler.relay.printer.values import ValueText, shown_attrs
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = [
     "BlockPrinter",

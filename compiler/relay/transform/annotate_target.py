@@ -17,15 +17,13 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.operator import call_of, call_op, op_name
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import typed
 

@@ -25,9 +25,6 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -36,6 +33,7 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.inference.solver import map_parts
 from compiler.relay.operator import RelayOp
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.beta_reduce import beta_reduced
 from compiler.relay.transform.gradient_values import apply, map_tensors, ones, operator_gradient, zeros
 from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr

@@ -31,7 +31,13 @@ class LayoutConfig:
 
     @staticmethod
     def current() -> LayoutConfig | None:
-        """Return the configuration of the innermost ``with`` block, or None."""
+        """Return the configuration of the innermost ``with`` block.
+
+        Returns
+        -------
+        LayoutConfig or None
+            None outside of such blocks.
+        """
         return _STACK.current()
 
     def check_skip(self) -> bool:

@@ -49,6 +49,10 @@ class CombineParallel(FunctionPass, abstract=True):
         ----------
         call : Call
             Of the operator that the pass combines.
+
+        Returns
+        -------
+        hashable or None
         """
 
     @abstractmethod
@@ -63,6 +67,10 @@ class CombineParallel(FunctionPass, abstract=True):
             Their data in the new graph.
         weights : sequence of Expr
             Their weights in the new graph.
+
+        Returns
+        -------
+        Call
         """
 
     @abstractmethod
@@ -76,6 +84,10 @@ class CombineParallel(FunctionPass, abstract=True):
             How far the calls are behind the beginnings of their branches.
         at : int
             Number of the operand.
+
+        Returns
+        -------
+        bool
         """
 
     @abstractmethod
@@ -89,6 +101,10 @@ class CombineParallel(FunctionPass, abstract=True):
             How far the calls are behind the beginnings of their branches.
         operands : sequence of Expr
             One of each branch, in the new graph.
+
+        Returns
+        -------
+        Expr
         """
 
     @abstractmethod
@@ -102,6 +118,10 @@ class CombineParallel(FunctionPass, abstract=True):
             How many calls of each branch have been combined.
         result : Expr
             What they have become.
+
+        Returns
+        -------
+        list of Expr
         """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

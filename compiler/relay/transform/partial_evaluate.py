@@ -30,15 +30,13 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import RelayOp, operator_of
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.partial_values import (
     Block,

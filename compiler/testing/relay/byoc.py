@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Function, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.operator import call_op, op_name
@@ -34,17 +33,18 @@ def set_external_func_attr(func: Function, compile_name: str, symbol_name: str) 
 class CcompilerAnnotator(ExprMutator):
     """Marks each product of a difference of a sum, ``(a + b - c) * d``, as one region of compiler ``ccompiler``."""
 
-    def visit_call(self, call: Call) -> Any:
+    def visit_call(self, call: Call) -> RelayExpr:
         chain = _chain(call)
         if chain is None:
-            return super().visit_call(call)
+            rebuilt: RelayExpr = super().visit_call(call)
+            return rebuilt
         difference, total = chain
         first = call_op("add", *(self._begun(arg) for arg in total.args))
         second = call_op("subtract", first, self._begun(difference.args[1]))
         product = call_op("multiply", second, self._begun(call.args[1]))
         return call_op("annotation.compiler_end", product, compiler=_COMPILER)
 
-    def _begun(self, arg: Any) -> Call:
+    def _begun(self, arg: RelayExpr) -> Call:
         return call_op("annotation.compiler_begin", self.visit(arg), compiler=_COMPILER)
 
 

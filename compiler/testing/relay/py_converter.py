@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from compiler.relay.expr import (
     GraphExpr,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -34,6 +31,7 @@ from compiler.relay.expr import (
 )
 from compiler.relay.interpreter import ConstructorValue, RefValue, apply_operator
 from compiler.relay.operator import RelayOp
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.runtime.container import ADT
 from compiler.runtime.ndarray import NDArray, array
 
@@ -119,19 +117,19 @@ def environment(mod: IRModule) -> dict[str, Any]:
     }
 
 
-def _operator(name: str, attrs: dict[str, Any], *args: Any) -> Any:
+def _operator(name: str, attrs: dict[str, object], *args: object) -> object:
     """Return what an operator makes of values."""
     op = operator.get(name)
     return runtime_value(apply_operator(op, op.complete_attrs(attrs), [_numpy(a) for a in args]))
 
 
-def _numpy(value: Any) -> Any:
+def _numpy(value: object) -> object:
     if isinstance(value, ADT):
         return tuple(_numpy(part) for part in value)
     return value.view() if isinstance(value, NDArray) else value
 
 
-def _no_match(value: object) -> Any:
+def _no_match(value: object) -> NoReturn:
     raise TVMError(f"no clause of a match fits {show(value)}")
 
 

@@ -196,6 +196,11 @@ class ScheduleState:
         Returns
         -------
         BlockRealize
+
+        Raises
+        ------
+        AssertionError
+            If the block is not where its reference says: a defect of a primitive.
         """
         if block.parent is None:
             body = self.function_of(block).body

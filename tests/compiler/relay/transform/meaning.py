@@ -16,14 +16,12 @@ from compiler.relay.expr import (
     Function,
     If,
     Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
 from compiler.relay.operator import RelayOp
+from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 
 def run(mod: IRModule, *args: Any, entry: str = "main") -> Any:

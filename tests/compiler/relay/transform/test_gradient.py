@@ -12,8 +12,8 @@ from compiler.ir import IRModule
 from compiler.ir.error import ArgumentError
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import RefRead
 from compiler.relay.inference import infer_module
+from compiler.relay.reference import RefRead
 from compiler.relay.ty import TensorType
 from tests.compiler.relay.transform.meaning import run
 from tests.compiler.relay.transform.programs import DIFFERENTIABLE, PROGRAMS, REAL, VECTOR, assert_same

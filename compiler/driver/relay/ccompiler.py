@@ -1,0 +1,29 @@
+"""Code of functions that the external compiler ``ccompiler`` gets."""
+
+from __future__ import annotations
+
+from compiler.driver.relay.build import build
+from compiler.driver.relay.external import compiled_here
+from compiler.ir.module import IRModule
+from compiler.relay.expr import Function
+from compiler.runtime.module import Module
+from compiler.runtime.packed_func import register_func
+
+__all__ = ["ccompiler"]
+
+
+def ccompiler(func: Function) -> Module:
+    """Return the machine code of a function that compiler ``ccompiler`` gets.
+
+    Parameters
+    ----------
+    func : Function
+
+    Returns
+    -------
+    Module
+    """
+    return build(IRModule.from_expr(compiled_here(func))).lib
+
+
+register_func("relay.ext.ccompiler", ccompiler)

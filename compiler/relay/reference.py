@@ -1,0 +1,57 @@
+"""Mutable references: what makes, reads and writes them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.node import node
+from compiler.relay.expr import Expr
+
+__all__ = ["RefCreate", "RefRead", "RefWrite"]
+
+
+@node
+class RefCreate(Expr):
+    """A new mutable reference.
+
+    Parameters
+    ----------
+    value : Expr
+        What it holds at first.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("value",)
+
+    value: RelayExpr
+
+
+@node
+class RefRead(Expr):
+    """The value that a reference holds.
+
+    Parameters
+    ----------
+    ref : Expr
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("ref",)
+
+    ref: RelayExpr
+
+
+@node
+class RefWrite(Expr):
+    """Lets a reference hold another value; the expression itself is the empty tuple.
+
+    Parameters
+    ----------
+    ref : Expr
+    value : Expr
+        Of the type that the reference was created with.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("ref", "value")
+
+    ref: RelayExpr
+    value: RelayExpr
