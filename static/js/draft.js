@@ -1,4 +1,4 @@
-// What was typed survives a reload of the page; opening an example or a link anew starts afresh.
+// What was typed survives a reload of the page.  Opening an example or a link anew starts afresh, and offers it.
 import { forget, recall, remember } from "./memory.js";
 
 const RELOADED = new Set(["reload", "back_forward"]);
@@ -13,4 +13,8 @@ export function readDraft() {
 
 export function keepDraft(script) {
   remember(key(), script, tab);
+  remember(key(), script);
 }
+
+/** What was typed here last, in any tab; null where nothing was. */
+export const lastDraft = () => recall(key());

@@ -11,7 +11,7 @@ export const KEPT = "kept";
 
 /** Keep what a pane shows. */
 export function keep(pane) {
-  kept.set(pane, { listing: $(`#body-${pane}`).dataset.listing, label: describe(pane) });
+  kept.set(pane, shownIn(pane));
   compared.add(pane);
   offer(pane);
   toast(`Kept: ${kept.get(pane).label}. This pane now shows how what comes differs from it.`);
@@ -52,7 +52,7 @@ export function describe(pane) {
   const machine = $(`#pane-${pane} .machine`)?.selectedOptions[0].text;
   const level = state.options.opt_level ?? 3;
   const words = [
-    state.options.prefix !== undefined && prefix && `up to ${prefix.dataset.label}`,
+    prefix && (state.options.prefix === undefined ? "whole schedule" : `up to ${prefix.dataset.label}`),
     machine,
     level !== 3 && `O${level}`,
     stepOf(pane)?.label,
@@ -60,8 +60,11 @@ export function describe(pane) {
   return words.filter(Boolean).join(" · ") || paneOf(pane).title;
 }
 
-/** The listing that a pane shows, and the words for its step. */
-export function stepOf(pane) {
+/** The listing that a pane shows, in words. */
+export const shownIn = (pane) => ({ listing: $(`#body-${pane}`).dataset.listing, label: describe(pane) });
+
+/** The button or choice of the step that a pane shows. */
+function stepOf(pane) {
   const chosen = $(`#step-${pane}`)?.selectedOptions[0] ?? $(`#strip .chip[data-group="${paneOf(pane).group}"][aria-pressed="true"]`);
-  return { listing: $(`#body-${pane}`).dataset.listing, label: chosen?.dataset.label ?? "" };
+  return chosen?.dataset;
 }

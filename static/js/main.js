@@ -1,6 +1,7 @@
 // Starts the explorer, once everything before it has been read.
 import { startCompiling } from "./compile.js";
 import { $ } from "./dom.js";
+import { lastDraft } from "./draft.js";
 import { editor } from "./editor.js";
 import { startFiles } from "./files.js";
 import { startGraph } from "./graph.js";
@@ -42,6 +43,16 @@ function retitle() {
   document.title = docstring ? `${title} · Strata` : "Strata";
 }
 
+/** What was typed at this address before is one click away, and Undo takes it back. */
+function offerLastDraft() {
+  const draft = lastDraft();
+  const button = $("#restore");
+  if (draft === null || draft === editor.text || document.body.classList.contains("reading")) return;
+  button.hidden = false;
+  button.addEventListener("click", () => { editor.text = draft; editor.focus(); });
+  on("edited", () => { button.hidden = true; });
+}
+
 startLayout();
 startLinking();
 startListings();
@@ -56,4 +67,5 @@ startRemade();
 startKeys();
 startCompiling();
 retitle();
+offerLastDraft();
 document.documentElement.dataset.ready = "true";

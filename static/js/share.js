@@ -1,5 +1,5 @@
 // Makes a link to exactly this state, and the forms of it: to read, to embed, the script alone.
-import { $, toast } from "./dom.js";
+import { $, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { forget, recall, remember } from "./memory.js";
 import { on, state, workspaceJson } from "./state.js";
@@ -41,7 +41,8 @@ async function make() {
   $("#shared-read").value = `${address}?view=read`;
   $("#shared-embed").value = `<iframe src="${address}?view=embed" width="100%" height="640" title="Strata"></iframe>`;
   $("#shared-code").value = `${address}/code`;
-  copy(address);
+  $("#shared-link").select();
+  announce(`The link is ${address}`);
 }
 
 async function copy(text) {

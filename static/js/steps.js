@@ -1,6 +1,6 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
 import { $, $$ } from "./dom.js";
-import { KEEP, baseline, compare, forget, keep, offer, panesThatKeep, stepOf } from "./kept.js";
+import { KEEP, baseline, compare, forget, keep, offer, panesThatKeep, shownIn } from "./kept.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
@@ -106,7 +106,7 @@ function chooseBaseline(select) {
 function compareAgain() {
   for (const pane of panesThatKeep()) {
     offer(pane);
-    if (baseline(pane) && $(`#body-${pane}`).dataset.listing) load(pane, stepOf(pane), baseline(pane));
+    if (baseline(pane) && $(`#body-${pane}`).dataset.listing) load(pane, shownIn(pane), baseline(pane));
   }
 }
 
@@ -114,7 +114,7 @@ function showStep(pane) {
   const select = $(`#step-${pane}`);
   const against = $(`#against-${pane}`).value;
   if (baseline(pane)) {
-    load(pane, select ? select.selectedOptions[0].dataset : stepOf(pane), baseline(pane));
+    load(pane, select ? select.selectedOptions[0].dataset : shownIn(pane), baseline(pane));
     return;
   }
   if (!select) {
@@ -136,7 +136,7 @@ function showUnstepped(pane, against) {
   const steps = $$(`#strip .chip[data-group="${paneOf(pane).group}"]`);
   const at = steps.findIndex((chip) => chip.dataset.listing === $(`#body-${pane}`).dataset.listing);
   state.view[paneOf(pane).against] = against;
-  load(pane, stepOf(pane), against ? steps[at - 1]?.dataset : undefined);
+  load(pane, steps[at]?.dataset ?? shownIn(pane), against ? steps[at - 1]?.dataset : undefined);
 }
 
 /** Show the step of a pane whose steps only the timeline offers. */

@@ -132,7 +132,7 @@ def test_a_text_is_kept_and_compared_with_whatever_comes(explorer: str, open_pag
     settled(page)
     expect(page.locator("#body-asm .l.removed").first).to_be_visible()
     expect(page.locator("#body-asm .l.added").first).to_be_visible()
-    expect(page.locator("#facts-asm")).to_contain_text("→")
+    expect(page.locator("#facts-asm")).to_contain_text("whole schedule · This machine → up to ")
     page.click("#strip .chip[data-prefix='3']")
     settled(page)
     expect(page.locator("#facts-asm")).to_contain_text("+0 −0")
@@ -179,8 +179,12 @@ def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable
     page.click("#strip .chip:has-text('Phase 1')")
     expect(page.locator("#strip .chip:has-text('Phase 1')")).to_have_attribute("aria-pressed", "true")
     shown = lines(page, "loops")
+    page.evaluate("navigator.clipboard.writeText('mine')")
     page.click("#share-button")
-    expect(page.locator("#toast")).to_contain_text("/z/")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    assert page.evaluate("navigator.clipboard.readText()") == "mine"  # nobody asked for a copy yet
+    page.click("[data-copy='shared-link']")
+    expect(page.locator("#toast")).to_contain_text("Copied")
     address = page.evaluate("navigator.clipboard.readText()")
     assert address == page.url
     other = open_page(address)
