@@ -159,10 +159,17 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
     -------
     PrimExpr
         ``value`` itself if it has the type already.
+
+    Raises
+    ------
+    DTypeError
+        If it is a text or another pointer, which have no numeric value.
     """
     e, dtype = convert(value), dt.canonical(dtype)
     if e.dtype == dtype:
         return e
+    if e.dtype == "handle":
+        raise DTypeError(f"astype: Can't cast a handle to other types: {e} to {dtype}")
     if dt.lanes(dtype) > 1 and dt.lanes(e.dtype) == 1:
         return Broadcast(cast(dt.element(dtype), e), dt.lanes(dtype))
     if isinstance(e, IntImm):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from compiler.ir.error import DTypeError, show
 
 _PATTERN = re.compile(r"^(bool|int|uint|float|bfloat|handle|void)(\d*)(?:x(\d+))?$")
-_WIDTHS = {"int": (4, 8, 16, 32, 64), "uint": (1, 4, 8, 16, 32, 64), "float": (16, 32, 64), "bfloat": (16,)}
+_WIDTHS = {"int": (1, 4, 8, 16, 32, 64), "uint": (1, 4, 8, 16, 32, 64), "float": (16, 32, 64), "bfloat": (16,)}
 
 
 class DType(NamedTuple):
@@ -41,7 +41,7 @@ def parse(dtype: str) -> DType:
         bits = int(width or 32)
         if bits not in _WIDTHS[code]:
             raise DTypeError(f"dtype: {code} has widths {_WIDTHS[code]}, got {show(dtype)}")
-        return DType("bool", 1, lanes) if (code, bits) == ("uint", 1) else DType(code, bits, lanes)
+        return DType("bool", 1, lanes) if bits == 1 else DType(code, bits, lanes)
     return DType(code, {"bool": 1, "handle": 64, "void": 0}[code], lanes)
 
 
@@ -125,7 +125,7 @@ def int_range(dtype: str) -> tuple[int, int]:
 
 @cache
 def canonical(dtype: str) -> str:
-    """Return the one spelling of a data type: ``uint1`` is ``bool``, ``int`` is ``int32``."""
+    """Return the one spelling of a data type: ``uint1`` and ``int1`` are ``bool``, ``int`` is ``int32``."""
     return with_lanes(dtype, lanes(dtype))
 
 

@@ -110,7 +110,7 @@ class IntImm(PrimExpr):
 
     def __post_init__(self) -> None:
         low, high = dt.int_range(self.dtype)
-        if self.dtype == "uint1":
+        if self.dtype in ("uint1", "int1"):
             object.__setattr__(self, "dtype", "bool")
         if not low <= self.value <= high:
             raise ArgumentError(f"IntImm: {self.value} does not fit into {self.dtype} ({low} to {high})")

@@ -15,7 +15,7 @@ from compiler.ir.primexpr import PrimExpr
 __all__ = ["TYPE_KEY", "make_node", "node_class", "type_key_of"]
 
 _LOOP_IR = ("CommReducer", "DataProducer", "IterVar")
-_UNPREFIXED = ("FloatImm", "GlobalTypeVar", "IntImm", "TupleType")
+_UNPREFIXED = ("FloatImm", "GlobalTypeVar", "IntImm", "MemoryInfo", "TupleType")
 
 
 TYPE_KEY = "attrs_type_key"

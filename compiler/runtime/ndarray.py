@@ -65,6 +65,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
     numpy.ndarray
     """
     element = numpy_dtype(dtype)
+    shape = (*shape, dt.lanes(dtype)) if dt.lanes(dtype) > 1 else tuple(shape)
     size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.__array_interface__["data"][0] % ALIGNMENT
@@ -77,7 +78,7 @@ class NDArray:
     Parameters
     ----------
     memory : numpy.ndarray
-        The elements, in rows without gaps.
+        The elements, in rows without gaps; the lanes of vectors are one more dimension.
     dtype : str
         Their type under TVM's name, e.g. ``float32``.
     device : Device
@@ -95,7 +96,7 @@ class NDArray:
 
     def __init__(self, memory: npt.NDArray[Any], dtype: str, device: Device) -> None:
         self._memory = memory
-        self.shape: tuple[int, ...] = memory.shape
+        self.shape: tuple[int, ...] = memory.shape if dt.lanes(dtype) == 1 else memory.shape[:-1]
         self.dtype = dtype
         self.device = device
         self.address: int = memory.__array_interface__["data"][0]
@@ -103,7 +104,7 @@ class NDArray:
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return self._memory.ndim
+        return len(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -151,7 +152,7 @@ class NDArray:
         Parameters
         ----------
         source : array_like or NDArray
-            Elements in the shape of this array.
+            Elements in the shape of this array; NumPy arrays have the lanes of vectors as one more dimension.
 
         Returns
         -------
@@ -164,8 +165,8 @@ class NDArray:
             If the shapes differ.
         """
         values = source.view() if isinstance(source, NDArray) else np.asarray(source)
-        if values.shape != self.shape:
-            raise ArgumentError(f"copyfrom: source must have shape {self.shape}, got {values.shape}")
+        if values.shape != self._memory.shape:
+            raise ArgumentError(f"copyfrom: source must have shape {self._memory.shape}, got {values.shape}")
         np.copyto(self._memory, values, casting="unsafe")
         return self
 
@@ -248,7 +249,7 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
     if any(d < 0 for d in sizes):
         raise ArgumentError(f"nd.empty: shape must not be negative, got {show(shape)}")
     place = (device or cpu()).require("nd.empty")
-    return NDArray(aligned_empty(sizes, str(dtype)), dt.element(str(dtype)), place)
+    return NDArray(aligned_empty(sizes, str(dtype)), str(dtype), place)
 
 
 def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
@@ -301,7 +302,7 @@ def _read(fields: Fields) -> NDArray:
     content = base64.b64decode(fields["data"], validate=True)
     if len(content) != made.nbytes:
         raise ArgumentError(f"NDArray: {made.nbytes} bytes fill the shape {made.shape}, got {len(content)}")
-    return made.copyfrom(np.frombuffer(content, made.view().dtype).reshape(made.shape))
+    return made.copyfrom(np.frombuffer(content, made.view().dtype).reshape(made.view().shape))
 
 
 register_codec(NDArray, "runtime.NDArray", _written, _read)

@@ -154,5 +154,7 @@ def _array(tensor: _DLTensor) -> NDArray:
     strides = tuple(tensor.strides[d] * size for d in range(tensor.ndim)) if tensor.strides else None
     steps = strides or [size * int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
     reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) + size if all(shape) else 0
+    if tensor.lanes > 1:
+        shape, strides = (*shape, tensor.lanes), (*steps, kind.itemsize)
     memory = (ctypes.c_char * reach).from_address((tensor.data or 0) + tensor.byte_offset)
     return NDArray(np.ndarray(shape, kind, memoryview(memory), 0, strides), name, cpu())

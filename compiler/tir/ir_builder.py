@@ -102,9 +102,20 @@ class BufferVar:
     def _indices(self, index: Any) -> tuple[PrimExpr, ...]:
         indices = as_exprs(index if isinstance(index, tuple) else (index,))
         dims = len(self.buffer.shape)
+        if len(indices) == 1 and dims > 1:
+            return _unraveled(indices[0], self.buffer.shape)
         if len(indices) != dims:
             raise ArgumentError(f"{self.buffer.name}: expected {dims} indices, got {len(indices)}")
         return indices
+
+
+def _unraveled(place: PrimExpr, shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+    """Return the indices of an element from its place in row-major order."""
+    indices: list[PrimExpr] = []
+    for extent in reversed(shape[1:]):
+        indices.append(place % extent)
+        place = place // extent
+    return (place, *reversed(indices))
 
 
 class IRBuilder:

@@ -78,6 +78,16 @@ def test_lanes_may_be_a_constant_expression() -> None:
     assert (Var("v", "int32x4") + Broadcast(1, const(4, "int64"))).dtype == "int32x4"
 
 
+def test_int1_is_bool() -> None:
+    assert const(1, "int1").dtype == Var("c", "int1").dtype == "bool"
+    assert structural_equal(const(1, "int1").astype("int32"), const(1))
+
+
+def test_texts_have_no_numeric_value() -> None:
+    with pytest.raises(DTypeError, match="Can't cast a handle to other types"):
+        StringImm("s").astype("int32")
+
+
 def test_uint1_is_bool() -> None:
     assert Var("c", "uint1").dtype == const(1, "uint1").dtype == const(0).astype("uint1").dtype == "bool"
     assert relay.TensorType((2,), "uint1") == relay.TensorType((2,), "bool")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from compiler import tir
+from compiler import build, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import Var
 from compiler.tir import ir_builder
@@ -69,7 +70,7 @@ def unclosed() -> None:
 
 def wrong_rank() -> None:
     ib = ir_builder.create()
-    ib.allocate("int32", (2, 2), name="A")[0]
+    ib.allocate("int32", (2, 2, 2), name="A")[0, 1]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def wrong_rank() -> None:
         (lambda: ir_builder.create().for_range(0, 3, kind="fast").__enter__(), "kind must be one of serial"),
         (lambda: ir_builder.create().emit(3), "expected a statement, got 3"),
         (unclosed, "still open"),
-        (wrong_rank, "A: expected 2 indices, got 1"),
+        (wrong_rank, "A: expected 3 indices, got 2"),
     ],
 )
 def test_mistakes_are_explained(call: object, message: str) -> None:
@@ -95,3 +96,13 @@ def test_loops_without_a_name_are_told_apart() -> None:
             names.append(axis.name)
             ib.emit(axis)
     assert names == ["i", "j", "x", "k", "i_0"]
+
+
+def test_one_index_counts_the_elements_of_all_dimensions() -> None:
+    ib = tir.ir_builder.create()
+    memory = ib.buffer_ptr(tir.decl_buffer((3, 4, 5), "int32", "memory"))
+    with ib.for_range(0, 60, "i") as i:
+        memory[i] = i
+    values = np.zeros((3, 4, 5), "int32")
+    build(tir.PrimFunc([memory.buffer], ib.get()))(values)
+    np.testing.assert_array_equal(values, np.arange(60).reshape(3, 4, 5))

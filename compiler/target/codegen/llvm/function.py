@@ -83,13 +83,15 @@ def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: _Fact
         if param.dtype == "handle":
             return Parameter(name=param.name, dtype="handle", shape=[], written=param in facts.written)
         return Parameter(name=param.name, dtype=param.dtype)
+    lanes = [dt.lanes(buffer.dtype)] if dt.lanes(buffer.dtype) > 1 else []  # arrays have them as one more dimension
     if isinstance(buffer.elem_offset, Var):
         sizes.name(buffer.elem_offset)
     return Parameter(
         name=buffer.name,
         dtype=buffer.dtype,
-        shape=[sizes.size(e) for e in buffer.shape],
-        strides=[sizes.size(e) for e in buffer.strides],
+        shape=[*(sizes.size(e) for e in buffer.shape), *lanes],
+        strides=[sizes.size(e * lanes[0] if lanes else e) for e in buffer.strides]
+        + [1] * bool(buffer.strides and lanes),
         alignment=max(buffer.data_alignment, dt.storage_bytes(dt.element(buffer.dtype))),
         written=buffer.data in facts.written,
         broadcast=buffer.buffer_type == AUTO_BROADCAST,

@@ -9,6 +9,7 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.primexpr import Var, const
+from compiler.ir.type_keys import make_node
 from compiler.runtime.packed_func import register_func
 from compiler.tir.buffer import Buffer, decl_buffer
 from compiler.tir.function import PrimFunc
@@ -560,7 +561,11 @@ def test_a_memory_of_ones_own_is_as_large_as_a_program_says() -> None:
         """,
         PARAMS,
     )
-    register_func("tvm.info.mem.local.scarce", lambda: MemoryInfo(8, 511, 32), override=True)
+    register_func(
+        "tvm.info.mem.local.scarce",
+        lambda: make_node("MemoryInfo", unit_bits=8, max_num_bits=511, max_simd_bits=32),
+        override=True,
+    )
     with pytest.raises(LoweringError, match=r"Allocation exceed bound of memory tag 'local\.scarce': 512 bits of 511"):
         apply(func, StorageRewrite())
     register_func("tvm.info.mem.local.scarce", lambda: MemoryInfo(8, 512, 32), override=True)

@@ -1,0 +1,45 @@
+"""Arrays of vectors: NumPy sees the lanes as one more dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler import build, nd, register_func, te, tir
+from compiler.ir.error import ArgumentError
+
+
+def test_lanes_are_a_dimension_of_the_elements() -> None:
+    values = np.arange(8, dtype="float32").reshape(4, 2)
+    vectors = nd.empty((4,), "float32x2").copyfrom(values)
+    assert (vectors.shape, vectors.ndim, vectors.dtype) == ((4,), 1, "float32x2")
+    np.testing.assert_array_equal(vectors.numpy(), values)
+    for shape in ((8,), (2, 4), (4,)):
+        with pytest.raises(ArgumentError, match=r"copyfrom: source must have shape \(4, 2\)"):
+            vectors.copyfrom(np.zeros(shape, "float32"))
+
+
+def _increment(extent: object) -> tuple[te.Schedule, list[te.Tensor]]:
+    a = te.placeholder((extent,), "float32x2", name="a")
+    b = te.compute((extent,), lambda i: a[i] + te.const(1, "float32x2"), name="b")
+    return te.create_schedule(b.op), [a, b]
+
+
+@pytest.mark.parametrize("extent", [4, te.size_var("n")])
+def test_functions_take_arrays_of_vectors(extent: object) -> None:
+    values = np.arange(8, dtype="float32").reshape(4, 2)
+    result = nd.empty((4,), "float32x2")
+    function = build(*_increment(extent))
+    function(nd.empty((4,), "float32x2").copyfrom(values), result)
+    np.testing.assert_array_equal(result.numpy(), values + 1)
+    with pytest.raises(ArgumentError, match="must have 2 dimensions"):
+        function(np.zeros(4, "float32"), np.zeros(4, "float32"))
+
+
+def test_called_functions_get_arrays_of_vectors() -> None:
+    received = []
+    register_func("tests.vectors", lambda array: received.append(array.numpy()), override=True)
+    buffer = tir.decl_buffer((4,), "float32x2")
+    values = np.arange(8, dtype="float32").reshape(4, 2)
+    build(tir.PrimFunc([buffer], tir.Evaluate(tir.call_packed("tests.vectors", buffer))))(values)
+    np.testing.assert_array_equal(received, [values])
