@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,8 +82,9 @@ class Primitive:
         def method(sch: Schedule, *args: object, **kwargs: object) -> object:
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            recorded = self._recorded(sch, bound.arguments)
-            return self._run(sch, recorded, bound.arguments.get("decision"))
+            with self._drawing(sch):
+                recorded = self._recorded(sch, bound.arguments)
+                return self._run(sch, recorded, bound.arguments.get("decision"))
 
         method.__qualname__ = f"Schedule.{self.name}"
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -98,9 +100,6 @@ class Primitive:
         try:
             with derived_from(mint_source(self.name)):
                 result = self._call(sch, arguments)
-        except IllegalStepError as error:
-            restore()
-            raise rendered(error, self.name, sch.error_render_level) from None
         except Exception:
             restore()
             raise
@@ -138,8 +137,17 @@ class Primitive:
         return arguments
 
     def _apply(self, sch: Schedule, inputs: Sequence[Any], attrs: Sequence[Any], decision: Any) -> Sequence[Any]:
-        recorded = self._recorded(sch, self._arguments(inputs, attrs))
-        return self._listed(self._run(sch, recorded, decision))
+        with self._drawing(sch):
+            recorded = self._recorded(sch, self._arguments(inputs, attrs))
+            return self._listed(self._run(sch, recorded, decision))
+
+    @contextmanager
+    def _drawing(self, sch: Schedule) -> Iterator[None]:
+        """Draw what is wrong with a step into the program."""
+        try:
+            yield
+        except IllegalStepError as error:
+            raise rendered(error, self.name, sch.error_render_level) from None
 
     def _recorded(self, sch: Schedule, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as a trace keeps them."""

@@ -149,6 +149,7 @@ def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
         If the data type is missing.
     """
     if dtype is not None:
+        dtype = dtype or "void"
         dt.parse(dtype)
         return Call(dtype, op, tuple([_operand(a) for a in args]))
     operands = list(args)

@@ -11,6 +11,7 @@ from compiler.tir.schedule.primitives import (  # noqa: F401
     loop_kinds,
     loop_nest,
     navigation,
+    pad_einsum,
     reindex,
     rfactor,
     sampling,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.primexpr import FloatImm, IntImm, StringImm
+from compiler.tir.schedule.conditions import buffer_of
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.roles import BLOCK_OR_LOOP, VALUE
+from compiler.tir.schedule.roles import BLOCK, BLOCK_OR_LOOP, VALUE
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed
 
-__all__ = ["annotate", "unannotate"]
+__all__ = ["annotate", "reorder_block_iter_var", "unannotate", "unsafe_hide_buffer_access"]
 
 
 @primitive("Annotate", block_or_loop=BLOCK_OR_LOOP, ann_val=VALUE)
@@ -80,3 +83,67 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (IntImm, FloatImm, StringImm)):
         return value.value
     return value
+
+
+@primitive("ReorderBlockIterVar", block=BLOCK, new_order=VALUE)
+def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Sequence[int]) -> None:
+    """Put the axes of a block into another order, which changes nothing but how the block is written.
+
+    For example ``sch.reorder_block_iter_var("C", [2, 0, 1])``::
+
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])    →    vk, vi, vj = T.axis.remap("RSS", [k, i, j])
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    new_order : list of int
+        The old places of its axes, in their new order.
+
+    Raises
+    ------
+    ScheduleError
+        If these are not all of its axes.
+    """
+    realize = state.realize_of(block)
+    if sorted(new_order) != list(range(len(realize.iter_values))):
+        refuse(
+            state.mod,
+            "The new order is not a permutation of the axes",
+            f"The new order {list(new_order)} is no permutation of the {len(realize.iter_values)} axes of block {{0}}",
+            block.block,
+        )
+    new = changed(block.block, iter_vars=tuple([block.block.iter_vars[index] for index in new_order]))
+    values = tuple([realize.iter_values[index] for index in new_order])
+    above = block.parent
+    if above is None:
+        return
+    replace_statement(state, above, realize, changed(realize, block=new, iter_values=values), {block.block: new})
+
+
+@primitive("UnsafeHideBufferAccess", block=BLOCK, buf_index_array=VALUE)
+def unsafe_hide_buffer_access(
+    state: ScheduleState, block: StmtSRef, buf_type: str, buf_index_array: Sequence[int]
+) -> None:
+    """Take regions out of the signature of a block, so that later steps do not know of them.
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    buf_type : str
+        ``read`` or ``write``.
+    buf_index_array : list of int
+        Which of its regions, counted from 0.
+
+    Raises
+    ------
+    ScheduleError
+        If the block has no such region.
+    """
+    regions = block.block.reads if buf_type == "read" else block.block.writes
+    for index in buf_index_array:
+        buffer_of(state, block, index, buf_type)
+    left = tuple([region for index, region in enumerate(regions) if index not in buf_index_array])
+    new = changed(block.block, **{"reads" if buf_type == "read" else "writes": left})
+    state.replace(block, new, {block.block: new})

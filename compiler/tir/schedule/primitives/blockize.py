@@ -16,6 +16,7 @@ from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
@@ -157,7 +158,7 @@ def _divided(
             block.block,
             inner[0].loop if inner else block.block,
         )
-    division = _Division([], [], {}, marks[-1][0].extent, marks[-1][1].extent)
+    division = _Division([], [], {}, *_divided_predicate(state, block, realize, set(inside)))
     for axis, (first, second) in zip(realize.block.iter_vars, marks[:-1], strict=True):
         outer_one, inner_one = is_const_int(first.extent, 1), is_const_int(second.extent, 1)
         outer_value = normalize_iter_map_to_expr(first.source)
@@ -171,6 +172,29 @@ def _divided(
             value = own.var if outer_one else outer.var * second.extent + own.var
         division.values[axis.var] = value
     return division
+
+
+def _divided_predicate(
+    state: ScheduleState, block: StmtSRef, realize: BlockRealize, inside: set[Var]
+) -> tuple[PrimExpr, PrimExpr]:
+    """Return the conditions on the outer loops and those on the inner ones."""
+    outer: PrimExpr = const(True, "bool")
+    inner: PrimExpr = const(True, "bool")
+    for condition in conjuncts(realize.predicate):
+        used = set(free_vars(condition))
+        if used <= inside:
+            inner = conjunction(inner, condition)
+        elif not used & inside:
+            outer = conjunction(outer, condition)
+        else:
+            refuse(
+                state.mod,
+                "The bindings of the inner block can not be blockized",
+                f"The bindings of the inner block {{0}} can not be blockized: {condition} is about outer and inner "
+                "loops",
+                block.block,
+            )
+    return outer, inner
 
 
 def _axis(axis: IterVar, suffix: str, extent: PrimExpr) -> IterVar:

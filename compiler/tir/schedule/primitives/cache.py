@@ -23,12 +23,12 @@ from compiler.tir.schedule.roles import BLOCK, Role, Several
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, blocks_in, changed
-from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
+from compiler.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["BufferIndex", "cache_read", "cache_write"]
+__all__ = ["BufferIndex", "cache_inplace", "cache_read", "cache_write"]
 
 
 class BufferIndex(Role):
@@ -167,6 +167,81 @@ def cache_write(
     stage = copy_stage(copy, buffer, region)
     replace = ReplaceBuffers({buffer: copy})
     return insert_stage(state, scope, Insertion(place, stage, copy), replace, [block, *chosen])
+
+
+@primitive("CacheInplace", block=BLOCK, read_buffer_index=BufferIndex("read"))
+def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int, storage_scope: str) -> list[StmtSRef]:
+    """Let a block that reads and writes a buffer work on a copy, which is made before and copied back after it.
+
+    For example ``sch.cache_inplace("A", 0, "local")``::
+
+                                            for ax0 in range(64):
+                                                A_local[ax0] = A[ax0]
+        with T.block("A"):           →      with T.block("A"):
+            A[0:64] changes                     A_local[0:64] changes
+                                            for ax0 in range(64):
+                                                A[ax0] = A_local[ax0]
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    read_buffer_index : int, str or Buffer
+        Which of the buffers that it reads, counted from 0; or its name.
+    storage_scope : str
+        The memory of the copy, e.g. ``global``, ``shared``, ``local``.
+
+    Returns
+    -------
+    list of BlockRV
+        The block that makes the copy, and the one that copies it back.
+
+    Raises
+    ------
+    ScheduleError
+        If the block does not both read and write the buffer.
+    """
+    buffer = buffer_of(state, block, read_buffer_index, "read")
+    if all(region.buffer is not buffer for region in block.block.writes):
+        refuse(
+            state.mod,
+            "The block does not both read and write the buffer",
+            f"The target block {{0}} does not both read & write target buffer {buffer.name}.",
+            block.block,
+        )
+    scope = scope_root(state, block)
+    realize = state.realize_of(block)
+    accesses = [region for region in (*block.block.reads, *block.block.writes) if region.buffer is buffer]
+    analyzer = facts_at(block)
+    sides = [
+        union(sets, analyzer) for sets in zip(*[accessed_box(realize, r, {}, analyzer) for r in accesses], strict=True)
+    ]
+    region = [side.cover_range(all, analyzer) for side, all in zip(sides, full_region(buffer), strict=True)]
+    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
+    before, after = copy_stage(buffer, copy, region), copy_stage(copy, buffer, region)
+    replace = ReplaceBuffers({buffer: copy})
+    around = _Around(realize, before, after, replace)
+    body = around.visit(scope.block.body)
+    new = changed(scope.block, body=body, alloc_buffers=(*scope.block.alloc_buffers, copy))
+    state.replace(scope, new, {**replace.reuse, scope.block: new})
+    state.refresh(scope)
+    return [state.sref_of(next(blocks_in(stage))) for stage in (before, after)]
+
+
+class _Around(BlockMutator):
+    """Puts statements before and after a block, which accesses another buffer."""
+
+    def __init__(self, realize: BlockRealize, before: Stmt, after: Stmt, replace: ReplaceBuffers) -> None:
+        BlockMutator.__init__(self)
+        self._realize = realize
+        self._before = before
+        self._after = after
+        self._replace = replace
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        if n is not self._realize:
+            return n
+        return SeqStmt((self._before, self._replace.visit(n), self._after))
 
 
 @dataclass(frozen=True, slots=True)

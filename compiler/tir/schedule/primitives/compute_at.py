@@ -20,7 +20,7 @@ from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, i
 from compiler.ir.substitute import uses_var
 from compiler.tir.block import BlockRealize
 from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.op import floordiv
+from compiler.tir.op import floordiv, floormod
 from compiler.tir.schedule.bindings import conjunction
 from compiler.tir.schedule.buffers import BlockMutator, inserted, statements_of
 from compiler.tir.schedule.conditions import (
@@ -195,6 +195,23 @@ def _check_no_partial_sums(
                 )
 
 
+def _check_order(state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: StmtSRef) -> None:
+    """Refuse a loop that is before a producer of a block, or behind a consumer."""
+    order = {sref: at for at, sref in enumerate(state.child_blocks(scope))}
+    inside = [order[sref] for sref in state.child_blocks(loop)]
+    early = [sref for sref in producers_of(state, block) if inside and order[sref] > max(inside)]
+    late = [sref for sref in consumers_of(state, block) if inside and order[sref] < min(inside)]
+    for other in (*early, *late):
+        refuse(
+            state.mod,
+            "The block would be computed before its producers, or after its consumers",
+            "Under loop {1} block {0} would be computed before what it needs, or after it is needed, by block {2}",
+            block.block,
+            loop.loop,
+            other.block,
+        )
+
+
 # the move
 
 
@@ -209,6 +226,7 @@ def _move(
     *,
     is_reverse: bool,
 ) -> None:
+    _check_order(state, block, loop, scope)
     removed = leaf_of(state, block, scope)
     position = _position(state, block, loop, index)
     analyzer = facts_at(loop)
@@ -315,6 +333,8 @@ def _solve(
             domains[used[0]] = solved if former is None else union([former, solved], analyzer)
         elif used:
             unsolved = True
+        elif is_reverse and not covers((need,), (IntSet.from_range(side),), analyzer):
+            _refuse_pattern(state, block, region.buffer)
     if unsolved:
         inverse = _inverse(region, needed, list(axes.values()), analyzer)
         if is_reverse and not inverse:
@@ -337,10 +357,16 @@ def _solved(side: Range, var: Var, need: IntervalSet, analyzer: Analyzer, is_exa
     if step <= 0 or (is_exact and step != width):
         return None
     low, high = need.min_value - base, need.max_value - base
+    if is_exact and not (_divides(step, low, analyzer) and _divides(step, high + 1, analyzer)):
+        return None
     if step == width == 1:
         return IntervalSet(analyzer.simplify(low), analyzer.simplify(high))
     first = analyzer.simplify(floordiv(low - width + step, step))
     return IntervalSet(first, analyzer.simplify(floordiv(high, step)))
+
+
+def _divides(step: int, value: PrimExpr, analyzer: Analyzer) -> bool:
+    return step == 1 or analyzer.can_prove(floormod(value, step).equal(0))
 
 
 def _inverse(

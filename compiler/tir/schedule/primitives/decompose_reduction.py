@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.arith import Analyzer
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Var, const
@@ -102,11 +103,12 @@ def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
     used = {var for _, value in spatial for var in free_vars(value)}
     kept = [loop for loop in loops if loop.loop_var in used]
     fresh: dict[Var, PrimExpr] = {n.loop_var: Var(f"{n.loop_var.name}_init", n.loop_var.dtype) for n in kept}
-    dropped = {loop.loop_var for loop in loops} - set(fresh)
+    first = {loop.loop_var: loop.min for loop in loops if loop.loop_var not in fresh}
+    analyzer = Analyzer()
     axes = {axis.var: Var(f"{axis.var.name}_init", axis.var.dtype) for axis, _ in spatial}
     predicate: PrimExpr = const(True, "bool")
-    for condition in conjuncts(realize.predicate):
-        if not uses_var(condition, dropped.__contains__):
+    for condition in conjuncts(substitute(realize.predicate, first)):
+        if not analyzer.can_prove(condition):
             predicate = conjunction(predicate, substitute(condition, fresh))
     assert block.init is not None
     with derived_from(current_span() | block.span):

@@ -31,7 +31,15 @@ from compiler.tir.stmt import BufferStore, Evaluate, For, ForKind, Stmt
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["BufferChoice", "set_axis_separator", "transform_block_layout", "transform_layout"]
+__all__ = [
+    "BufferChoice",
+    "IndexMapping",
+    "nest_of_axes",
+    "plain_nest",
+    "set_axis_separator",
+    "transform_block_layout",
+    "transform_layout",
+]
 
 
 class BufferChoice(Role):
@@ -142,12 +150,25 @@ def transform_layout(
     new = renamed_buffer(old, old.name, old.scope, index_map.map_shape(old.shape))
     rewrite = _Relayout(state, home, old, new, index_map)
     if not assume_injective_transform:
-        inverse, free = index_map.non_surjective_inverse(old.shape)
+        inverse, free = _inverse(state, block, old, index_map)
         if not is_const_int(free, 0):
             if pad_value is None:
                 _refuse_padding(state, block, old, new, index_map, free)
             rewrite.padding = Padding(inverse, free, pad_value)
     replace_buffer(state, home, rewrite, {old: new})
+
+
+def _inverse(state: ScheduleState, block: StmtSRef, old: Buffer, index_map: IndexMap) -> tuple[IndexMap, PrimExpr]:
+    """Return the map back, and where no element is mapped to."""
+    try:
+        return index_map.non_surjective_inverse(old.shape)
+    except ArgumentError as error:
+        refuse(
+            state.mod,
+            "The transformation is not injective",
+            f"The transformation of buffer {old.name}, which block {{0}} accesses, is not injective: {error}",
+            block.block,
+        )
 
 
 def _refuse_padding(
@@ -211,7 +232,7 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
         If the axes are no loops, or the map is not one to one.
     """
     realize = state.realize_of(block)
-    nest = _plain_nest(state, block, realize)
+    nest = plain_nest(state, block, realize)
     axes = realize.block.iter_vars
     domains = [axis.dom.extent for axis in axes if axis.dom is not None]
     try:
@@ -252,7 +273,7 @@ def _kind(state: ScheduleState, block: StmtSRef, index_map: IndexMap, index: Pri
     return next(iter(kinds), IterVar.DataPar)
 
 
-def _plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> Stmt:
+def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> Stmt:
     """Return the loops around a block, which must be its axes, and nothing else."""
     loops = loops_above(block)
     variables = [sref.loop.loop_var for sref in loops]

@@ -216,6 +216,14 @@ def _insert(
         at = Place(scope, 0) if writer is None else place_behind(writer, scope, [block])
     else:
         at = place_behind(block, scope, consumers_of(state, block))
+    if at.around is not scope:
+        refuse(
+            state.mod,
+            "The copy would have to be made in parts",
+            f"The copy of {old.name} would stand under a loop, where not all of its elements are made yet that block "
+            "{0} reads, or where it writes them",
+            block.block,
+        )
     own = [IterVar(axis.dom, Var(f"v{i}", axis.var.dtype), IterVar.DataPar) for i, axis in enumerate(axes)]
     values = dict(zip((axis.var for axis in axes), (axis.var for axis in own), strict=True))
     there = tuple(place([axis.var for axis in own]))

@@ -17,6 +17,7 @@ from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_o
 from compiler.tir.schedule.conditions import check_reduction_block, scope_root, used_variables
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.reducers import Reduction, reduction_of
+from compiler.tir.schedule.regions import facts_at
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
@@ -144,6 +145,7 @@ def _task(state: ScheduleState, scope: StmtSRef, block: StmtSRef, loop: StmtSRef
             block.block,
         )
     _check_children(state, block, srefs, reduced | {loop.loop.loop_var})
+    _check_all_written(state, block, realize, reduced - {loop.loop.loop_var})
     init, update = block.block.init, block.block.body
     simple = isinstance(init, BufferStore) and isinstance(update, BufferStore) and len(block.block.writes) == 1
     if not simple:
@@ -155,6 +157,22 @@ def _task(state: ScheduleState, scope: StmtSRef, block: StmtSRef, loop: StmtSRef
         _refuse_pattern(state, block)
     loops = [sref.loop for sref in srefs]
     return _Task(realize, loops, srefs, reduced, loop.loop, reduction, update.buffer, init, update)
+
+
+def _check_all_written(state: ScheduleState, block: StmtSRef, realize: BlockRealize, rest: set[Var]) -> None:
+    """Refuse a condition that leaves an iteration of the loop without any value, whose result nothing would set."""
+    analyzer = facts_at(block)
+    first: dict[Var, PrimExpr] = {n.loop.loop_var: n.loop.min for n in loops_above(block) if n.loop.loop_var in rest}
+    spatial = _kinds_of_loops(realize)[0]
+    for condition in conjuncts(substitute(realize.predicate, first)):
+        if not analyzer.can_prove(condition) and set(free_vars(condition)) - spatial:
+            refuse(
+                state.mod,
+                "The predicate of the block leaves iterations of the loop to be rfactored without values",
+                f"The predicate {realize.predicate} of block {{0}} leaves iterations of the loop to be rfactored "
+                "without any value",
+                block.block,
+            )
 
 
 def _kinds_of_loops(realize: BlockRealize) -> tuple[set[Var], set[Var]]:

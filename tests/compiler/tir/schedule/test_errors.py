@@ -64,6 +64,7 @@ CASES: list[tuple[Program, Callable[[Any], object], str]] = [
     (CHAIN, lambda s: s.compute_at("B", s.get_loops("D")[0]), "requires all the consumer"),
     (CHAIN, lambda s: s.reverse_compute_at("D", s.get_loops("B")[0]), "requires all the producer"),
     (CHAIN, lambda s: s.compute_at("B", s.get_loops("B")[0]), "is an ancestor of block"),
+    (CHAIN, lambda s: s.reverse_compute_at("B", s.get_loops("D")[0]), "or after it is needed, by block"),
     (CHAIN, lambda s: s.compute_at("D", s.get_loops("B")[0]), "is an output block"),
     (CHAIN, lambda s: s.decompose_reduction("B", s.get_loops("B")[0]), "is not a reduction block"),
     (MATMUL, lambda s: s.rfactor(s.get_loops("C")[0], 0), "bound to reduction axes"),

@@ -59,6 +59,19 @@ def tiles_as_blocks(sch: Any) -> None:
     sch.reverse_compute_at("D", j_0)
 
 
+def round_extents(sch: Any) -> None:
+    sch.pad_einsum("C", [4, 16, 5])
+    _, j, k = sch.get_loops("C")
+    sch.split(j, factors=[None, 8])
+    sch.decompose_reduction("C", k)
+
+
+def in_place(sch: Any) -> None:
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    sch.cache_inplace("C_update", 0, "local")
+    sch.reorder_block_iter_var("C_update", [2, 0, 1])
+
+
 def a_block_of_its_own(sch: Any) -> None:
     sch.blockize([sch.get_block("C")])
     sch.blockize(sch.get_loops("B")[1], preserve_unit_iters=False)
@@ -70,6 +83,8 @@ CASES: list[tuple[Program, Steps]] = [
     (CHAIN, blocks_with_other_axes),
     (CHAIN, a_block_of_its_own),
     (MATMUL, reindexed),
+    (MATMUL, round_extents),
+    (MATMUL, in_place),
     (MATMUL, transposed_copies),
     (BLUR, stencil_as_a_matrix),
     (MATMUL_RELU, tiles_as_blocks),
