@@ -108,6 +108,7 @@ PUBLIC = {
     "tvm.script.tir.target": "compiler.target.target:Target",
     "tvm.target": "compiler.target",
     "tvm.te": "compiler.te",
+    "tvm.te.hybrid": "compiler.te.hybrid",
     "tvm.testing": "compiler.testing",
     "tvm.testing.utils": "compiler.testing",
     "tvm.tir": "compiler.tir",

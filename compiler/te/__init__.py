@@ -6,6 +6,7 @@ from compiler.ir.extension import public_module
 from compiler.te.axis import reduce_axis, size_var, thread_axis, var
 from compiler.te.create_prim_func import create_prim_func
 from compiler.te.extern import ExternOp, extern, extern_primfunc
+from compiler.te.hybrid_op import HybridOp
 from compiler.te.operation import ComputeOp, PlaceholderOp, compute, placeholder
 from compiler.te.scan import ScanOp, scan
 from compiler.te.schedule import Schedule, create_schedule
@@ -20,6 +21,7 @@ from compiler.tir.op import __all__ as _expression_names
 __all__ = [
     "ComputeOp",
     "ExternOp",
+    "HybridOp",
     "Operation",
     "PlaceholderOp",
     "ScanOp",

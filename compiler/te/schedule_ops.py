@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 
 from compiler.ir.error import ScheduleError
-from compiler.ir.functor import Mutator
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, ProducerLoad, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.te.bounds import Bounds, attach_path
 from compiler.te.extern import ExternOp
+from compiler.te.hybrid_nest import HybridNest
+from compiler.te.hybrid_op import HybridOp
 from compiler.te.intrinsic_nest import IntrinsicNest
 from compiler.te.loop_nest import ComputeNest, StageLoops
 from compiler.te.operation import ComputeOp, PlaceholderOp
@@ -21,6 +22,7 @@ from compiler.te.stage import AttachType, Stage
 from compiler.te.storage import storage_scope
 from compiler.te.tensor import Tensor
 from compiler.te.tensor_compute import TensorComputeOp
+from compiler.te.tensor_mutator import TensorMutator
 from compiler.te.tensorize import tensorized_loop
 from compiler.tir.builtin import tvm_tuple
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, ProducerRealize, ProducerStore, Stmt, seq
@@ -97,6 +99,9 @@ class StatementBuilder:
                 return stage.op.statement()
         if isinstance(stage.op, ScanOp):
             return self._scan(stage, stage.op)
+        if isinstance(stage.op, HybridOp):
+            domains, analyzer = self._bounds.domains, self._bounds.analyzer
+            return HybridNest(stage, domains, analyzer, self._with_attached, self._keep_trivial_loops).build()
         if isinstance(stage.op, TensorComputeOp) or tensorized_loop(stage) is not None:
             self._check_nothing_inside(stage)
             domains, analyzer = self._bounds.domains, self._bounds.analyzer
@@ -175,7 +180,7 @@ def _load(op: ComputeOp, index: int, indices: tuple[PrimExpr, ...]) -> PrimExpr:
     return ProducerLoad(op.output(index), indices)
 
 
-class ThreadMerger(Mutator):
+class ThreadMerger(TensorMutator):
     """Names each thread axis once: inner stages share the threads around them.
 
     Parameters
@@ -185,20 +190,8 @@ class ThreadMerger(Mutator):
     """
 
     def __init__(self, tensors: Mapping[Tensor, Tensor] | None = None) -> None:
-        self._tensors = tensors or {}
+        super().__init__(tensors)
         self._threads: dict[Var, PrimExpr] = {}
-
-    def _tensor(self, tensor: Tensor) -> Tensor:
-        return self._tensors.get(tensor, tensor)
-
-    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
-        return ProducerLoad(self._tensor(n.producer), self._visit_tuple(n.indices))
-
-    def visit_ProducerStore(self, n: ProducerStore) -> Stmt:
-        return ProducerStore(self._tensor(n.producer), self.visit(n.value), self._visit_tuple(n.indices))
-
-    def visit_ProducerRealize(self, n: ProducerRealize) -> Stmt:
-        return ProducerRealize(self._tensor(n.producer), n.bounds, n.condition, self.visit(n.body), n.storage_scope)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key in THREAD_KEYS:

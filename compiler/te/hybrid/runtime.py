@@ -1,0 +1,122 @@
+"""The words of hybrid scripts when a script runs as Python, on NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr
+from compiler.te.hybrid.words import max_num_threads
+from compiler.te.tensor import Tensor
+
+__all__ = ["HYBRID_GLOBALS", "describes_operation", "run_as_python"]
+
+
+def _loop(low: int, high: int | None = None) -> range:
+    """Return the values of a loop's variable, however the loop is carried out."""
+    return range(low) if high is None else range(low, high)
+
+
+def _bind(tag: str, extent: int) -> range:
+    """Return the values of a loop whose iterations are threads."""
+    return range(extent)
+
+
+def _allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "global") -> np.ndarray[Any, Any]:
+    """Return a new array."""
+    return np.zeros(shape, dtype)
+
+
+def _popcount(x: Any) -> int:
+    """Return how many bits of an integer are set, those of its data type for a negative one."""
+    bits = np.asarray(x).dtype.itemsize * 8
+    return (int(x) & ((1 << bits) - 1)).bit_count()
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+HYBRID_GLOBALS: dict[str, Any] = {
+    **dict.fromkeys(("unroll", "vectorize", "parallel", "const_range"), _loop),
+    "bind": _bind,
+    "allocate": _allocate,
+    "output_tensor": _allocate,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "log": np.log,
+    "tanh": np.tanh,
+    "power": np.power,
+    "exp": np.exp,
+    "sigmoid": _sigmoid,
+    "popcount": _popcount,
+    "round": np.round,
+    "likely": lambda condition: condition,
+    **{f"{kind}{bits}": getattr(np, f"{kind}{bits}") for kind in ("uint", "int") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": getattr(np, f"float{bits}") for bits in (16, 32, 64)},
+    "ceil_div": _ceil_div,
+    "max_num_threads": max_num_threads,
+    "inf": math.inf,
+    "ninf": -math.inf,
+}
+"""What the words of hybrid scripts stand for in Python."""
+
+
+def run_as_python(function: Callable[..., Any], *args: Any) -> Any:
+    """Run a hybrid script as it is written.
+
+    Parameters
+    ----------
+    function : callable
+        The function under ``@script``.
+    *args : numpy.ndarray or number
+        What it is called with.
+
+    Returns
+    -------
+    numpy.ndarray or tuple of numpy.ndarray
+        The outputs.
+    """
+    assert isinstance(function, FunctionType)
+    names = {**function.__globals__, **HYBRID_GLOBALS}
+    runnable = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    return runnable(*args)
+
+
+def describes_operation(args: Sequence[Any]) -> bool:
+    """Return whether a script that is called so is read, and not run.
+
+    Parameters
+    ----------
+    args : sequence of object
+        What it is called with.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ArgumentError
+        If there are tensors and NumPy arrays among them.
+    """
+    symbolic = any(_is_symbolic(a) for a in args)
+    arrays = [a for a in args if isinstance(a, np.ndarray)]
+    if symbolic and arrays:
+        raise ArgumentError("hybrid script: the arguments must be tensors or NumPy arrays, got both")
+    return symbolic
+
+
+def _is_symbolic(value: object) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_is_symbolic(v) for v in value)
+    return isinstance(value, (Tensor, PrimExpr))

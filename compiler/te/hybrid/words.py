@@ -1,0 +1,107 @@
+"""The words of hybrid scripts when a script describes an operation."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import BinaryOp, ExprLike, IntImm, Max, Min, PrimExpr, binary, const, convert
+from compiler.target import Target
+from compiler.te.tensor import Tensor
+from compiler.tir import op
+from compiler.tir.stmt import ForKind
+
+__all__ = ["LOOPS", "WORDS", "constant_int", "max_num_threads"]
+
+LOOPS: dict[str, ForKind] = {
+    "range": ForKind.SERIAL,
+    "unroll": ForKind.UNROLLED,
+    "vectorize": ForKind.VECTORIZED,
+    "parallel": ForKind.PARALLEL,
+}
+"""The words that a loop is carried out by."""
+
+
+def constant_int(value: object, what: str) -> int:
+    """Return an integer that is known while the script is read.
+
+    Parameters
+    ----------
+    value : object
+        An expression or a number.
+    what : str
+        What it is, for the error.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If it is no constant integer.
+    """
+    if isinstance(value, IntImm):
+        return value.value
+    if isinstance(value, int):
+        return value
+    raise ArgumentError(f"{what} must be a constant int, got {show(value)}")
+
+
+def _length(value: Any) -> PrimExpr:
+    if isinstance(value, Tensor):
+        return value.shape[0]
+    if isinstance(value, (tuple, list)):
+        return const(len(value), "int32")
+    raise ArgumentError(f"len: expected a tensor or a list, got {show(value)}")
+
+
+def _cast(dtype: str, value: ExprLike) -> PrimExpr:
+    return convert(value).astype(dtype)
+
+
+def _extreme(kind: type[BinaryOp], *values: ExprLike) -> PrimExpr:
+    if len(values) < 2:
+        raise ArgumentError(f"min and max compare two values or more, got {len(values)}")
+    extreme: PrimExpr = reduce(partial(binary, kind), values)
+    return extreme
+
+
+def max_num_threads(allow_none: bool = True) -> int:
+    """Return how many threads a block of the current target can have.
+
+    Parameters
+    ----------
+    allow_none : bool
+        Whether there may be no current target; the count is that of a CPU then.
+
+    Returns
+    -------
+    int
+    """
+    target = Target.current(bool(allow_none))
+    return 1 if target is None else target.max_num_threads
+
+
+def _ceil_div(a: ExprLike, b: ExprLike) -> PrimExpr:
+    return op.ceildiv(convert(a), convert(b))
+
+
+_TYPES = [f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)]
+_TYPES += [f"float{bits}" for bits in (16, 32, 64)]
+
+WORDS: dict[str, Any] = {
+    **{name: getattr(op, name) for name in ("sqrt", "rsqrt", "log", "tanh", "power", "exp", "sigmoid", "popcount")},
+    "round": op.round,
+    "likely": op.likely,
+    **{dtype: partial(_cast, dtype) for dtype in _TYPES},
+    "ceil_div": _ceil_div,
+    "max_num_threads": max_num_threads,
+    "len": _length,
+    "min": partial(_extreme, Min),
+    "max": partial(_extreme, Max),
+    "inf": const(float("inf"), "float32"),
+    "ninf": const(float("-inf"), "float32"),
+}
+"""The functions and constants of expressions."""

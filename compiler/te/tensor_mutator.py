@@ -1,0 +1,37 @@
+"""Statements over other tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.ir.functor import Mutator
+from compiler.ir.primexpr import PrimExpr, ProducerLoad
+from compiler.te.tensor import Tensor
+from compiler.tir.stmt import ProducerRealize, ProducerStore, Stmt
+
+__all__ = ["TensorMutator"]
+
+
+class TensorMutator(Mutator):
+    """Puts tensors in the place of others, in reads, stores and realizations.
+
+    Parameters
+    ----------
+    tensors : mapping of Tensor to Tensor, optional
+        What stands for some tensors in the result.
+    """
+
+    def __init__(self, tensors: Mapping[Tensor, Tensor] | None = None) -> None:
+        self._tensors = tensors or {}
+
+    def _tensor(self, tensor: Tensor) -> Tensor:
+        return self._tensors.get(tensor, tensor)
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+        return ProducerLoad(self._tensor(n.producer), self._visit_tuple(n.indices))
+
+    def visit_ProducerStore(self, n: ProducerStore) -> Stmt:
+        return ProducerStore(self._tensor(n.producer), self.visit(n.value), self._visit_tuple(n.indices))
+
+    def visit_ProducerRealize(self, n: ProducerRealize) -> Stmt:
+        return ProducerRealize(self._tensor(n.producer), n.bounds, n.condition, self.visit(n.body), n.storage_scope)
