@@ -20,9 +20,9 @@ from compiler.relay.transform.scale_axis import (
     as_vector,
     broadcast_along,
     is_positive,
+    is_scale_of,
     passed_through,
-    same_axis,
-    scale_axis,
+    scale_axes,
     scale_of,
     weights_of,
 )
@@ -66,9 +66,9 @@ class _Plan:
     folded : dict
         Multiplications that disappear, each with the value that takes its place.
     weights : dict
-        Calls whose weights take scales.
+        Calls whose weights take scales, with the multiplications that these are of.
     sides : dict
-        Vectors beside a scaled value, by call and number of operand, with the scales that they take.
+        Vectors beside a scaled value, by call and number of operand, with the multiplications whose scales they take.
     """
 
     def __init__(self, func: RelayExpr) -> None:
@@ -88,9 +88,9 @@ class _Plan:
             if expr in self._messages:
                 self._distribute(expr, scales.pop(expr, []), scales)
 
-    def axis(self, call: Any) -> int:
-        """Return the axis of the scales that a call takes."""
-        return self._messages[call].axis
+    def axes(self, call: Any) -> tuple[int, ...]:
+        """Return the axes of the scales that a call takes."""
+        return self._messages[call].axes
 
     def _operand(self, expr: GraphExpr) -> ScaleMessage | None:
         """Return how an operand takes a scale, as nothing else uses it."""
@@ -99,7 +99,7 @@ class _Plan:
     def _message_of(self, call: Call) -> ScaleMessage | None:
         weights = weights_of(call, True)
         if weights is not None:
-            return ScaleMessage(weights.axis)
+            return ScaleMessage(weights.axes)
         name = op_name(call)
         if name == "multiply":
             scaling = scale_of(call)
@@ -112,25 +112,25 @@ class _Plan:
         parts = [self._operand(a) if type_of(a) == type_of(call) else None for a in call.args]
         if op_name(call) == "nn.bias_add":
             dims = dims_of(call)
-            own = parts[0] is not None and dims is not None and BiasAddAttrs.of(call).axis % len(dims) == parts[0].axis
+            own = parts[0] is not None and dims is not None and parts[0].axes == (BiasAddAttrs.of(call).axis % len(dims),)
             return parts[0] if own else None
         a, b = parts
         if a is not None and b is not None:
-            return ScaleMessage(a.axis, a.require_positive or b.require_positive) if a.axis == b.axis else None
+            return ScaleMessage(a.axes, a.require_positive or b.require_positive) if a.axes == b.axes else None
         message, other = (a, call.args[1]) if a is not None else (b, call.args[0])
-        axis = scale_axis(other, call)
-        return message if message is not None and axis is not None and same_axis(axis, message.axis) else None
+        axes = scale_axes(other, call)
+        return message if message is not None and axes is not None and is_scale_of(axes, message.axes, call) else None
 
     def _distribute(self, call: Any, given: list[Any], scales: dict[Any, list[Any]]) -> None:
         name = op_name(call)
         if name == "multiply":
             scaling = scale_of(call)
             assert scaling is not None
-            at, scale, axis = scaling
+            at, scale, axes = scaling
             value = call.args[at]
-            if self._may_fold(value, scale, axis):
+            if self._may_fold(value, scale, axes):
                 self.folded[call] = value
-                given = [*given, scale]
+                given = [*given, call]
             if given:
                 scales[value] = given
         elif not given:
@@ -146,9 +146,9 @@ class _Plan:
         else:
             scales[call.args[0]] = given
 
-    def _may_fold(self, value: RelayExpr, scale: RelayExpr, axis: int) -> bool:
+    def _may_fold(self, value: RelayExpr, scale: RelayExpr, axes: tuple[int, ...]) -> bool:
         message = self._operand(value)
-        if message is None or scale not in self._cheap or not same_axis(axis, message.axis):
+        if message is None or scale not in self._cheap or not is_scale_of(axes, message.axes, value):
             return False
         return is_positive(scale) or not message.require_positive
 
@@ -157,6 +157,7 @@ class _Folder(GraphMutator):
     def __init__(self, plan: _Plan) -> None:
         super().__init__()
         self._plan = plan
+        self._vectors: dict[Any, Any] = {}
 
     def visit_call(self, call: Call) -> Any:
         plan = self._plan
@@ -177,10 +178,15 @@ class _Folder(GraphMutator):
     def _side(self, call: Call, at: int, arg: RelayExpr, scales: list[Any]) -> Any:
         """Return the vector beside a scaled value, scaled as well."""
         bias = op_name(call) == "nn.bias_add"
-        axis, rank = (0, 1) if bias else (self._plan.axis(call), len(dims_of(call) or ()))
+        axes, dims = ((0,), dims_of(arg) or ()) if bias else (self._plan.axes(call), dims_of(call) or ())
         for scale in self._scales(scales):
-            arg = call_op("multiply", arg, broadcast_along(scale, axis, rank))
+            arg = call_op("multiply", arg, broadcast_along(scale, axes, dims))
         return arg
 
-    def _scales(self, scales: list[Any]) -> list[Any]:
-        return [as_vector(self.visit(scale), dims_of(scale) or ()) for scale in scales]
+    def _scales(self, multiplications: list[Any]) -> list[Any]:
+        """Return the factors of folded multiplications; those of one are the same expression wherever they go."""
+        for call in multiplications:
+            if call not in self._vectors:
+                scale = next(arg for arg in call.args if arg is not self._plan.folded[call])
+                self._vectors[call] = as_vector(self.visit(scale), dims_of(scale) or ())
+        return [self._vectors[call] for call in multiplications]

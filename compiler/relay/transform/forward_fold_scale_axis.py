@@ -18,8 +18,8 @@ from compiler.relay.transform.scale_axis import (
     Shift,
     as_vector,
     is_positive,
+    is_scale_of,
     passed_through,
-    same_axis,
     scale_of,
     shift_of,
     weights_of,
@@ -76,11 +76,11 @@ class _Plan:
     def _offer(self, value: GraphExpr, message: ScaleMessage | None) -> None:
         """Note how one user of a value takes a scale; all of them must do it along the same axis."""
         earlier = self._messages.get(value)
-        if message is None or (earlier is not None and earlier.axis != message.axis):
+        if message is None or (earlier is not None and earlier.axes != message.axes):
             self._refused.add(value)
         else:
             positive = message.require_positive or (earlier is not None and earlier.require_positive)
-            self._messages[value] = ScaleMessage(message.axis, positive)
+            self._messages[value] = ScaleMessage(message.axes, positive)
 
     def _result(self, expr: GraphExpr) -> ScaleMessage | None:
         """Return how all users of a value take a scale of it."""
@@ -89,7 +89,7 @@ class _Plan:
     def _message_of(self, user: GraphExpr, at: int) -> ScaleMessage | None:
         weights = weights_of(user, False)
         if weights is not None:
-            return ScaleMessage(weights.axis) if at == 0 else None
+            return ScaleMessage(weights.axes) if at == 0 else None
         scaling = scale_of(user)
         if scaling is not None:
             return self._result(user) if at == scaling[0] else None
@@ -101,17 +101,17 @@ class _Plan:
     def _through_shift(self, user: GraphExpr, shift: Shift) -> ScaleMessage | None:
         """Return how a value takes a scale to which a vector along the same axis is added: it must not be zero."""
         message = self._result(user)
-        if message is None or message.axis != shift.axis:
+        if message is None or not is_scale_of(shift.axes, message.axes, user):
             return None
-        return ScaleMessage(message.axis, require_positive=True)
+        return ScaleMessage(message.axes, require_positive=True)
 
     def _try(self, call: Any) -> None:
         scaling, message = scale_of(call), self._result(call)
         if scaling is None or message is None:
             return
-        at, scale, axis = scaling
+        at, scale, axes = scaling
         allowed = is_positive(scale) or not message.require_positive
-        if scale in self._cheap and same_axis(axis, message.axis) and allowed:
+        if scale in self._cheap and is_scale_of(axes, message.axes, call) and allowed:
             self.folded[call] = (call.args[at], scale)
 
 

@@ -1,11 +1,13 @@
-"""Scales along one axis: which operators they move through, and how they are folded into weights.
+"""Scales of channels: which operators they move through, and how they are folded into weights.
 
 A scale is a factor for each channel.  Convolutions and matrix products are linear, so that a scale of their result or
-of their data is as well a scale of their weights.
+of their data is as well a scale of their weights.  The channels lie along one axis, or along two in a layout that splits them,
+such as ``NCHW8c``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,45 +23,42 @@ from compiler.relay.transform.rewriter import along_axis, call_of, dims_of, op_n
 from compiler.relay.ty import Dim, TensorType
 from compiler.tir.data_layout import layout
 
-EVERY_AXIS = -1
-"""The axis of a scale that is one number."""
+EVERY_AXIS: tuple[int, ...] = ()
+"""The axes of a scale that is one number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleMessage:
-    """How an expression takes a scale, passed along the graph: the axis, and whether factors must be positive."""
+    """How an expression takes a scale, passed along the graph: the axes, and whether factors must be positive."""
 
-    axis: int
+    axes: tuple[int, ...]
     require_positive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How a linear operator puts a scale into its weights: the scale's axis, and the one of the weights."""
+    """How a linear operator puts a scale into its weights: the scale's axes, and those and all extents of the weights."""
 
-    axis: int
-    weight_axis: int
-    weight_rank: int
+    axes: tuple[int, ...]
+    weight_axes: tuple[int, ...]
+    weight_dims: tuple[Dim, ...]
 
     def scaled(self, weight: RelayExpr, scales: Sequence[Any]) -> Any:
-        """Return the weights with vectors (or scalars) multiplied in."""
+        """Return the weights with factors of channels (or scalars) multiplied in."""
         for scale in scales:
-            weight = call_op("multiply", weight, broadcast_along(scale, self.weight_axis, self.weight_rank))
+            weight = call_op("multiply", weight, broadcast_along(scale, self.weight_axes, self.weight_dims))
         return weight
 
 
-def scale_axis(scale: RelayExpr, value: RelayExpr) -> int | None:
-    """Return along which axis of ``value`` the factors of ``scale`` differ; None if it is no scale of one axis."""
+def scale_axes(scale: RelayExpr, value: RelayExpr) -> tuple[int, ...] | None:
+    """Return along which axes of ``value`` the factors of ``scale`` differ; None if it does not broadcast to it."""
     factors, dims = dims_of(scale), dims_of(value)
     if factors is None or dims is None or len(factors) > len(dims):
         return None
     before = len(dims) - len(factors)
     wide = [d for d, extent in enumerate(factors) if not _is_int(extent, 1)]
-    if not wide:
-        return EVERY_AXIS
-    extent = factors[wide[0]]
-    same = len(wide) == 1 and isinstance(extent, int) and _is_int(dims[before + wide[0]], extent)
-    return before + wide[0] if same else None
+    same = all(isinstance(e := factors[d], int) and _is_int(dims[before + d], e) for d in wide)
+    return tuple(before + d for d in wide) if same else None
 
 
 def _is_int(extent: Dim, value: int) -> bool:
@@ -68,7 +67,7 @@ def _is_int(extent: Dim, value: int) -> bool:
 
 
 def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
-    """Return a scale of shape ``factors`` as a vector; as a scalar if it is one number."""
+    """Return a scale of shape ``factors`` without the axes of extent 1."""
     wide = tuple(d for d in factors if not _is_int(d, 1))
     if len(factors) == len(wide):
         return scale
@@ -79,19 +78,36 @@ def as_vector(scale: RelayExpr, factors: tuple[Dim, ...]) -> Any:
     return call_op("squeeze", scale, axis=[d for d, extent in enumerate(factors) if _is_int(extent, 1)])
 
 
-def broadcast_along(vector: RelayExpr, axis: int, rank: int) -> Any:
-    """Return a scale that broadcasts along an axis of a tensor."""
-    return vector if dims_of(vector) == () else along_axis(vector, axis, rank)
+def broadcast_along(factors: RelayExpr, axes: tuple[int, ...], dims: tuple[Dim, ...]) -> Any:
+    """Return factors of channels so that they broadcast along the axes of a tensor of shape ``dims``."""
+    if dims_of(factors) == ():
+        return factors
+    if len(axes) == 1:
+        return along_axis(factors, axes[0], len(dims))
+    shape = tuple(extent if d in axes else 1 for d, extent in enumerate(dims))
+    return call_op("reshape", factors, newshape=shape)
 
 
 def is_positive(scale: RelayExpr) -> bool:
-    """Return whether all factors are known to be positive."""
+    """Return whether all factors are known to be positive: those of a constant, in whatever shape."""
+    while op_name(scale) in _MOVEMENT and isinstance(scale, Call):
+        scale = scale.args[0]
     return isinstance(scale, Constant) and bool((scale.value > 0).all())
 
 
-def same_axis(scale: int, axis: int) -> bool:
-    """Return whether a scale of one axis can be taken by what takes scales of another."""
-    return scale in (axis, EVERY_AXIS)
+_MOVEMENT = frozenset({"broadcast_to", "copy", "expand_dims", "layout_transform", "reshape", "squeeze", "transpose"})
+"""Operators whose elements are those of their first operand."""
+
+
+def is_scale_of(scale: tuple[int, ...], axes: tuple[int, ...], value: RelayExpr) -> bool:
+    """Return whether a scale along some axes of a value can be taken by what takes scales along others.
+
+    It can where it is one number, or has a factor for every channel.
+    """
+    dims = dims_of(value) or ()
+    return scale == EVERY_AXIS or (
+        set(scale) <= set(axes) and all(axis in scale or _is_int(dims[axis], 1) for axis in axes)
+    )
 
 
 class CheapExprs:
@@ -112,31 +128,31 @@ class CheapExprs:
         return self._known.get(expr, False)
 
 
-def scale_of(call: Any) -> tuple[int, Any, int] | None:
-    """Return the number of the operand that a multiplication scales, the scale, and its axis; None if it is none."""
+def scale_of(call: Any) -> tuple[int, Any, tuple[int, ...]] | None:
+    """Return the number of the operand that a multiplication scales, the scale, and its axes; None if it is none."""
     if op_name(call) != "multiply":
         return None
     for at in (0, 1):
         value, scale = call.args[at], call.args[1 - at]
-        axis = scale_axis(scale, value)
-        if axis is not None and type_of(value) == type_of(call) and not isinstance(value, Constant):
-            return at, scale, axis
+        axes = scale_axes(scale, value)
+        if axes is not None and type_of(value) == type_of(call) and not isinstance(value, Constant):
+            return at, scale, axes
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A vector along one axis that is added to a value, or subtracted: the number of the value's operand, the axis."""
+    """A bias of channels that is added to a value, or subtracted: the number of the value's operand, the axes."""
 
     at: int
-    axis: int
+    axes: tuple[int, ...]
 
     def unscaled(self, call: Call, scales: Sequence[Any]) -> Call:
-        """Return the sum for a value that lacks vectors (or scalars) of factors: the shift is divided by them."""
+        """Return the sum for a value that lacks factors of channels (or scalars): the shift is divided by them."""
         args = list(call.args)
-        rank = len(dims_of(args[self.at]) or ())
+        dims = dims_of(call) or ()
         for scale in scales:
-            factors = broadcast_along(scale, self.axis, rank)
+            factors = broadcast_along(scale, self.axes, dims)
             args[1 - self.at] = call_op("divide", args[1 - self.at], factors)
         return rebuild(call, args=tuple(args))
 
@@ -147,57 +163,64 @@ def shift_of(call: Any) -> Shift | None:
     if result is None or not is_float(result.dtype):
         return None
     for at in (0, 1):
-        axis = scale_axis(call.args[1 - at], call.args[at])
-        if axis not in (None, EVERY_AXIS) and type_of(call.args[at]) == result:
-            return Shift(at, axis)
+        axes = scale_axes(call.args[1 - at], call.args[at])
+        if axes and type_of(call.args[at]) == result:
+            return Shift(at, axes)
     return None
 
 
 # linear operators
 
 
-def _plain_axis(name: str, letter: str) -> int | None:
-    """Return the axis of a dimension in a layout that splits no axis; None for other layouts."""
-    axes = layout(name)
-    return None if any(a.factor for a in axes.axes) else axes.letters.index(letter)
+def _axes(name: str, letter: str) -> tuple[int, ...] | None:
+    """Return the axes of a dimension in a layout: the outer one, and the blocks' where it is split once.
+
+    None for layouts that split it more often, or have the blocks first.
+    """
+    axes = [at for at, axis in enumerate(layout(name).axes) if axis.name.upper() == letter]
+    outer_first = bool(axes) and not layout(name).axes[axes[0]].factor
+    return tuple(axes) if outer_first and len(axes) <= 2 else None
+
+
+def _extent(dims: tuple[Dim, ...], axes: tuple[int, ...]) -> int:
+    """Return the extent of a dimension that lies along some axes; 0 where it is unknown."""
+    extents = [dims[axis] for axis in axes]
+    return math.prod(e if isinstance(e, int) else 0 for e in extents)
 
 
 def _conv(call: Call, of_result: bool) -> Weights | None:
     attrs = ConvAttrs.of(call)
     weight = dims_of(call.args[1])
-    data_layout = attrs.result_layout if of_result else attrs.data_layout
-    axis, o, i = (
-        _plain_axis(data_layout, "C"),
-        _plain_axis(attrs.kernel_layout, "O"),
-        _plain_axis(attrs.kernel_layout, "I"),
-    )
-    if weight is None or axis is None or o is None or i is None:
+    channels = _axes(attrs.result_layout if of_result else attrs.data_layout, "C")
+    o, i = _axes(attrs.kernel_layout, "O"), _axes(attrs.kernel_layout, "I")
+    if weight is None or channels is None or o is None or i is None:
         return None
-    depthwise = weight[i] == 1 and weight[o] == attrs.groups
+    depthwise = _extent(weight, i) == 1 and _extent(weight, o) == attrs.groups
     if of_result or depthwise:
-        return Weights(axis, o, len(weight))
-    return Weights(axis, i, len(weight)) if attrs.groups == 1 else None
+        return Weights(channels, o, weight)
+    return Weights(channels, i, weight) if attrs.groups == 1 else None
 
 
 def _conv_transpose(call: Call, of_result: bool) -> Weights | None:
     attrs = ConvTransposeAttrs.of(call)
-    if attrs.groups != 1:
+    weight = dims_of(call.args[1])
+    if attrs.groups != 1 or weight is None:
         return None
-    axis = _plain_axis(attrs.data_layout, "C")
-    at = _plain_axis(attrs.kernel_layout, "O" if of_result else "I")
-    return None if axis is None or at is None else Weights(axis, at, len(attrs.kernel_layout))
+    channels = _axes(attrs.data_layout, "C")
+    at = _axes(attrs.kernel_layout, "O" if of_result else "I")
+    return None if channels is None or at is None else Weights(channels, at, weight)
 
 
 def _dense(call: Call, of_result: bool) -> Weights | None:
-    dims = dims_of(call)
-    return None if dims is None else Weights(len(dims) - 1, 0 if of_result else 1, 2)
+    dims, weight = dims_of(call), dims_of(call.args[1])
+    return None if dims is None or weight is None else Weights((len(dims) - 1,), (0 if of_result else 1,), weight)
 
 
 def _matmul(call: Call, of_result: bool) -> Weights | None:
     dims, weight, attrs = dims_of(call), dims_of(call.args[1]), MatmulAttrs.of(call)
     if dims is None or weight is None or len(weight) != 2 or attrs.transpose_a:
         return None
-    return Weights(len(dims) - 1, 0 if of_result == attrs.transpose_b else 1, 2)
+    return Weights((len(dims) - 1,), (0 if of_result == attrs.transpose_b else 1,), weight)
 
 
 _LINEAR: dict[str, Callable[[Call, bool], Weights | None]] = {
@@ -235,6 +258,6 @@ def passed_through(call: Any, message: ScaleMessage | None) -> ScaleMessage | No
     if message is None or name not in POSITIVE | LINEAR:
         return None
     pooled = "layout" in call.attrs
-    if pooled and message.axis not in (EVERY_AXIS, _plain_axis(call.attrs.layout, "C")):
+    if pooled and message.axes not in (EVERY_AXIS, _axes(call.attrs.layout, "C")):
         return None
-    return ScaleMessage(message.axis, message.require_positive or name in POSITIVE)
+    return ScaleMessage(message.axes, message.require_positive or name in POSITIVE)
