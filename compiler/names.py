@@ -92,6 +92,7 @@ PUBLIC = {
     "tvm.relay.qnn.op": "compiler.relay.op.qnn",
     "tvm.relay.qnn.transform": "compiler.relay.transform.qnn",
     "tvm.relay.save_param_dict": "compiler.runtime.params:save_param_dict",
+    "tvm.relay.scope_builder": "compiler.relay.scope_builder",
     "tvm.relay.testing": "compiler.testing.relay",
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",

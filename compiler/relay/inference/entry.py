@@ -180,15 +180,20 @@ def _annotated(func: RelayExpr, bare: Set[RelayExpr]) -> Any:
 def _is_bare(expr: RelayExpr) -> bool:
     """Return whether an expression has a place for a type in which none is written."""
     if isinstance(expr, Var):
-        return expr.type_annotation is None
+        return _is_open(expr)
     return isinstance(expr, Function) and expr.ret_type is None
+
+
+def _is_open(var: Var) -> bool:
+    """Return whether the type of a variable is left to inference."""
+    return var.type_annotation is None or isinstance(var.type_annotation, IncompleteType)
 
 
 class _Annotate(ExprMutator):
     """Writes down the types of variables and of functions' results."""
 
     def visit_var(self, var: Var) -> Var:
-        if var.type_annotation is not None:
+        if not _is_open(var):
             return var
         with derived_from(var.span):
             return Var(var.name_hint, var.checked_type)

@@ -20,7 +20,9 @@ _HOMES = {
 _MODULES = (
     "compiler.testing.relay.byoc",
     "compiler.testing.relay.dcgan",
+    "compiler.testing.relay.densenet",
     "compiler.testing.relay.dqn",
+    "compiler.testing.relay.inception_v3",
     "compiler.testing.relay.init",
     "compiler.testing.relay.layers",
     "compiler.testing.relay.lstm",

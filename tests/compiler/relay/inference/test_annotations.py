@@ -44,3 +44,9 @@ def test_inlining_writes_no_types() -> None:
     inlined = Inline()(mod)
     assert inlined["main"].ret_type is None
     tvm.ir.assert_structural_equal(inlined, expected)
+
+
+def test_incomplete_type_of_a_variable_is_written_down() -> None:
+    var = relay.Var("a", relay.IncompleteType())
+    body = InferType()(tvm.IRModule.from_expr(relay.Let(var, relay.const(1), var + var)))["main"].body
+    assert body.var.type_annotation == relay.scalar_type("int32")
