@@ -21,7 +21,7 @@ class FunctionPass(Pass, abstract=True):
     """A pass over the functions of a module, one at a time: its work is ``transform_function``.
 
     Functions with the attribute ``SkipOptimization`` stay as they are, and so do those that an external compiler gets
-    (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``.
+    (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``, if the module had any.
     """
 
     method: ClassVar[str] = "transform_function"
@@ -43,7 +43,7 @@ class FunctionPass(Pass, abstract=True):
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run ``transform_function`` on every Function, and infer types where something changed.
+        """Run ``transform_function`` on every Function, and infer types where something changed that had types.
 
         Parameters
         ----------
@@ -61,7 +61,9 @@ class FunctionPass(Pass, abstract=True):
             If the method returns something else than a function.
         """
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
-        return mod if result is mod else infer_module(result)
+        if result is mod or not any(getattr(func, "checked_type_", None) for func in mod.functions.values()):
+            return result
+        return infer_module(result)
 
     def _apply(self, func: RelayExpr, mod: IRModule, ctx: PassContext) -> Any:
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):
