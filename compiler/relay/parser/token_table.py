@@ -29,5 +29,5 @@ KEYWORDS = frozenset(
 )
 """Names that have a meaning of their own."""
 
-DTYPE = re.compile(r"(?:bool|u?int\d+|b?float\d+)(?:x\d+)?")
+DTYPE = re.compile(r"(?:bool|u?int\d*|float\d*|bfloat\d+)(?:x\d+)?")
 """Names of data types."""

@@ -135,11 +135,13 @@ class TypeParser:
             cursor.fail(str(exc), token)
 
     def _dtype(self, name: str) -> str:
+        """Return a data type by its name; without a width it has 32 bits."""
+        full = f"{name}32" if name in ("int", "uint", "float") else name
         try:
-            dt.parse(name)
+            dt.parse(full)
         except TVMError as exc:
             self.cursor.fail(str(exc), self.cursor.tokens[self.cursor.index - 1])
-        return name
+        return full
 
     def dimension(self) -> Any:
         """Read an extent: a sum of products."""
@@ -177,7 +179,7 @@ class TypeParser:
             cursor.expect("(")
             value = self.dimension()
             cursor.expect(")")
-            return Cast(name, value)
+            return Cast(self._dtype(name), value)
         return self._variable(name)
 
     def _pair(self) -> tuple[Any, Any]:

@@ -112,8 +112,9 @@ class _Plan:
         parts = [self._operand(a) if type_of(a) == type_of(call) else None for a in call.args]
         if op_name(call) == "nn.bias_add":
             dims = dims_of(call)
-            own = parts[0] is not None and dims is not None and parts[0].axes == (BiasAddAttrs.of(call).axis % len(dims),)
-            return parts[0] if own else None
+            if parts[0] is None or dims is None:
+                return None
+            return parts[0] if parts[0].axes == (BiasAddAttrs.of(call).axis % len(dims),) else None
         a, b = parts
         if a is not None and b is not None:
             return ScaleMessage(a.axes, a.require_positive or b.require_positive) if a.axes == b.axes else None

@@ -94,11 +94,11 @@ class _Plan:
         if scaling is not None:
             return self._result(user) if at == scaling[0] else None
         shift = shift_of(user)
-        if shift is not None:
+        if shift is not None and isinstance(user, Call):
             return self._through_shift(user, shift) if at == shift.at else None
         return passed_through(user, self._result(user)) if isinstance(user, Call) and len(user.args) == 1 else None
 
-    def _through_shift(self, user: GraphExpr, shift: Shift) -> ScaleMessage | None:
+    def _through_shift(self, user: Call, shift: Shift) -> ScaleMessage | None:
         """Return how a value takes a scale to which a vector along the same axis is added: it must not be zero."""
         message = self._result(user)
         if message is None or not is_scale_of(shift.axes, message.axes, user):

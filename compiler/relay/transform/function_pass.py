@@ -21,7 +21,8 @@ class FunctionPass(Pass, abstract=True):
     """A pass over the functions of a module, one at a time: its work is ``transform_function``.
 
     Functions with the attribute ``SkipOptimization`` stay as they are, and so do those that an external compiler gets
-    (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``, if the module had any.
+    (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``, if the module had
+    any.
     """
 
     method: ClassVar[str] = "transform_function"

@@ -1,8 +1,8 @@
 """Scales of channels: which operators they move through, and how they are folded into weights.
 
 A scale is a factor for each channel.  Convolutions and matrix products are linear, so that a scale of their result or
-of their data is as well a scale of their weights.  The channels lie along one axis, or along two in a layout that splits them,
-such as ``NCHW8c``.
+of their data is as well a scale of their weights.  The channels lie along one axis, or along two in a layout that
+splits them, such as ``NCHW8c``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ScaleMessage:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How a linear operator puts a scale into its weights: the scale's axes, and those and all extents of the weights."""
+    """How a linear operator puts a scale into its weights: the scale's axes, those of the weights and their extents."""
 
     axes: tuple[int, ...]
     weight_axes: tuple[int, ...]

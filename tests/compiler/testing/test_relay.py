@@ -57,6 +57,10 @@ def test_natural_numbers_count() -> None:
         # Howard et al.: "MobileNets", table 8, has 4.2 million
         ("mobilenet", {}, 4_231_976),
         ("mobilenet", {"layout": "NHWC", "image_shape": (64, 64, 3)}, 4_231_976),
+        # Szegedy et al.: "Rethinking the Inception architecture", without the auxiliary classifier: 23.8 million
+        ("inception_v3", {}, 23_834_568),
+        # as TVM 0.19 has it: layers read the layer before them alone
+        ("densenet", {"batch_size": 1}, 3_544_744),
     ],
 )
 def test_models_have_their_parameters(module: str, options: dict[str, object], parameters: int) -> None:

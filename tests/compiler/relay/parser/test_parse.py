@@ -299,3 +299,9 @@ def test_the_empty_tuple_is_a_constant() -> None:
     assert structural_equal(twice, relay.Tuple((relay.Tuple(()), relay.Tuple(()))))
     shared = relay.Tuple((x,))
     assert not structural_equal(relay.Tuple((shared, shared)), relay.Tuple((relay.Tuple((x,)), relay.Tuple((x,)))))
+
+
+@pytest.mark.parametrize("name", ["int", "uint", "float"])
+def test_data_types_without_a_width_have_32_bits(name: str) -> None:
+    main = relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {name}, %y: Tensor[(2), {name}]) {{ %x }}')["main"]
+    assert [p.type_annotation.dtype for p in main.params] == [f"{name}32"] * 2
