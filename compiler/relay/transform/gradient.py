@@ -34,7 +34,7 @@ def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_o
     -------
     Function
         Of the same parameters; its value is ``(result, (gradient of each parameter, …))``, where the result's elements
-        are weighted with ones.
+        are weighted with ones.  Where it is a tuple, mode ``higher_order`` differentiates its first tensor only.
 
     Raises
     ------

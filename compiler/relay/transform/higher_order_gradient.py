@@ -57,7 +57,7 @@ def higher_order(func: Function, mod: IRModule | None) -> Function:
     result = lets.add(_Block(program, backward, pairs, lets).expr(t.body))
     result_type = t.body.checked_type
     value = lets.add(_map_pairs(result_type, result, lambda pair, _: TupleGetItem(pair, 0)), Var("value", result_type))
-    _start(lets, result_type, result, ones(value))
+    _start(lets, result_type, result, value)
     lets.add(Call(RefRead(backward), ()))
     grads = [lets.add(_map_pairs(p.checked_type, pairs[p], _read)) for p in t.params]
     result_and_grads = Tuple((value, Tuple(tuple(grads))))
@@ -257,13 +257,16 @@ def _accumulate(back: _Lets, t: Type, pair: RelayExpr, grad: RelayExpr) -> None:
     back.add(RefWrite(cell, apply("add", RefRead(cell), grad)))
 
 
-def _start(lets: _Lets, t: Type, pair: RelayExpr, grad: RelayExpr) -> None:
-    """Write a gradient, of which tuples are spelt out, into the cells of a value."""
-    if isinstance(t, TupleType) and isinstance(grad, Tuple):
-        for i, field in enumerate(t.fields):
-            _start(lets, field, TupleGetItem(pair, i), grad.fields[i])
-    else:
-        lets.add(RefWrite(TupleGetItem(pair, 1), grad))
+def _start(lets: _Lets, t: Type, pair: RelayExpr, value: RelayExpr) -> None:
+    """Write ones into the cell of a result: of a tuple into that of its first tensor, which is what TVM differentiates.
+
+    An empty tuple has no gradient.
+    """
+    while isinstance(t, TupleType):
+        if not t.fields:
+            return
+        t, pair, value = t.fields[0], TupleGetItem(pair, 0), TupleGetItem(value, 0)
+    lets.add(RefWrite(TupleGetItem(pair, 1), ones(value)))
 
 
 def _read(pair: RelayExpr, t: Type) -> Any:

@@ -121,7 +121,8 @@ def _dense_gradient(call: Call, grad: Expr) -> list[Expr]:
     units, depth = weight.checked_type.dims
     rows = call_op("reshape", grad, newshape=(-1, units))
     seen = call_op("reshape", data, newshape=(-1, depth))
-    return [call_op("nn.matmul", grad, weight), call_op("nn.matmul", rows, seen, transpose_a=True)]
+    columns = call_op("nn.dense", grad, call_op("transpose", weight), units=depth)
+    return [columns, call_op("nn.dense", call_op("transpose", rows), call_op("transpose", seen), units=depth)]
 
 
 def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call | None:
