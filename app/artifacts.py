@@ -111,7 +111,7 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A node of a drawn graph: an operator, an input, the call of a function."""
 
     key: str
-    """Identifies the node from pass to pass: the same key keeps its position."""
+    """Identifies the node within its drawing."""
     label: str
     kind: NodeKind = "operator"
     detail: str = ""
@@ -125,6 +125,8 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     line: int = 0
     """1-based line of the listing of the same step."""
     origins: list[OriginId] = []
+    layers: list[str] = []
+    """Names of the layers of an imported model that it comes from."""
 
 
 class GraphEdge(Struct, frozen=True, array_like=True):
@@ -171,6 +173,8 @@ class Kernel(Struct, frozen=True, kw_only=True):
     source: Literal["script"] = "script"
     """Who measured the time; see :data:`Source`."""
     origins: list[OriginId] = []
+    layers: list[str] = []
+    """Names of the layers of an imported model that it was fused from."""
     script: str = ""
     """A script of its own that defines and schedules it."""
 

@@ -1,17 +1,19 @@
-"""Drawings of graphs as the page shows them, laid out on demand: nodes stand where earlier passes had them."""
+"""Drawings of graphs as the page shows them, laid out on demand: no node moves from step to step."""
 
 from __future__ import annotations
 
-import itertools
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
-from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, lay_out, second_lines
+from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, second_lines
+from app.graphs.still import StillLayouts, still_layouts
 from app.panes.limits import MAX_STEPS
 
+Steps = tuple[str, ...]
+"""The keys of the drawings of a graph, from step to step."""
 MAX_POINTS = 100_000
 """Nodes, and points that edges go through, of all layouts of an answer that are kept."""
 BAND_LAYERS = 8
@@ -33,51 +35,58 @@ class Drawings:
     def __init__(self, answer: Answer, capacity: int = MAX_POINTS) -> None:
         self._drawings = answer.drawings
         self._capacity = capacity
-        self._layouts: OrderedDict[str, Layout] = OrderedDict()
+        self._layouts: OrderedDict[tuple[Steps, Folding], list[StillLayouts]] = OrderedDict()
         self._points = 0
-        self._before: dict[str, str] = {}
-        """Of each drawing the one that the pass before it made."""
+        self._steps: dict[str, list[Steps]] = {}
+        """Of each drawing the graphs that have it as a step."""
         for unit in answer.units:
-            keys = [step.drawing for step in unit.steps[:MAX_STEPS] if step.drawing in answer.drawings]
-            for earlier, later in itertools.pairwise(keys):
-                if earlier is not None and later is not None and earlier != later:
-                    self._before.setdefault(later, earlier)
+            keys = (step.drawing for step in unit.steps[:MAX_STEPS])
+            steps = tuple(dict.fromkeys(key for key in keys if key in answer.drawings and answer.drawings[key].nodes))
+            for key in steps:
+                self._steps.setdefault(key, []).append(steps)
 
-    def get(self, key: str, folding: Folding = "") -> DrawnGraph | None:
-        """Return a drawing laid out, its nodes where earlier passes had them; None where the answer has no such."""
+    def get(self, key: str, folding: Folding = "", last: str = "") -> DrawnGraph | None:
+        """Return a drawing laid out, its nodes where all steps of its graph have them.
+
+        Parameters
+        ----------
+        key : str
+        folding : str
+        last : str
+            Key of the last drawing of the graph, where several graphs have this drawing.
+
+        Returns
+        -------
+        DrawnGraph, optional
+            None where the answer has no such drawing.
+        """
         drawing = self._drawings.get(key)
         if drawing is None or not drawing.nodes:
             return None
-        if folding:
-            folded = fold(drawing, folding)
-            return DrawnGraph(folded, lay_out(folded))
-        return DrawnGraph(drawing, self._layout(key))
+        graphs = self._steps.get(key, [(key,)])
+        steps = next((steps for steps in graphs if steps[-1] == last), graphs[0])
+        step = steps.index(key)
+        for layouts in self._still(steps, folding):
+            if step < len(layouts.drawings):
+                return DrawnGraph(layouts.drawings[step], layouts.layout(step), layouts.slots(step))
+            step -= len(layouts.drawings)
+        raise AssertionError("every step is in a union")
 
-    def _layout(self, key: str) -> Layout:
-        """Return a drawing's layout, made after those of the passes before it."""
-        chain = {key: self._drawings[key]}
-        while key not in self._layouts:
-            key = self._before.get(key, key)
-            if key in chain or not self._drawings[key].nodes:
-                break
-            chain[key] = self._drawings[key]
-        layout: Layout | None = None
-        before: Drawing | None = None
-        for current, drawing in reversed(chain.items()):
-            kept = self._layouts.get(current)
-            if kept is None:
-                kept = lay_out(drawing, before, layout)
-                self._keep(current, kept)
-            layout, before = kept, drawing
-        assert layout is not None
-        return layout
+    def _still(self, steps: Steps, folding: Folding) -> list[StillLayouts]:
+        """Return the layouts of a graph's steps, made now or before."""
+        layouts = self._layouts.get((steps, folding))
+        if layouts is None:
+            drawings = [self._drawings[key] for key in steps]
+            shown = [fold(drawing, folding) for drawing in drawings] if folding else drawings
+            layouts = self._layouts[steps, folding] = still_layouts(shown)
+            self._points += _points(layouts)
+            while self._points > self._capacity and len(self._layouts) > 1:
+                self._points -= _points(self._layouts.popitem(last=False)[1])
+        return layouts
 
-    def _keep(self, key: str, layout: Layout) -> None:
-        self._layouts[key] = layout
-        self._points += layout.points
-        while self._points > self._capacity and len(self._layouts) > 1:
-            _, old = self._layouts.popitem(last=False)
-            self._points -= old.points
+
+def _points(layouts: Sequence[StillLayouts]) -> int:
+    return sum(item.points for item in layouts)
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,8 @@ class DrawnNode:
     """A node with its position, as the template draws it."""
 
     node: GraphNode
+    slot: int
+    """Identifies it among the nodes of all steps."""
     position: Position
     second_line: str
 
@@ -100,9 +111,10 @@ class DrawnNode:
 
     @property
     def tooltip(self) -> str:
-        """Label, type, attributes and constants of the node, a line each."""
+        """Label, layers, type, attributes and constants of the node, a line each."""
         node = self.node
-        return "\n".join(text for text in (node.label, node.type, node.detail, *node.constants) if text)
+        layers = f"layer {', '.join(node.layers)}" if node.layers else ""
+        return "\n".join(text for text in (node.label, layers, node.type, node.detail, *node.constants) if text)
 
 
 @dataclass(frozen=True)
@@ -123,12 +135,14 @@ class DrawnGraph:
 
     drawing: Drawing
     layout: Layout
+    slots: list[int]
+    """Of each node; the same slot of another step is the same node."""
 
     @property
     def nodes(self) -> list[DrawnNode]:
         """The nodes in their order."""
-        rows = zip(self.drawing.nodes, self.layout.positions, second_lines(self.drawing), strict=True)
-        return [DrawnNode(node, position, second_line) for node, position, second_line in rows]
+        rows = zip(self.drawing.nodes, self.slots, self.layout.positions, second_lines(self.drawing), strict=True)
+        return [DrawnNode(*row) for row in rows]
 
     @property
     def edges(self) -> list[DrawnEdge]:

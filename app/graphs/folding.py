@@ -93,4 +93,5 @@ def _node(members: Sequence[GraphNode], name: str) -> GraphNode:
         type=last.type,
         line=members[0].line,
         origins=sorted({origin for node in members for origin in node.origins}),
+        layers=list(dict.fromkeys(layer for node in members for layer in node.layers)),
     )

@@ -1,11 +1,9 @@
-"""Layered layout of a graph that keeps nodes near their positions in the drawing of the pass before.
+"""Layered layout of a graph.
 
 Layered drawing after Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
 (1981): layers by the longest path, dummies where an edge crosses a layer, order and coordinates by sweeps of medians.
 Runs of nodes that feed one another are aligned in one block, as in Brandes and Köpf, "Fast and simple horizontal
 coordinate assignment" (2001), so that the trunk of a network is straight and its side branches lie beside it.
-The usual libraries do not keep a node in its position while passes add and remove others around it; here a node of the
-earlier drawing keeps its layer where the edges allow it, and its block is pulled towards its old column.
 """
 
 from __future__ import annotations
@@ -40,12 +38,16 @@ class Position:
     layer: int
 
 
+Route = Sequence[tuple[float, float]]
+"""The points that an edge goes through, its ends included."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Positions of a drawing's nodes, the points that its edges go through, the frames of its groups."""
 
     positions: list[Position]
-    routes: list[list[tuple[float, float]]]
+    routes: Sequence[Route]
     frames: list[Frame]
     width: float
     height: float
@@ -63,11 +65,9 @@ class _Item:
     layer: int
     width: float
     priority: int
-    """Which neighbours it is aligned with first: 0 for operators, 1 for inputs, 2 for dummies."""
+    """Which neighbours are aligned first: 0 the trunk, 1 dummies of its edges, 2 what is beside it, 3 its dummies."""
     group: str = ""
     x: float = 0.0
-    previous_x: float | None = None
-    """Its x in the earlier drawing."""
     above: list[_Item] = field(default_factory=list)
     below: list[_Item] = field(default_factory=list)
     block: _Block | None = None
@@ -79,33 +79,26 @@ class _Block:
 
     number: int
     items: list[_Item]
-    previous_x: float | None = None
-    """Median of the x that its items had in the earlier drawing."""
     target: float = 0.0
     """The x that it is moved towards."""
 
 
-def lay_out(drawing: Drawing, earlier: Drawing | None = None, earlier_layout: Layout | None = None) -> Layout:
+def lay_out(drawing: Drawing, widths: Sequence[float] | None = None) -> Layout:
     """Return a layout of ``drawing``.
 
     Parameters
     ----------
     drawing : Drawing
         Every edge goes from a node to a later one.
-    earlier, earlier_layout : Drawing and Layout, optional
-        The drawing of the pass before, and its layout.
+    widths : sequence of float, optional
+        Of the nodes' boxes, in pixels; by default as wide as their texts.
     """
-    earlier_positions = _earlier_positions(earlier, earlier_layout)
-    layers = _layers(drawing, earlier_positions)
+    if widths is None:
+        widths = [node_width(node, line) for node, line in zip(drawing.nodes, second_lines(drawing), strict=True)]
+    aside = beside_trunk(drawing)
     items = [
-        _Item(
-            layer,
-            node_width(node, subtitle),
-            int(node.kind == "input"),
-            node.group,
-            previous_x=_earlier_x(node, earlier_positions),
-        )
-        for node, layer, subtitle in zip(drawing.nodes, layers, second_lines(drawing), strict=True)
+        _Item(layer, width, 2 * int(beside), node.group)
+        for node, layer, width, beside in zip(drawing.nodes, _layers(drawing, aside), widths, aside, strict=True)
     ]
     chains = _chains(drawing, items)
     all_items = [*items, *(dummy for chain in chains for dummy in chain[1:-1])]
@@ -135,58 +128,36 @@ def node_width(node: GraphNode, subtitle: str = "") -> float:
 
 # layers
 
-_Positions = Mapping[str, Position]
+
+def beside_trunk(drawing: Drawing) -> list[bool]:
+    """Return of each node whether it lies beside the trunk: inputs, and what is made of constants alone."""
+    aside = [True] * len(drawing.nodes)
+    for edge in sorted(drawing.edges, key=lambda edge: edge.target):
+        if drawing.nodes[edge.source].kind == "input" or not aside[edge.source]:
+            aside[edge.target] = False
+    return aside
 
 
-def _earlier_positions(earlier: Drawing | None, earlier_layout: Layout | None) -> _Positions:
-    """Return the positions of the earlier drawing by node key and, for nodes that a pass replaced, by origin."""
-    if earlier is None or earlier_layout is None:
-        return {}
-    earlier_positions: dict[str, Position] = {}
-    for node, position in zip(earlier.nodes, earlier_layout.positions, strict=True):
-        earlier_positions[node.key] = position
-        earlier_positions.setdefault(_origin_key(node), position)
-    return earlier_positions
-
-
-def _origin_key(node: GraphNode) -> str:
-    return f"origin {node.origins[-1]}" if node.origins else ""
-
-
-def _earlier_x(node: GraphNode, earlier_positions: _Positions) -> float | None:
-    position = earlier_positions.get(node.key) or earlier_positions.get(_origin_key(node))
-    return position.x if position else None
-
-
-def _layers(drawing: Drawing, earlier_positions: _Positions) -> list[int]:
-    """Return a layer for each node, below all that it reads; inputs lie just above their first reader."""
+def _layers(drawing: Drawing, aside: Sequence[bool]) -> list[int]:
+    """Return a layer for each node, below all that it reads; what is beside the trunk lies just above its readers."""
     sources: list[list[int]] = [[] for _ in drawing.nodes]
     readers: list[list[int]] = [[] for _ in drawing.nodes]
     for edge in drawing.edges:
         sources[edge.target].append(edge.source)
         readers[edge.source].append(edge.target)
     layers = [0] * len(drawing.nodes)
-    for index, node in enumerate(drawing.nodes):
+    for index in range(len(drawing.nodes)):
         layers[index] = max((layers[source] + 1 for source in sources[index]), default=0)
-        position = earlier_positions.get(node.key)
-        if position is not None:
-            layers[index] = max(layers[index], position.layer)
-    for index, node in enumerate(drawing.nodes):
-        if node.kind == "input" and readers[index]:
-            layers[index] = max(0, min(layers[reader] for reader in readers[index]) - 1)
+    for index in reversed(range(len(drawing.nodes))):
+        if aside[index] and readers[index]:
+            layers[index] = min(layers[reader] for reader in readers[index]) - 1
     return _without_gaps(layers)
 
 
 def _without_gaps(layers: list[int]) -> list[int]:
-    """Return the layers with wide empty stretches closed; a single empty one shows where nodes were removed."""
-    used = sorted(set(layers))
-    moved: dict[int, int] = {}
-    last_old, last_new = -1, -1
-    for layer in used:
-        last_new += min(layer - last_old, 2)
-        moved[layer] = last_new
-        last_old = layer
-    return [moved[layer] for layer in layers]
+    """Return the layers without those that no node is in."""
+    number = {layer: index for index, layer in enumerate(sorted(set(layers)))}
+    return [number[layer] for layer in layers]
 
 
 # columns
@@ -200,7 +171,9 @@ def _chains(drawing: Drawing, items: list[_Item]) -> list[list[_Item]]:
         source, target = items[edge.source], items[edge.target]
         group = source.group if source.group == target.group else ""
         between = range(source.layer + 1, target.layer)
-        dummies = [_Item(layer, DUMMY_WIDTH, 2, group) for layer in between] if len(between) <= room else []
+        dummies = (
+            [_Item(layer, DUMMY_WIDTH, source.priority + 1, group) for layer in between] if len(between) <= room else []
+        )
         room -= len(dummies)
         chain = [source, *dummies, target]
         for upper, lower in pairwise(chain):
@@ -230,9 +203,6 @@ def _blocks(items: Sequence[_Item]) -> list[_Block]:
             blocks.append(block)
         block.items.append(item)
         item.block = block
-    for block in blocks:
-        previous = [item.previous_x for item in block.items if item.previous_x is not None]
-        block.previous_x = median(previous) if previous else None
     return blocks
 
 
@@ -244,7 +214,7 @@ def _assign_columns(rows: list[list[_Item]], blocks: list[_Block]) -> None:
     """Give each item an x: start blocks below their neighbours, then move them to the median of all neighbours."""
     for block in blocks:
         above = [neighbour for item in block.items for neighbour in item.above]
-        block.target = block.previous_x if block.previous_x is not None else _median_x(above, block)
+        block.target = _median_x(above, block)
         for item in block.items:
             item.x = block.target
     for _ in range(SWEEPS):
@@ -255,22 +225,11 @@ def _assign_columns(rows: list[list[_Item]], blocks: list[_Block]) -> None:
             _separate(row)
         for block in blocks:
             around = [n for item in block.items for n in (*item.above, *item.below)]
-            block.target = block.previous_x if block.previous_x is not None else _median_x(around, block)
+            block.target = _median_x(around, block)
     for block in blocks:
         block.target = median([item.x for item in block.items])
     for row in rows:
         _separate(row)
-    _close_gaps([item for row in rows for item in row])
-
-
-def _close_gaps(items: list[_Item]) -> None:
-    """Close horizontal gaps that no layer has an item in, which removed nodes leave."""
-    moved, reached = 0.0, float("inf")
-    for item in sorted(items, key=lambda item: item.x - item.width / 2):
-        left, right = item.x - item.width / 2, item.x + item.width / 2
-        moved += max(0.0, left - reached - 2 * GAP)
-        reached = right if reached == float("inf") else max(reached, right)
-        item.x -= moved
 
 
 def _block_of(item: _Item) -> _Block:
@@ -326,17 +285,6 @@ def _separate(row: list[_Item]) -> None:
 # the result
 
 
-def _members(drawing: Drawing, items: list[_Item], all_items: list[_Item], left: float) -> list[Member]:
-    """Return the room that each item takes, with that of the type that is written along its edges."""
-    types = {id(items[edge.source]): edge.type for edge in reversed(drawing.edges)}
-    members = []
-    for item in all_items:
-        x = item.x - left
-        written = len(types.get(id(item), "").partition(" float32")[0]) * SMALL_LETTER
-        members.append(Member(item.group, item.layer, x - item.width / 2, x + max(item.width / 2, written)))
-    return members
-
-
 def _layout(drawing: Drawing, items: list[_Item], chains: list[list[_Item]], all_items: list[_Item]) -> Layout:
     left = min(item.x - item.width / 2 for item in all_items) - GAP
     right = max(item.x + item.width / 2 for item in all_items) + GAP
@@ -346,7 +294,30 @@ def _layout(drawing: Drawing, items: list[_Item], chains: list[list[_Item]], all
 
     positions = [Position(round(i.x - left, 1), y(i), i.width, i.layer) for i in items]
     routes = [[(round(item.x - left, 1), y(item)) for item in chain] for chain in chains]
-    members = _members(drawing, items, all_items, left)
     height = (max(item.layer for item in items) + 1) * LAYER_HEIGHT
-    drawn = frames(members, NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)
-    return Layout(positions, routes, drawn, round(right - left, 1), height)
+    return Layout(positions, routes, group_frames(drawing, positions, routes), round(right - left, 1), height)
+
+
+def group_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequence[Route]) -> list[Frame]:
+    """Return the frames of a drawing's groups.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    positions : sequence of Position
+        Of its nodes.
+    routes : sequence of sequence of (float, float)
+        The points that each of its edges goes through.
+    """
+    types = {edge.source: edge.type for edge in reversed(drawing.edges)}
+    members = []
+    for index, (node, place) in enumerate(zip(drawing.nodes, positions, strict=True)):
+        written = len(types.get(index, "").partition(" float32")[0]) * SMALL_LETTER
+        half = place.width / 2
+        members.append(Member(node.group, place.layer, place.x - half, place.x + max(half, written)))
+    for edge, route in zip(drawing.edges, routes, strict=True):
+        source, target = drawing.nodes[edge.source].group, drawing.nodes[edge.target].group
+        for x, y in route[1:-1]:
+            layer = int(y // LAYER_HEIGHT)
+            members.append(Member(source if source == target else "", layer, x - DUMMY_WIDTH / 2, x + DUMMY_WIDTH / 2))
+    return frames(members, NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)

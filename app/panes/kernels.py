@@ -73,6 +73,11 @@ class KernelTable:
         return any(kernel.seconds for kernel in self.unit.kernels)
 
     @property
+    def has_layers(self) -> bool:
+        """Whether the kernels come from the named layers of an imported model."""
+        return any(kernel.layers for kernel in self.unit.kernels)
+
+    @property
     def facts(self) -> list[str]:
         """The words of the title."""
         hint = [f"times {wording('script').label}"] if self.measured else ["Run measures each"]

@@ -40,5 +40,6 @@ def _trimmed_kernel(kernel: Kernel) -> Kernel:
         kernel,
         operators=kernel.operators[:MAX_OPERATORS],
         origins=kernel.origins[:MAX_OPERATORS],
+        layers=kernel.layers[:MAX_OPERATORS],
         script=kernel.script if len(kernel.script) <= MAX_SCRIPT else "",
     )

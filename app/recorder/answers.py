@@ -35,7 +35,7 @@ class AnswerBuilder:
         self._script = script
         self._rows = OriginRows(table)
         self._printing = Printing()
-        self._graphs = GraphUnits(self._printing)
+        self._graphs = GraphUnits(self._printing, table)
         self._functions = FunctionUnits(self._printing, self._rows, recorder.schedule_lines)
         self._sent: set[str] = set()
         self._began = time.perf_counter()

@@ -11,6 +11,7 @@ from app.artifacts import Drawing, GraphEdge, GraphNode, NodeKind, drawing_key
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
+from compiler.ir.origin import Span, named_origins
 from compiler.ir.text import TextBuilder
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis import operands
@@ -20,6 +21,8 @@ from compiler.relay.ty import TensorType
 
 MAX_NODES = 4_000
 """Nodes of a graph that is still drawn."""
+MAX_LAYERS = 50
+"""Names of layers that are told of one node or kernel."""
 
 
 def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing | None:
@@ -139,9 +142,26 @@ class _Walk:
                 group=group,
                 line=self._lines.get(expr, 0),
                 origins=origins,
+                layers=layer_names(expr.span),
             )
         )
         return len(self.nodes) - 1
+
+
+def layer_names(span: Span) -> list[str]:
+    """Return the names of the layers of an imported model that a span comes from, each once, in the model's order.
+
+    Parameters
+    ----------
+    span : Span
+        Of rows of the active origin table.
+
+    Returns
+    -------
+    list of str
+        Empty where nothing was imported by name.
+    """
+    return list(dict.fromkeys(origin.name for origin in named_origins(span)))[:MAX_LAYERS]
 
 
 def _inputs(expr: GraphExpr) -> tuple[GraphExpr, ...]:

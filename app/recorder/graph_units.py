@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.artifacts import Drawing, Kernel, Listing, Step, Unit
-from app.recorder.graph_drawing import draw_module
+from app.recorder.graph_drawing import draw_module, layer_names
 from app.recorder.kernels import kernel_calls, kernels_of
 from app.recorder.listings import from_builder
 from app.recorder.pass_summary import pass_summary
@@ -12,7 +12,7 @@ from app.recorder.subjects import GraphSubject, PassRecord
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.lower import group_calls
 from compiler.ir.module import IRModule
-from compiler.ir.origin import NO_SPAN
+from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.analysis import list_op_freqs, memory_traffic
 from compiler.relay.expr import Function
 from compiler.relay.operator import operator_of
@@ -26,15 +26,22 @@ class GraphUnits:
     Parameters
     ----------
     printing : Printing
+    table : OriginTable
+        Of the recording: the names of layers that texts and drawings show.
     """
 
-    def __init__(self, printing: Printing) -> None:
+    def __init__(self, printing: Printing, table: OriginTable) -> None:
         self._printing = printing
+        self._table = table
         self._printed: Memo[tuple[Listing, Drawing | None]] = Memo()
         self._facts: Memo[dict[str, float]] = Memo()
 
     def unit(self, graph: GraphSubject) -> Unit:
         """Return the unit of a graph: a step for its first form and one for each pass."""
+        with recording(self._table):
+            return self._unit(graph)
+
+    def _unit(self, graph: GraphSubject) -> Unit:
         steps = [self._first_step(graph)]
         for record in graph.passes:
             steps.append(self._changed(record, steps[-1]) if record.changed else _unchanged(record, steps[-1]))
@@ -106,10 +113,12 @@ class GraphUnits:
                 flops=kernel.flops,
                 bytes=kernel.bytes,
                 seconds=graph.kernel_seconds.get(name),
-                origins=sorted(NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))),
+                origins=sorted(span),
+                layers=layer_names(span),
                 script=kernel_script(name, kernel.function, str(graph.target)),
             )
             for name, kernel in kernels_of(graph.built).items()
+            for span in [NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))]
         ]
 
 

@@ -17,12 +17,13 @@ bp = Blueprint("graphs", __name__)
 
 @bp.get("/graph/<key>")
 def graph(key: str) -> Response:
-    """A graph after one pass, as an SVG drawing; what earlier passes drew keeps its place."""
+    """A graph after one pass, as an SVG drawing; no node moves between it and ``last``, the graph's last drawing."""
+    last = request.args.get("last", key)
     folding = request.args.get("fold", "")
     if folding not in get_args(Folding):
         raise NotFound(f"there is no way {folding!r} to fold a graph")
     try:
-        return for_ever(render(RenderGraph(key, cast(Folding, folding)), [having(key)]))
+        return for_ever(render(RenderGraph(key, cast(Folding, folding), last), [having(last)]))
     except Overrun as error:
         return sentence(error)
 

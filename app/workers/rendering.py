@@ -171,7 +171,7 @@ def _chunk(task: RenderChunk, answers: Sequence[Decoded]) -> Html:
 
 def _graph(task: RenderGraph, answers: Sequence[Decoded]) -> Html:
     for decoded in answers:
-        drawn = decoded.drawings.get(task.drawing, task.folding)
+        drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
         if drawn is not None:
             return Html(_template("panes/_graph.html", graph=drawn))
     raise NotFound("this drawing has expired; compile again to see it")

@@ -112,6 +112,8 @@ class RenderGraph(msgspec.Struct, frozen=True, tag=True):
 
     drawing: str
     folding: Folding
+    last: str = ""
+    """The last drawing of the graph, whose steps are laid out together."""
 
 
 class ComputeFingerprints(msgspec.Struct, frozen=True, tag=True):

@@ -1,5 +1,6 @@
 // The drawn graph: fetched by key, moved and zoomed, searched, walked by keyboard.
 import { $, $$, announce, toast } from "./dom.js";
+import { beginChange, showChange } from "./graph-change.js";
 import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
@@ -7,6 +8,7 @@ const SCALE = { min: 0.02, max: 3 };
 const READABLE = 0.85;
 const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
 let shown = ""; // key and folding of what is drawn
+let steps = ""; // what the drawings that no node moves between have in common
 let cursor = -1;
 let matches = []; // positions of the nodes that the search found
 let bands = [];
@@ -33,9 +35,14 @@ export function startGraph() {
 
 /** Fetch the drawing of the step that the graph's text shows. */
 async function load() {
-  const key = $("#step-graph")?.selectedOptions[0]?.dataset.drawing ?? "";
+  const options = [...($("#step-graph")?.options ?? [])];
+  const chosen = $("#step-graph")?.selectedIndex ?? -1;
+  // A step whose drawing there was no time for is shown as the one before it.
+  const key = options.slice(0, chosen + 1).findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
+  const last = options.findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
   const folding = $("#fold")?.value ?? "";
-  const address = key && `${key}?fold=${folding}`;
+  const common = `fold=${folding}&last=${last}`;
+  const address = key && `${key}?${common}`;
   if (address === shown) return;
   shown = address;
   const body = $("#body-drawing");
@@ -43,13 +50,18 @@ async function load() {
   const answer = await fetch(`/graph/${address}`, { headers: { "HX-Request": "true" } });
   if (address !== shown) return;
   if (!answer.ok && !answer.headers.has("Strata-Fragment")) { toast("This drawing has expired; compile again to see it"); return; }
+  const html = await answer.text();
+  if (address !== shown) return;
   const first = !$("#graph");
-  body.innerHTML = await answer.text();
+  const change = common === steps ? beginChange() : null;
+  steps = common;
+  body.innerHTML = html;
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
   body.dataset.folding = folding;
   cursor = -1;
   if (first || body.dataset.folded !== folding) fit(); else place();
   body.dataset.folded = folding;
+  showChange(change);
   search($("#graph-search")?.value ?? "");
   tell("drawn");
 }

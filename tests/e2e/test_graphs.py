@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import statistics
+from collections import Counter
 from collections.abc import Callable
 from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import models
 from tests.app.recorder.models import HOSTILE, two_layers
 from tests.e2e.steps import lines, settled, violations
 
@@ -27,13 +31,27 @@ with tvm.transform.PassContext(opt_level=1):
 """
 
 
+OPTIMIZED = """\
+import onnx
+import tvm
+from tvm import relay
+
+mod, params = relay.frontend.from_onnx(onnx.load("model.onnx"))
+with tvm.transform.PassContext(opt_level=3):
+    relay.optimize(mod, target="llvm", params=params)
+"""
+
+
+def linked(explorer: str, workspace: dict[str, object]) -> str:
+    """Return the address of a link to a workspace."""
+    asked = json.dumps({"workspace": workspace}).encode()
+    with urlopen(Request(f"{explorer}/api/links", asked, {"Content-Type": "application/json"})) as answer:
+        return f"{explorer}/z/{json.load(answer)['id']}"
+
+
 @pytest.fixture
 def network(explorer: str, open_page: Callable[..., Page]) -> Page:
-    asked = json.dumps({"workspace": {"script": NETWORK}}).encode()
-    headers = {"Content-Type": "application/json"}
-    with urlopen(Request(f"{explorer}/api/links", asked, headers)) as answer:
-        link = json.load(answer)["id"]
-    page = open_page(f"{explorer}/z/{link}", 1680, 980)
+    page = open_page(linked(explorer, {"script": NETWORK}), 1680, 980)
     settled(page)
     expect(page.locator("#graph .node").first).to_be_visible()
     return page
@@ -178,6 +196,12 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     expect(page.locator(".cm-content")).to_contain_text('onnx.load("model.onnx")')
     expect(page.locator("#state")).to_contain_text("compiled in")
     assert "nn.relu" in nodes(page)
+    for chip in page.locator("#strip .graph .chip").all():
+        chip.click()
+        settled(page)
+        page.fill("#graph-search", "bend")
+        expect(page.locator("#graph-found")).to_have_text("1 found")
+    expect(page.locator(".kernels td.layers", has_text="bend")).to_have_count(1)
     page.click("#share-button")
     expect(page).to_have_url(re.compile(r"/z/\w+"))
     opened = open_page(page.url, 1680, 980)
@@ -185,6 +209,84 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     expect(opened.locator("#state")).to_contain_text("compiled in")
     expect(opened.locator(".file")).to_contain_text("model.onnx")
     assert nodes(opened) == nodes(page)
+
+
+MODELS = {
+    "resnet18": {},
+    "mobilenetv2": {},
+    "bert": {"layers": 12},
+}
+MAX_SHIFT = 40.0
+"""Pixels of the screen that a node may move when another pass is shown."""
+PLACES = """
+() => {
+  const scene = new DOMMatrix(getComputedStyle(document.querySelector('#scene')).transform);
+  return [...document.querySelectorAll('#graph .node')].map((node) => {
+    const [, x, y] = /translate\\(([-\\d.]+) ([-\\d.]+)\\)/.exec(node.getAttribute('transform'));
+    const middle = Number(x) + node.querySelector('rect').getAttribute('width') / 2;
+    const point = scene.transformPoint(new DOMPoint(middle, Number(y)));
+    return [node.querySelector('title').textContent, point.x, point.y];
+  });
+}
+"""
+
+
+def places(page: Page) -> dict[str, tuple[float, float]]:
+    """Return where on the screen each node is, by what its tooltip says; only those that no other says."""
+    drawn = page.evaluate(PLACES)
+    times = Counter(title for title, _, _ in drawn)
+    return {title: (x, y) for title, x, y in drawn if times[title] == 1}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_node_moves_on_the_screen_from_pass_to_pass(
+    explorer: str, open_page: Callable[..., Page], name: str
+) -> None:
+    file = base64.b64encode(models.build(name, small=True, **MODELS[name]).SerializeToString()).decode()
+    page = open_page(linked(explorer, {"script": OPTIMIZED, "files": {"model.onnx": file}}), 1680, 1000)
+    page.wait_for_selector("#graph .node", timeout=120_000)
+    steps = page.locator("#step-graph option").evaluate_all(
+        "all => all.filter((o, i) => o.dataset.changed === '1' || !i).map((o) => [o.value, o.dataset.drawing ?? ''])"
+    )
+    assert len(steps) >= 5
+    assert all(drawing for _, drawing in steps)
+    page.select_option("#fold", "")
+    shifts = []
+    before: dict[str, tuple[float, float]] = {}
+    for value, drawing in steps:
+        page.select_option("#step-graph", value)
+        expect(page.locator(f'#graph[data-key="{drawing}"]')).to_be_attached()
+        now = places(page)
+        assert now, "every step has a drawing"
+        both = before.keys() & now.keys()
+        shifts += [((now[t][0] - before[t][0]) ** 2 + (now[t][1] - before[t][1]) ** 2) ** 0.5 for t in both]
+        before = now
+    assert len(shifts) > 50 * (len(steps) - 1) / 2
+    print(f"{name}: {len(shifts)} shifts, median {statistics.median(shifts):.1f} px, largest {max(shifts):.1f} px")
+    assert max(shifts) <= MAX_SHIFT
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_what_a_pass_removes_fades_and_what_it_makes_grows(
+    explorer: str, open_page: Callable[..., Page], motion: str
+) -> None:
+    page = open_page(f"{explorer}/?example=residual-block", 1680, 1000, reduced_motion=motion)
+    page.wait_for_selector("#graph .node", timeout=60_000)
+    seen = page.evaluate_handle(
+        "() => { const seen = []; const animate = Element.prototype.animate;"
+        "  Element.prototype.animate = function (frames, options) {"
+        "    seen.push(this.getAttribute('class')); return animate.call(this, frames, options); }; return seen; }"
+    )
+    counts = []
+    for option in page.locator("#step-graph option[data-changed='1']").all():
+        page.select_option("#step-graph", option.get_attribute("value"))
+        expect(page.locator(f'#graph[data-key="{option.get_attribute("data-drawing")}"]')).to_be_attached()
+        expect(page.locator("#graph .ghost")).to_have_count(0)
+        counts.append(page.locator("#graph .node").count())
+    moved = seen.json_value()
+    assert len(set(counts)) > 1
+    assert any(name == "ghost" for name in moved) is (motion == "no-preference")
+    assert any(name.startswith("node") for name in moved) is (motion == "no-preference")
 
 
 @pytest.mark.parametrize("name", ["truncated", "unknown operators"])

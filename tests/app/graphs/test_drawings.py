@@ -92,8 +92,7 @@ def test_nodes_keep_their_places_though_later_passes_are_asked_for_first() -> No
     first = positions(forwards.get(FIRST.key))
     second = positions(forwards.get(SECOND.key))
     assert positions(backwards.get(SECOND.key)) == second
-    assert second["add"][1] == first["add"][1]
-    assert abs((second["add"][0] - second["x"][0]) - (first["add"][0] - first["x"][0])) < 30
+    assert second == {label: first[label] for label in second}
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_a_chain_of_two_thousand_nodes_is_straight_and_drawn_in_bands() -> None:
     drawing = drawn([f"n{i}" for i in range(count)], [*((i, i + 1) for i in range(count - 1)), *skips], group="g")
     layout = lay_out(drawing)
     assert len({position.x for position in layout.positions}) == 1
-    bands = DrawnGraph(drawing, layout).bands
+    bands = DrawnGraph(drawing, layout, list(range(count))).bands
     assert sum(len(band.nodes) for band in bands) == count
     assert sum(len(band.edges) for band in bands) == len(drawing.edges)
     assert max(len(band.nodes) for band in bands) <= 8

@@ -14,6 +14,8 @@ from app.artifacts import Drawing, GraphEdge, GraphNode
 from app.graphs.folding import fold
 from app.graphs.frames import MAX_INDENTED, TITLE_HEIGHT, Member, frames
 from app.graphs.layout import lay_out
+from app.graphs.slots import MAX_SLOTS, unite
+from app.graphs.still import still_layouts
 
 
 def graph(labels: list[str], edges: list[tuple[int, int]], groups: list[str] | None = None) -> Drawing:
@@ -52,7 +54,6 @@ def test_what_stays_keeps_its_place() -> None:
     labels = [f"op{i}" for i in range(60)]
     edges = [(i, i + 1) for i in range(59)] + [(i, i + rng.randint(2, 5)) for i in range(0, 50, 4)]
     before = graph(labels, edges)
-    placed = lay_out(before)
     gone = 30
     moved = [i for i in range(60) if i != gone]
     position = {old: new for new, old in enumerate(moved)}
@@ -62,10 +63,58 @@ def test_what_stays_keeps_its_place() -> None:
         nodes=[before.nodes[i] for i in moved],
         edges=[GraphEdge(position[a], position[b]) for a, b in edges if gone not in (a, b)] + [GraphEdge(29, 30)],
     )
-    again = lay_out(after, before, placed)
-    assert [again.positions[position[i]].layer for i in moved] == [placed.positions[i].layer for i in moved]
-    shifts = [again.positions[position[i]].x - placed.positions[i].x for i in moved]
-    assert max(shifts) - min(shifts) < 30
+    [layouts] = still_layouts([before, after])
+    placed, again = layouts.layout(0), layouts.layout(1)
+    assert [again.positions[position[i]] for i in moved] == [placed.positions[i] for i in moved]
+
+
+@given(st.lists(graphs(), min_size=1, max_size=5))
+def test_all_steps_are_parts_of_one_layout(steps: list[Drawing]) -> None:
+    [union] = unite(steps)
+    assert union.drawing.is_sound
+    [layouts] = still_layouts(steps)
+    for step, drawing in enumerate(steps):
+        layout, slots = layouts.layout(step), union.slots[step]
+        assert len(set(slots)) == len(drawing.nodes), "two nodes of a step never stand in one place"
+        for edge, route in zip(drawing.edges, layout.routes, strict=True):
+            ends = layout.positions[edge.source], layout.positions[edge.target]
+            assert ends[0].layer < ends[1].layer
+            assert [route[0], route[-1]] == [(end.x, end.y) for end in ends]
+    first, last = layouts.layout(0), layouts.layout(len(steps) - 1)
+    places = dict(zip(union.slots[0], first.positions, strict=True))
+    for slot, position in zip(union.slots[-1], last.positions, strict=True):
+        assert places.get(slot, position) == position
+
+
+def test_a_pass_that_turns_the_order_around_gets_places_of_its_own() -> None:
+    nodes = [GraphNode(key=name, label=name, origins=[index]) for index, name in enumerate(("x", "scale", "shift"))]
+    before = Drawing(key="", name="main", nodes=nodes, edges=[GraphEdge(0, 1), GraphEdge(1, 2)])
+    after = Drawing(key="", name="main", nodes=[nodes[0], nodes[2], nodes[1]], edges=[GraphEdge(0, 1), GraphEdge(1, 2)])
+    [union] = unite([before, after])
+    assert union.slots[0][0] == union.slots[1][0]
+    assert len({*union.slots[0], *union.slots[1]}) == 5
+    assert len(union.drawing.nodes) == 5
+
+
+def test_what_replaces_a_node_stands_in_its_place() -> None:
+    before = graph(["x", "nn.conv2d", "relu"], [(0, 1), (1, 2)])
+    [x, conv, relu] = before.nodes
+    made = [
+        GraphNode(key=label, label=label, origins=conv.origins)
+        for label in ("layout_transform", "nn.contrib_conv2d_NCHWc", "reshape")
+    ]
+    edges = [GraphEdge(i, i + 1) for i in range(4)]
+    after = Drawing(key="", name="main", nodes=[x, *made, relu], edges=edges)
+    [union] = unite([before, after])
+    assert [union.slots[1][i] for i in (0, 2, 4)] == union.slots[0]
+
+
+def test_steps_with_very_many_nodes_are_laid_out_in_several_unions() -> None:
+    count = MAX_SLOTS // 2 - 10
+    steps = [graph([f"{name}{i}" for i in range(count)], []) for name in "abc"]
+    for drawing, name in zip(steps, "abc", strict=True):
+        drawing.nodes[:] = [GraphNode(key=node.key, label=node.label, origins=[ord(name)]) for node in drawing.nodes]
+    assert [len(union.slots) for union in unite(steps)] == [2, 1]
 
 
 def test_fused_groups_get_a_frame_and_fold() -> None:

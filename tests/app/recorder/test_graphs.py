@@ -10,7 +10,7 @@ import pytest
 from app.artifacts import Answer, Mode, Options, Request
 from app.jobs.assembly import assemble
 from app.sandbox import Limits, Sandbox
-from tests.app.recorder.models import HOSTILE
+from tests.app.recorder.models import HOSTILE, two_layers
 
 NETWORK = """\
 import tvm
@@ -157,6 +157,32 @@ def test_shapes_that_do_not_fit_are_told_at_the_line_of_the_operator(sandbox: Sa
     [problem] = record(sandbox, NETWORK.replace("(8, 8, 3, 3)", "(8, 7, 3, 3)")).problems
     assert problem.line == 6
     assert "nn.conv2d" in problem.message
+
+
+BUILD = """\
+import onnx
+import tvm
+from tvm import relay
+
+mod, params = relay.frontend.from_onnx(onnx.load("m.onnx"))
+with tvm.transform.PassContext(opt_level=3):
+    lib = relay.build(mod, target="llvm", params=params)
+"""
+
+
+def test_nodes_and_kernels_have_the_names_of_a_models_layers_after_every_pass(sandbox: Sandbox) -> None:
+    answer = record(sandbox, BUILD, file=two_layers())
+    graph = answer.units[0]
+    for step in graph.steps:
+        assert step.drawing is not None
+        layers = [node.layers for node in answer.drawings[step.drawing].nodes if node.label == "nn.relu"]
+        assert layers == [["bend"]], step.name
+        named = {name for node in answer.drawings[step.drawing].nodes for name in node.layers}
+        assert named == {"first", "bend", "second"}, step.name
+    fused = next(kernel for kernel in graph.kernels if "nn.relu" in kernel.operators)
+    assert fused.layers == ["first", "bend"]
+    final = answer.listings[graph.steps[-1].listing or ""]
+    assert any("first" in line.text for line in final.lines)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

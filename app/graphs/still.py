@@ -1,0 +1,100 @@
+"""Drawings of a graph's steps in which no node moves: each step is a part of one layout of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from app.artifacts import Drawing
+from app.graphs.layout import (
+    GAP,
+    LAYER_HEIGHT,
+    Layout,
+    Position,
+    Route,
+    group_frames,
+    lay_out,
+    node_width,
+    second_lines,
+)
+from app.graphs.slots import Union, unite
+
+STRAIGHT = 12.0
+"""Pixels that the ends of an edge may be apart from left to right where it needs no bend."""
+
+
+class StillLayouts:
+    """The layouts of the steps of a union.
+
+    Parameters
+    ----------
+    union : Union
+    drawings : sequence of Drawing
+        Its steps.
+    """
+
+    def __init__(self, union: Union, drawings: Sequence[Drawing]) -> None:
+        self._union = union
+        self.drawings = drawings
+        widths = [
+            [node_width(node, line) for node, line in zip(drawing.nodes, second_lines(drawing), strict=True)]
+            for drawing in drawings
+        ]
+        widest = [max(widths[step][node] for step, node in members) for members in union.members]
+        self._all = lay_out(union.drawing, widest)
+
+    @property
+    def points(self) -> int:
+        """How many nodes all steps have together, and points that edges go through."""
+        return self._all.points
+
+    @cached_property
+    def _routes(self) -> dict[tuple[int, int], Route]:
+        edges = self._union.drawing.edges
+        return {(e.source, e.target): route for e, route in zip(edges, self._all.routes, strict=True)}
+
+    def layout(self, step: int) -> Layout:
+        """Return the layout of a step."""
+        drawing, slots = self.drawings[step], self._union.slots[step]
+        positions = [self._all.positions[slot] for slot in slots]
+        rows = _Rows(positions)
+        routes = [rows.straightened(self._routes[slots[edge.source], slots[edge.target]]) for edge in drawing.edges]
+        frames = group_frames(drawing, positions, routes)
+        return Layout(positions, routes, frames, self._all.width, self._all.height)
+
+    def slots(self, step: int) -> list[int]:
+        """Return the slot of each node of a step."""
+        return self._union.slots[step]
+
+
+def still_layouts(drawings: Sequence[Drawing]) -> list[StillLayouts]:
+    """Return the layouts of a graph's steps: of each union one, which together have all steps in order.
+
+    Parameters
+    ----------
+    drawings : sequence of Drawing
+        None of them empty.
+    """
+    layouts = []
+    for union in unite(drawings):
+        layouts.append(StillLayouts(union, drawings[: len(union.slots)]))
+        drawings = drawings[len(union.slots) :]
+    return layouts
+
+
+class _Rows:
+    """The boxes of a step's nodes by layer."""
+
+    def __init__(self, positions: Sequence[Position]) -> None:
+        self._boxes: dict[int, list[Position]] = {}
+        for position in positions:
+            self._boxes.setdefault(position.layer, []).append(position)
+
+    def straightened(self, route: Route) -> Route:
+        """Return a route without the bends that only lead around nodes of other steps."""
+        (x, top), (end, bottom) = route[0], route[-1]
+        if len(route) == 2 or abs(x - end) > STRAIGHT:
+            return route
+        layers = range(int(top // LAYER_HEIGHT) + 1, int(bottom // LAYER_HEIGHT))
+        free = all(abs(box.x - x) > box.width / 2 + GAP / 2 for layer in layers for box in self._boxes.get(layer, ()))
+        return [route[0], *((x, (layer + 0.5) * LAYER_HEIGHT) for layer in layers), route[-1]] if free else route
