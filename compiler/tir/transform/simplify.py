@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.extension import Extension
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, Not, PrimExpr, Range, StringImm, Var
+from compiler.ir.primexpr import And, Call, FloatImm, IntImm, IterVar, Not, Or, PrimExpr, Range, StringImm, Var
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
-from compiler.tir.analysis.side_effect import is_pure
+from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import LIKELY
 from compiler.tir.function import PrimFunc
@@ -47,9 +49,9 @@ class Simplify(PrimFuncPass, configurable=True):
     Parameters
     ----------
     transitively_prove_inequalities : bool
-        Whether comparisons are proved from several known ones.
+        Accepted for compatibility with TVM; a comparison is proved from one assumed comparison at a time.
     convert_boolean_to_and_of_ors : bool
-        Whether conditions become conjunctions of disjunctions.
+        Whether conditions become conjunctions of disjunctions, as far as these are no more than ``MAX_CLAUSES``.
     apply_constraints_to_boolean_branches : bool
         Whether one side of ``and`` is simplified as the other one holds, of ``or`` as the other one does not.
     propagate_knowns_to_prove_conditional : bool
@@ -95,6 +97,40 @@ class _Simplifier(Mutator):
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._analyzer.simplify(n)
+
+    def visit_And(self, n: And) -> PrimExpr:
+        return self._condition(n)
+
+    def visit_Or(self, n: Or) -> PrimExpr:
+        return self._condition(n)
+
+    def _condition(self, n: And | Or) -> PrimExpr:
+        extensions = self._analyzer.enabled_extensions
+        e = self._analyzer.simplify(n)
+        if Extension.ConvertBooleanToAndOfOrs in extensions and not has_effect(e):
+            e = conjunctive(e)
+        if Extension.ApplyConstraintsToBooleanBranches in extensions:
+            e = self._branches(e)
+        return e
+
+    def _branches(self, e: PrimExpr) -> PrimExpr:
+        """Simplify each side of ``and`` as the other one holds, of ``or`` as the other one does not.
+
+        Where the right side reads memory the left one may guard it, and stays.
+        """
+        if not isinstance(e, (And, Or)):
+            return self._analyzer.simplify(e)
+        first = self._branches(e.a)
+        second = self._beside(first, e, e.b)
+        if is_pure(second):
+            first = self._beside(second, e, first)
+        return self._analyzer.simplify(type(e)(first, second))
+
+    def _beside(self, side: PrimExpr, e: And | Or, other: PrimExpr) -> PrimExpr:
+        """Simplify one side of a condition by what has to hold of the other side for it to matter."""
+        holds = side if isinstance(e, And) else self._analyzer.simplify(Not(side))
+        with self._analyzer.constraint(holds):
+            return self._branches(other)
 
     def visit_IntImm(self, n: IntImm) -> PrimExpr:
         return n
@@ -153,6 +189,39 @@ class _Simplifier(Mutator):
         if value is n.value and indices is n.indices:
             return n
         return BufferStore(n.buffer, value, indices)
+
+
+def conjunctive(e: PrimExpr) -> PrimExpr:
+    """Return a condition as a conjunction of disjunctions, unless there would be too many of them.
+
+    ::
+
+        a or (b and c)    →    (a or b) and (a or c)
+
+    Parameters
+    ----------
+    e : PrimExpr
+
+    Returns
+    -------
+    PrimExpr
+    """
+    clauses = _clauses(e)
+    return e if clauses is None else reduce(And, clauses)
+
+
+MAX_CLAUSES = 32
+"""How many disjunctions a condition is written as at most: their number doubles with each ``and`` below an ``or``."""
+
+
+def _clauses(e: PrimExpr) -> list[PrimExpr] | None:
+    if not isinstance(e, (And, Or)):
+        return [e]
+    a, b = _clauses(e.a), _clauses(e.b)
+    if a is None or b is None:
+        return None
+    clauses: list[PrimExpr] = a + b if isinstance(e, And) else [Or(x, y) for x in a for y in b]
+    return clauses if len(clauses) <= MAX_CLAUSES else None
 
 
 def _may_inline(value: PrimExpr) -> bool:
