@@ -53,3 +53,12 @@ WARP_SHUFFLE_DOWN = register_op(
 WARP_ACTIVEMASK = register_op(
     "tir.tvm_warp_activemask", effect=CallEffect.UPDATE_STATE, doc="Which threads of the warp run."
 )
+ALLOC_WORKSPACE = register_op(
+    "tir.TVMBackendAllocWorkspace",
+    effect=CallEffect.UPDATE_STATE,
+    prints_dtype=True,
+    doc="Memory while a function runs.",
+)
+FREE_WORKSPACE = register_op(
+    "tir.TVMBackendFreeWorkspace", effect=CallEffect.UPDATE_STATE, prints_dtype=True, doc="Gives memory back."
+)

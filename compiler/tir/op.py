@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.primexpr import const
-from compiler.tir import tensor_core_ops  # noqa: F401  (registers its operators)
+from compiler.tir import device_ops, tensor_core_ops  # noqa: F401  (register their operators)
 from compiler.tir.arithmetic import (
     add,
     all,

@@ -119,6 +119,10 @@ class BlockStatements(PointerAccess):
         if opaque and not is_root:
             what = f"block {block.name_hint!r} uses {opaque[0].buffer.name!r} by its pointer"
             raise self.source.error(self._function, f"{what}: say what it accesses by T.reads and T.writes")
+        hidden = next((r.buffer for r in (*reads, *writes) if self.is_view(r.buffer)), None)
+        if hidden is not None and not is_root:
+            what = f"block {block.name_hint!r} uses {hidden.name!r} by its pointer"
+            raise self.source.error(self._function, f"{what}: say what it accesses by T.reads and T.writes")
         regions = {"reads": tuple(reads), "writes": tuple(writes)}
         completed = rebuild(block, **{part: regions[part] for part in missing})
         if is_root:

@@ -195,7 +195,13 @@ class Expressions:
     def indices(self, n: ast.expr) -> tuple[Any, ...]:
         """Return the indices of a subscript: expressions, and slices of them."""
         parts = n.elts if isinstance(n, ast.Tuple) else [n]
-        return tuple([self._slice(p) if isinstance(p, ast.Slice) else self.expr(p) for p in parts])
+        return tuple([self._slice(p) if isinstance(p, ast.Slice) else self._index(p) for p in parts])
+
+    def _index(self, n: ast.expr) -> PrimExpr:
+        index = self.expr(n)
+        if dt.is_float(dt.element(index.dtype)):
+            raise self.source.error(n, f"an index is an integer, got {index.dtype}")
+        return index
 
     def _slice(self, n: ast.Slice) -> slice:
         if n.upper is None:

@@ -259,7 +259,7 @@ class _Function(Statements):
         params: list[Var] = []
         for arg in n.args:
             with self.at(arg):
-                value = self.variable(arg.annotation, arg.arg)
+                value = self.variable(arg.annotation, arg.arg, arg)
                 param = Var(arg.arg, "handle") if isinstance(value, Buffer) else value
             self.names[arg.arg] = value
             params.append(param)

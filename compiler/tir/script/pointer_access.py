@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.ir import dtype as dt
+from compiler.ir.error import show
 from compiler.ir.primexpr import Broadcast, Call, PrimExpr, Var, cast, const, convert, is_const_int
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
@@ -37,11 +38,22 @@ class PointerAccess(Expressions):
         """Note a buffer, so that it is known by its pointer."""
         self.buffer_of_pointer.setdefault(buffer.data, buffer)
 
+    def is_view(self, buffer: Buffer) -> bool:
+        """Return whether a buffer is a view of memory that was made for accesses through its pointer."""
+        return any(buffer is view for view in self._views.values())
+
     def behind_pointer(self, n: ast.AST, pointer: Var, index: PrimExpr, dtype: str | None) -> BufferLoad:
         """Return the element that a pointer and an index stand for."""
+        if not isinstance(pointer, Var):
+            raise self.source.error(n, f"expected a pointer, such as A.data, got {show(pointer)}")
         if pointer.dtype != "handle":
             raise self.source.error(n, f"{pointer.name!r} is no pointer but a variable of {pointer.dtype}")
         return BufferLoad(self._view(n, pointer, dtype), (index,))
+
+    def stored_behind_pointer(self, n: ast.AST, pointer: Var, index: PrimExpr, value: PrimExpr) -> BufferLoad:
+        """Return the element that a store to a pointer changes: of the type of the value where the pointer has none."""
+        typed = isinstance(pointer.type_annotation, PointerType) or pointer in self.buffer_of_pointer
+        return self.behind_pointer(n, pointer, index, None if typed else dt.element(value.dtype))
 
     def _view(self, n: ast.AST, pointer: Var, dtype: str | None) -> Buffer:
         """Return the flat view of what a pointer points to: the buffer itself where that is flat."""
@@ -78,7 +90,7 @@ class PointerAccess(Expressions):
             zero = const(0, element.dtype)
             return element if always else Call(element.dtype, IF_THEN_ELSE, (condition, element, zero))
         value = convert(given["value"])
-        target = self.behind_pointer(n, given["var"], index, None)
+        target = self.stored_behind_pointer(n, given["var"], index, value)
         store = BufferStore(target.buffer, cast(target.dtype, value), target.indices)
         return store if always else IfThenElse(condition, store)
 

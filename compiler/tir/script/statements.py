@@ -159,14 +159,14 @@ class Statements(BlockStatements):
         if n.value is None:
             raise self.source.error(n, "a variable needs a value; a free one is declared by `n = T.int32()`")
         value = self.expr(n.value)
-        var = self.variable(n.annotation, self._target(n.target))
+        var = self.variable(n.annotation, self._target(n.target), n)
         if not isinstance(var, Var):
             raise self.source.error(n, "expected the type of a variable, such as T.int32")
         if dt.is_float(var.dtype) or dt.is_integral(var.dtype):
             value = cast(var.dtype, value)
         return self._let_statement(n.target, var, value)
 
-    def variable(self, annotation: ast.expr | None, name: str) -> Var | Buffer:
+    def variable(self, annotation: ast.expr | None, name: str, at: ast.AST) -> Var | Buffer:
         """Return the variable or buffer of a name that an annotation describes."""
         described_by = None if annotation is None else self.value(annotation)
         if isinstance(described_by, DataType):
@@ -175,13 +175,16 @@ class Statements(BlockStatements):
             declared = described_by.make(name)
             if isinstance(declared, (Var, Buffer)):
                 return declared
-        where = annotation or ast.Name(name)
-        raise self.source.error(where, f"{name!r} needs a type such as T.int32, T.handle or T.Buffer((16,))")
+        raise self.source.error(annotation or at, f"{name!r} needs a type such as T.int32, T.handle or T.Buffer((16,))")
 
     # stores and effects
 
     def _store(self, target: ast.Subscript, value: Any) -> Stmt:
-        element = self.value(target)
+        memory = self.value(target.value)
+        if isinstance(memory, Var):
+            element: Any = self.stored_behind_pointer(target, memory, self.expr(target.slice), convert(value))
+        else:
+            element = self.value(target)
         if isinstance(element, BufferSlice):
             element = element.asobject()
         buffer = element.buffer

@@ -9,6 +9,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import (
     ExprLike,
     IterVar,
+    Let,
     PrimExpr,
     StringImm,
     Var,
@@ -58,6 +59,7 @@ __all__ = [
     "evaluate",
     "func_attr",
     "launch_thread",
+    "let",
     "match_buffer",
     "prefetch",
     "realize",
@@ -450,6 +452,27 @@ def LetStmt(value: ExprLike) -> Scope:
         return var, lambda body: LetStmtNode(var, bound, body)
 
     return Scope(enter)
+
+
+def let(var: Var, value: ExprLike, body: ExprLike = None) -> Scope | PrimExpr:
+    """Bind a declared variable, as older releases write it: ``with T.let(p, T.call_extern(…)):``.
+
+    Parameters
+    ----------
+    var : Var
+        Declared by ``T.var`` or ``T.buffer_var``.
+    value : PrimExpr
+    body : PrimExpr, optional
+        The expression in which it stands for the value; a block where left out.
+
+    Returns
+    -------
+    Scope or Let
+    """
+    bound = convert(value)
+    if body is not None:
+        return Let(var, bound, convert(body))
+    return _unnamed(lambda inner: LetStmtNode(var, bound, inner))
 
 
 def func_attr(attrs: Mapping[str, Any]) -> FunctionAttributes:

@@ -375,14 +375,21 @@ class _InlineStores(_Inline):
         _Inline.__init__(self, state, scope, buffer, removed)
         self._consumer = consumer
         self._producer = producer.block
+        self._is_inside = False
         self._analyzer = facts_at(producer)
-        for axis in producer.block.iter_vars:
-            if axis.dom is not None:
-                self._analyzer.bind(axis.var, axis.dom)
 
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
-        """Rewrite the producer only."""
-        return self.visit_Node(n) if n.block is self._producer else n
+        """Rewrite the producer, and the blocks in it, only."""
+        outside = not self._is_inside
+        if outside and n.block is not self._producer:
+            return n
+        self._is_inside = True
+        for axis in n.block.iter_vars:
+            if axis.dom is not None:
+                self._analyzer.bind(axis.var, axis.dom)
+        new: Stmt = self.visit_Node(n)
+        self._is_inside = not outside
+        return new
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         """Refuse that the producer reads what it writes."""

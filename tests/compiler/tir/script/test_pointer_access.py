@@ -50,7 +50,27 @@ def test_allocated_memory_is_reached_through_its_pointer() -> None:
     interpret(program(body), [a, b])  # type: ignore[arg-type]
     assert b[0] == 20
     with pytest.raises(ScriptError, match="'p' is a pointer to elements of unknown type: declare"):
-        from_source("@T.prim_func\ndef main(p: T.handle):\n    p[0] = 1.0")
+        from_source('@T.prim_func\ndef main(p: T.handle, B: T.Buffer((4,), "float32")):\n    B[0] = p[0]')
+
+
+def test_what_is_stored_tells_the_type_of_a_bare_pointer() -> None:
+    store = from_source("@T.prim_func\ndef main(p: T.handle):\n    p[3] = T.float16(1)").body
+    assert (store.buffer.dtype, store.buffer.data.name) == ("float16", "p")
+
+
+def test_a_block_states_what_it_accesses_by_pointers() -> None:
+    block = "for i in range(4):\n    with T.block():\n        vi = T.axis.S(4, i)\n        {}B[vi] = {}"
+    load = 'T.load("float32", A.data, vi)'
+    with pytest.raises(ScriptError, match=r"uses 'A' by its pointer: say what it accesses by T\.reads and T\.writes"):
+        program(block.format("", load))
+    program(block.format("T.reads(A[0:4, 0:8])\n        T.writes(B[vi])\n        ", load))
+
+
+def test_older_words() -> None:
+    body = 'p = T.buffer_var("float32", "global")\nwith T.let(p, A.data):\n    p[0] = 1.0'
+    assert type(program(body).body).__name__ == "LetStmt"  # type: ignore[attr-defined]
+    with pytest.raises(ScriptError, match="an index is an integer, got float32"):
+        program("B[0.5] = 1.0")
 
 
 def test_variables_are_no_pointers() -> None:
