@@ -355,8 +355,15 @@ class IRModule:
         """
         return _format(self).astext(self, show_meta_data)
 
-    def script(self) -> str:
+    def script(self, tir_prefix: str = "T", show_meta: bool = False) -> str:
         """Return the module as TVMScript, or in its own text format where it has no loops yet.
+
+        Parameters
+        ----------
+        tir_prefix : str
+            Accepted for compatibility with TVM: the words are called ``T``.
+        show_meta : bool
+            Accepted for compatibility with TVM: all of the module is in its text.
 
         Returns
         -------

@@ -22,6 +22,7 @@ from compiler.ir.primexpr import (
     convert,
     require_condition,
 )
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.statement import Stmt
 
@@ -32,6 +33,8 @@ __all__ = [
     "Allocate",
     "AssertStmt",
     "AttrStmt",
+    "Block",
+    "BlockRealize",
     "BufferRealize",
     "BufferStore",
     "DeclBuffer",
@@ -40,6 +43,7 @@ __all__ = [
     "ForKind",
     "IfThenElse",
     "LetStmt",
+    "MatchBufferRegion",
     "Prefetch",
     "ProducerRealize",
     "ProducerStore",

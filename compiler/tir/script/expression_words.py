@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import (
     Broadcast,
     Cast,
+    CommReducer,
     ExprLike,
     IterVar,
     Not,
@@ -35,6 +36,7 @@ __all__ = [
     "Shuffle",
     "broadcast",
     "cast",
+    "comm_reducer",
     "iter_var",
     "load",
     "ramp",
@@ -129,6 +131,28 @@ def store(var: Var, index: ExprLike, value: ExprLike, predicate: ExprLike = True
         Outside of a TVMScript program, which knows the memory.
     """
     raise ArgumentError("T.store: expected a pointer in a TVMScript program")
+
+
+def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]) -> CommReducer:
+    """Return a commutative combination of values: ``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])``.
+
+    Parameters
+    ----------
+    combiner : lambda
+        From the values to what they are combined to; a tuple of results for several values.
+    identity : list of PrimExpr
+        The values that change nothing.
+
+    Returns
+    -------
+    CommReducer
+
+    Raises
+    ------
+    ArgumentError
+        Outside of a TVMScript program.
+    """
+    raise ArgumentError("T.comm_reducer: expected a lambda in a TVMScript program")
 
 
 def Range(begin: ExprLike, end: ExprLike) -> RangeNode:

@@ -13,7 +13,21 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError, did_you_mean
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, mint_location
-from compiler.ir.primexpr import And, Call, Div, ExprLike, Let, Not, Or, PrimExpr, StringImm, Var, convert
+from compiler.ir.primexpr import (
+    And,
+    Call,
+    CommReducer,
+    Div,
+    ExprLike,
+    Let,
+    Not,
+    Or,
+    PrimExpr,
+    StringImm,
+    Var,
+    as_exprs,
+    convert,
+)
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
@@ -213,6 +227,8 @@ class Expressions:
         function = self.value(n.func)
         if function is expression_words.Let:
             return self._let_expression(n)
+        if function is expression_words.comm_reducer:
+            return self._reducer(n)
         if any(isinstance(a, ast.Starred) for a in n.args) or any(k.arg is None for k in n.keywords):
             raise self.source.error(n, "`*` and `**` in a call are not part of TVMScript")
         args = [self.value(a) for a in n.args]
@@ -231,6 +247,23 @@ class Expressions:
         self, n: ast.AST, word: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
         """Return what ``T.load`` or ``T.store`` mean."""
+
+    def _reducer(self, n: ast.Call) -> CommReducer:
+        """``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`` combines values."""
+        if len(n.args) != 2 or not isinstance(n.args[0], ast.Lambda):
+            raise self.source.error(n, "expected T.comm_reducer(lambda x, y: …, [identity])")
+        function, given = n.args[0], self.value(n.args[1])
+        identity = as_exprs(given)
+        names = [argument.arg for argument in function.args.args]
+        if len(names) != 2 * len(identity):
+            raise self.source.error(function, f"expected {2 * len(identity)} parameters, got {len(names)}")
+        with self.scope():
+            variables = [Var(name, value.dtype) for name, value in zip(names, identity * 2, strict=True)]
+            self.names.update(zip(names, variables, strict=True))
+            body = function.body.elts if isinstance(function.body, ast.Tuple) else [function.body]
+            results = tuple([self.expr(part) for part in body])
+        half = len(identity)
+        return CommReducer(tuple(variables[:half]), tuple(variables[half:]), results, identity)
 
     def _let_expression(self, n: ast.Call) -> PrimExpr:
         """``T.Let(body, where={name: value})`` defines the name for the body."""

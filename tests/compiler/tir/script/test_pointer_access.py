@@ -102,3 +102,21 @@ def test_words_for_tensor_cores_are_read() -> None:
     func = program(body)
     assert structural_equal(from_source(str(func)), func)
     assert "tvm_fill_fragment" in dir(T)
+
+
+@pytest.mark.parametrize(
+    "reducer",
+    [
+        "lambda x, y: T.max(x, y), [T.float32(-1)]",
+        "lambda a, b, x, y: (a + x, T.min(b, y)), [T.float32(0), T.int32(9)]",
+    ],
+)
+def test_reducers_are_read_back(reducer: str) -> None:
+    func = program(f'T.attr(T.comm_reducer({reducer}), "reduce_scope", T.int32(0))\nB[0] = 1.0')
+    assert type(func.body.node).__name__ == "CommReducer"  # type: ignore[attr-defined]
+    assert structural_equal(from_source(str(func)), func)
+
+
+def test_reducers_need_parameters_for_all_values() -> None:
+    with pytest.raises(ScriptError, match="expected 4 parameters, got 2"):
+        program('T.attr(T.comm_reducer(lambda x, y: x, [1.0, 2.0]), "reduce_scope", 0)\nB[0] = 1.0')
