@@ -8,6 +8,7 @@ from compiler.ir.extension import lazy_package
 
 _HOMES = {
     "compiler.relay.frontend.onnx": ("from_onnx",),
+    "compiler.relay.frontend.pytorch": ("from_pytorch",),
     "compiler.relay.frontend.other_formats": (
         "from_caffe",
         "from_caffe2",
@@ -17,7 +18,6 @@ _HOMES = {
         "from_mxnet",
         "from_oneflow",
         "from_paddle",
-        "from_pytorch",
         "from_tensorflow",
         "from_tflite",
     ),
@@ -27,5 +27,6 @@ __all__ = [name for names in _HOMES.values() for name in names]
 
 if TYPE_CHECKING:
     from compiler.relay.frontend.onnx import from_onnx as from_onnx
+    from compiler.relay.frontend.pytorch import from_pytorch as from_pytorch
 else:
     __getattr__, __dir__ = lazy_package("tvm.relay.frontend", _HOMES)

@@ -15,7 +15,6 @@ __all__ = [
     "from_mxnet",
     "from_oneflow",
     "from_paddle",
-    "from_pytorch",
     "from_tensorflow",
     "from_tflite",
 ]
@@ -29,7 +28,6 @@ _CONVERTERS = {
     "from_mxnet": "MXNet saves models as ONNX: mx.onnx.export_model(…)",
     "from_oneflow": "OneFlow's models are converted to ONNX by oneflow_onnx",
     "from_paddle": "Paddle's models are converted to ONNX by paddle2onnx",
-    "from_pytorch": "PyTorch saves models as ONNX: torch.onnx.export(model, inputs, 'model.onnx')",
     "from_tensorflow": "TensorFlow's models are converted to ONNX: python -m tf2onnx.convert --saved-model DIRECTORY "
     "--output model.onnx",
     "from_tflite": "TensorFlow Lite's models are converted to ONNX: python -m tf2onnx.convert --tflite model.tflite "
@@ -170,22 +168,6 @@ def from_paddle(*args: object, **kwargs: object) -> NoReturn:
         Always.
     """
     _refuse("from_paddle")
-
-
-def from_pytorch(*args: object, **kwargs: object) -> NoReturn:
-    """Say how PyTorch's models can be imported by way of ONNX.
-
-    Parameters
-    ----------
-    args, kwargs
-        Whatever TVM's importer takes.
-
-    Raises
-    ------
-    UnavailableError
-        Always.
-    """
-    _refuse("from_pytorch")
 
 
 def from_tensorflow(*args: object, **kwargs: object) -> NoReturn:

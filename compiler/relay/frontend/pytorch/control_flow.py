@@ -1,0 +1,172 @@
+"""``if`` and loops of scripts: decided while importing where that is possible, else expressions and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, Function, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.frontend.onnx.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
+from compiler.relay.frontend.pytorch.dtypes import cast, tensor
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.tensors import number, reshape
+from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
+
+if TYPE_CHECKING:
+    from compiler.relay.frontend.pytorch.script import Importer
+
+__all__ = ["MAX_TURNS", "branch", "loop"]
+
+MAX_TURNS = 256
+"""Loops of at most as many turns are unrolled, where their number is known."""
+
+MAX_ROUNDS = 8
+"""How often the types of carried values are widened before they must be the same at the end of a turn."""
+
+
+def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
+    """Return the values of an ``if``.
+
+    Parameters
+    ----------
+    importer : Importer
+    node : torch.Node
+    condition : bool or Expr
+    """
+    then, otherwise = node.blocks()
+    if not isinstance(condition, RelayExpr) or known(condition) is not None:
+        return importer.block(then if number(condition, "the condition") else otherwise)
+    for block, other in ((then, otherwise), (otherwise, then)):
+        if any(inner.kind() == "prim::RaiseException" for inner in block.nodes()):
+            return importer.block(other)
+    with _undecided(importer):
+        results = [importer.block(block) for block in (then, otherwise)]
+    pairs = [_unified(a, b) for a, b in zip(*results, strict=True)]
+    condition = cast(_scalar(condition), "bool")
+    if not pairs:
+        return []
+    if len(pairs) == 1:
+        return [settle(If(condition, *pairs[0]))]
+    chosen = settle(If(condition, settle(Tuple(tuple(a for a, _ in pairs))), settle(Tuple(tuple(b for _, b in pairs)))))
+    return [settle(TupleGetItem(chosen, i)) for i in range(len(pairs))]
+
+
+@contextmanager
+def _undecided(importer: Importer) -> Iterator[None]:
+    """Convert blocks that may not run: they must not write into what is outside of them."""
+    lists = [(value, list(value)) for value in importer.values.values() if isinstance(value, list)]
+    importer.views.branch_depth += 1
+    try:
+        yield
+    finally:
+        importer.views.branch_depth -= 1
+    if any(len(now) != len(before) for now, before in lists):
+        raise ConversionError("a list grows inside a branch or loop that is decided by the running program")
+
+
+def _scalar(x: Any) -> Any:
+    return reshape(x, []) if rank_of(x) else x
+
+
+def _unified(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the values of two branches as expressions of one data type."""
+    if not all(isinstance(v, (RelayExpr, bool, int, float)) for v in (a, b)):
+        raise ConversionError("both branches of an if must give tensors or numbers")
+    left, right = tensor(a), tensor(b)
+    if dtype_of(left) != dtype_of(right):
+        raise ConversionError(f"the branches of an if give {dtype_of(left)} and {dtype_of(right)}")
+    return left, right
+
+
+def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Return the carried values after a loop.
+
+    Parameters
+    ----------
+    importer : Importer
+    node : torch.Node
+    inputs : sequence
+        The number of turns, the condition to begin with, and the values that are carried.
+    """
+    (body,) = node.blocks()
+    trips, going, *carried = inputs
+    trips, going = (number(v, "") if isinstance(v, RelayExpr) and known(v) is not None else v for v in (trips, going))
+    if isinstance(trips, RelayExpr) or isinstance(going, RelayExpr) or _is_decided_inside(importer, body):
+        return _at_run_time(importer, body, trips, going, carried)
+    return _unrolled(importer, body, trips, going, carried)
+
+
+def _is_decided_inside(importer: Importer, body: Any) -> bool:
+    """Return whether a turn computes whether there is another one."""
+    following = next(iter(body.outputs()))
+    return str(following.node().kind()) != "prim::Constant"
+
+
+def _unrolled(importer: Importer, body: Any, trips: int, going: Any, carried: list[Any]) -> Sequence[Any]:
+    turn = 0
+    while turn < trips and going:
+        if turn == MAX_TURNS:
+            raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled, got {trips}")
+        importer.bind(list(body.inputs()), [turn, *carried])
+        going, *carried = importer.block(body)
+        turn += 1
+    return carried
+
+
+def _at_run_time(importer: Importer, body: Any, trips: Any, going: Any, carried: list[Any]) -> Sequence[Any]:
+    """Return the results of a function that calls itself once for each turn."""
+    initial = [tensor(v) for v in carried]
+    types = _stable_types(importer, body, [type_of(v) for v in initial])
+    turn, condition, state = _variables(types)
+    with _undecided(importer):
+        importer.bind(list(body.inputs()), [turn, *state])
+        following, *results = importer.block(body)
+    arguments = (TensorType((), "int64"), TensorType((), "bool"), *types)
+    again = Var("loop", FuncType(arguments, TupleType(tuple(types))))
+    turned = Call(again, (ops.add(turn, constant(1, "int64")), _condition(following), *map(tensor, results)))
+    goes_on = ops.logical_and(condition, ops.less(turn, _scalar(tensor(trips, "int64"))))
+    function = Function((turn, condition, *state), If(goes_on, turned, Tuple(tuple(state))), TupleType(tuple(types)))
+    start = (constant(0, "int64"), _condition(going))
+    whole = settle(Let(again, function, Call(again, (*start, *initial))))
+    return [settle(TupleGetItem(whole, i)) for i in range(len(types))]
+
+
+def _condition(value: Any) -> Any:
+    return cast(_scalar(tensor(value)), "bool")
+
+
+def _variables(types: Sequence[TensorType]) -> tuple[Any, Any, list[Any]]:
+    turn, condition = Var("turn", TensorType((), "int64")), Var("going", TensorType((), "bool"))
+    state = [Var(f"state{i}", t) for i, t in enumerate(types)]
+    for variable in (turn, condition, *state):
+        settle(variable)
+    return turn, condition, state
+
+
+def _stable_types(importer: Importer, body: Any, types: list[TensorType]) -> list[TensorType]:
+    """Return types of the carried values that hold before and after a turn: extents that change are unknown."""
+    for _ in range(MAX_ROUNDS):
+        turn, _, state = _variables(types)
+        with _undecided(importer):
+            importer.bind(list(body.inputs()), [turn, *state])
+            _, *results = importer.block(body)
+        joined = [_joined(t, type_of(tensor(r)), i) for i, (t, r) in enumerate(zip(types, results, strict=True))]
+        if all(_same(a, b) for a, b in zip(types, joined, strict=True)):
+            return types
+        types = joined
+    raise ConversionError("the extents of the values that a loop carries do not settle")
+
+
+def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
+    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
+        raise ConversionError(f"value {index} that a loop carries is {before} before a turn and {after} after it")
+    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(before.dims, after.dims, strict=True)]
+    return TensorType(tuple(dims), before.dtype)
+
+
+def _same(a: TensorType, b: TensorType) -> bool:
+    return all(
+        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
+    )

@@ -1,0 +1,111 @@
+"""Attention of transformers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.matmul import matmul as product
+from compiler.relay.frontend.pytorch.converters.matmul import linear
+from compiler.relay.frontend.pytorch.dtypes import cast
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.tensors import (
+    constant,
+    dtype_of,
+    ops,
+    rank_of,
+    reshape,
+    scalar,
+    static_shape,
+    transpose,
+)
+
+
+@converter("scaled_dot_product_attention")
+def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+              is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
+    """Return softmax(q kᵀ / √d + mask) v."""
+    if dropout_p:
+        raise ConversionError("attention with dropout draws random numbers; put the model into eval mode")
+    if enable_gqa:
+        axis = rank_of(query) - 3
+        times = static_shape(query)[axis] // static_shape(key)[axis]
+        key, value = (ops.repeat(x, times, axis) for x in (key, value))
+    *_, length, width = static_shape(query)
+    rank = rank_of(key)
+    scores = product(query, transpose(key, [*range(rank - 2), rank - 1, rank - 2]))
+    scores = ops.multiply(scores, scalar(1 / math.sqrt(width) if scale is None else scale, scores))
+    if is_causal:
+        attn_mask = constant(np.tril(np.ones((length, static_shape(key)[-2]), "bool")))
+    return product(ops.nn.softmax(_masked(scores, attn_mask), axis=-1), value)
+
+
+def _masked(scores: Any, mask: Any) -> Any:
+    """Add a mask, or leave out what a mask of truth values does not hold for."""
+    if mask is None:
+        return scores
+    if dtype_of(mask) == "bool":
+        return ops.where(mask, scores, scalar(-math.inf, scores))
+    return ops.add(scores, cast(mask, dtype_of(scores)))
+
+
+@converter("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math")
+def _with_statistics(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+                     is_causal: bool = False, scale: float | None = None) -> Any:  # fmt: skip
+    return attention(query, key, value, attn_mask, dropout_p, is_causal, scale), None
+
+
+@converter("_native_multi_head_attention")
+def _multi_head(query: Any, key: Any, value: Any, embed_dim: int, num_head: int, qkv_weight: Any, qkv_bias: Any,
+                proj_weight: Any, proj_bias: Any, mask: Any = None, need_weights: bool = True,
+                average_attn_weights: bool = True, mask_type: Any = None) -> Any:  # fmt: skip
+    if mask is not None or need_weights:
+        raise ConversionError("masks and weights are not supported in the fused form")
+    weights, biases = ops.split(qkv_weight, 3, 0), ops.split(qkv_bias, 3, 0)
+    parts = [_in_heads(linear(x, weights[i], biases[i]), num_head) for i, x in enumerate((query, key, value))]
+    return linear(_joined(attention(*parts)), proj_weight, proj_bias), None
+
+
+def _in_heads(x: Any, heads: int) -> Any:
+    batch, length, width = static_shape(x)
+    return transpose(reshape(x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
+
+
+def _joined(x: Any) -> Any:
+    batch, heads, length, width = static_shape(x)
+    return reshape(transpose(x, [0, 2, 1, 3]), [batch, length, heads * width])
+
+
+@converter("_transformer_encoder_layer_fwd")
+def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any,
+                   proj_bias: Any, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Any, norm_bias_1: Any,
+                   norm_weight_2: Any, norm_bias_2: Any, ffn_weight_1: Any, ffn_bias_1: Any, ffn_weight_2: Any,
+                   ffn_bias_2: Any, mask: Any = None, mask_type: Any = None) -> Any:  # fmt: skip
+    """Return a whole layer: attention and two dense layers, each added to its input and normalized."""
+
+    def attend(x: Any) -> Any:
+        return _multi_head(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False)[0]
+
+    def feed(x: Any) -> Any:
+        hidden = linear(x, ffn_weight_1, ffn_bias_1)
+        if use_gelu:
+            bend = ops.add(ops.erf(ops.multiply(hidden, math.sqrt(0.5))), 1.0)
+            hidden = ops.multiply(ops.multiply(hidden, 0.5), bend)
+        else:
+            hidden = ops.nn.relu(hidden)
+        return linear(hidden, ffn_weight_2, ffn_bias_2)
+
+    def first(x: Any) -> Any:
+        return ops.nn.layer_norm(x, norm_weight_1, norm_bias_1, axis=-1, epsilon=eps)
+
+    def second(x: Any) -> Any:
+        return ops.nn.layer_norm(x, norm_weight_2, norm_bias_2, axis=-1, epsilon=eps)
+
+    if norm_first:
+        x = ops.add(src, attend(first(src)))
+        return ops.add(x, feed(second(x)))
+    x = first(ops.add(src, attend(src)))
+    return second(ops.add(x, feed(x)))

@@ -1,0 +1,90 @@
+"""Comparisons and truth values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.converters.elementwise import is_number
+from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
+from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
+from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
+
+
+def _comparison(compute: Callable[[Any, Any], Any], on_numbers: Callable[[Any, Any], Any]) -> Convert:
+    def convert(a: Any, other: Any) -> Any:
+        if isinstance(a, (list, tuple, str)) or a is None or other is None or is_number(a, other):
+            return on_numbers(a, other)
+        return compute(*promoted(a, other))
+
+    return convert
+
+
+converters(
+    {
+        "eq": _comparison(ops.equal, operator.eq),
+        "ne not_equal": _comparison(ops.not_equal, operator.ne),
+        "lt less": _comparison(ops.less, operator.lt),
+        "le less_equal": _comparison(ops.less_equal, operator.le),
+        "gt greater": _comparison(ops.greater, operator.gt),
+        "ge greater_equal": _comparison(ops.greater_equal, operator.ge),
+    }
+)
+
+
+def _logical(compute: Callable[..., Any]) -> Convert:
+    def convert(a: Any, other: Any) -> Any:
+        return compute(_truth(a), _truth(other))
+
+    return convert
+
+
+def _truth(x: Any) -> Any:
+    """Return whether elements are not zero."""
+    x = tensor(x)
+    return x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
+
+
+converters(
+    {
+        "logical_and": _logical(ops.logical_and),
+        "logical_or": _logical(ops.logical_or),
+        "logical_xor": _logical(ops.logical_xor),
+        "logical_not": lambda x: ops.logical_not(_truth(x)),
+        "isfinite": lambda x: _test(x, ops.isfinite, True),
+        "isinf": lambda x: _test(x, ops.isinf, False),
+        "isnan": lambda x: _test(x, ops.isnan, False),
+        "isposinf": lambda x: _test(x, lambda v: ops.equal(v, float("inf")), False),
+        "isneginf": lambda x: _test(x, lambda v: ops.equal(v, -float("inf")), False),
+        "signbit": lambda x: ops.less(x, scalar(0, x)),
+    }
+)
+
+
+def _test(x: Any, test: Callable[[Any], Any], of_integers: bool) -> Any:
+    if "float" in dtype_of(x):
+        return test(x)
+    return ops.full_like(cast(x, "bool"), tensor(of_integers))
+
+
+@converter("bitwise_not")
+def _bitwise_not(x: Any) -> Any:
+    return ops.logical_not(x) if dtype_of(x) == "bool" else ops.bitwise_not(x)
+
+
+@converter("isclose")
+def _isclose(a: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+    distance = ops.abs(ops.subtract(a, other))
+    return ops.less_equal(distance, ops.add(ops.multiply(ops.abs(other), rtol), scalar(atol, a)))
+
+
+@converter("equal")
+def _equal(a: Any, other: Any) -> Any:
+    return ops.all(ops.equal(*promoted(a, other)))
+
+
+def is_expression(*values: Any) -> bool:
+    """Return whether one of some values is only known to the running program."""
+    return any(isinstance(v, RelayExpr) for v in values)

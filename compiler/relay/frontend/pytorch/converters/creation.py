@@ -1,0 +1,188 @@
+"""Tensors that are made of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.converters.comparisons import is_expression
+from compiler.relay.frontend.pytorch.dtypes import cast, default_float, dtype_name, promoted, result_dtype, tensor
+from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
+from compiler.relay.frontend.pytorch.tensors import (
+    constant,
+    dims_of,
+    dtype_of,
+    extents,
+    known,
+    number,
+    ops,
+    rank_of,
+    reshape,
+    static_shape,
+)
+
+
+def _filled(shape: Any, value: Any, dtype: str) -> Any:
+    if any(isinstance(v, RelayExpr) and known(v) is None for v in shape):
+        return ops.full(tensor(value, dtype), tensor(list(shape), "int64"), dtype)
+    if is_expression(value):
+        value = value if not rank_of(value) else reshape(value, [])
+        return ops.broadcast_to(cast(value, dtype), extents(shape)) if len(shape) else cast(value, dtype)
+    return ops.full(tensor(value, dtype), extents(shape), dtype)
+
+
+def _of(value: Any) -> Convert:
+    """Return the converter of a function that makes a tensor of one number."""
+
+    def convert(size: Any, dtype: Any = None, **_unused: Any) -> Any:
+        return _filled(size, value, default_float() if dtype is None else dtype_name(dtype))
+
+    return convert
+
+
+def _like(value: Any) -> Convert:
+    def convert(x: Any, dtype: Any = None) -> Any:
+        return _filled_like(x, value, dtype)
+
+    return convert
+
+
+def _filled_like(x: Any, value: Any, dtype: Any) -> Any:
+    own = dtype_of(x) if dtype is None else dtype_name(dtype)
+    if not all(isinstance(d, int) for d in dims_of(x)):
+        return ops.full_like(cast(x, own), tensor(value, own))
+    return _filled(list(static_shape(x)), value, own)
+
+
+def _new(value: Any) -> Convert:
+    def convert(x: Any, size: Any, dtype: Any = None) -> Any:
+        return _filled(size, value, dtype_of(x) if dtype is None else dtype_name(dtype))
+
+    return convert
+
+
+converters(
+    {
+        "zeros empty empty_strided": _of(0),
+        "ones": _of(1),
+        "zeros_like empty_like": _like(0),
+        "ones_like": _like(1),
+        "new_zeros new_empty": _new(0),
+        "new_ones": _new(1),
+        "zero": _like(0),
+    }
+)
+
+
+@converter("full")
+def _full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return _filled(size, fill_value, result_dtype(fill_value) if dtype is None else dtype_name(dtype))
+
+
+@converter("full_like")
+def _full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return _filled_like(x, fill_value, dtype)
+
+
+@converter("new_full")
+def _new_full(x: Any, size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return _filled(size, fill_value, dtype_of(x) if dtype is None else dtype_name(dtype))
+
+
+@converter("fill")
+def _fill(x: Any, value: Any) -> Any:
+    return _filled_like(x, value, None)
+
+
+@converter("new_tensor")
+def _new_tensor(x: Any, data: Any, dtype: Any = None) -> Any:
+    return tensor(data, dtype_of(x) if dtype is None else dtype_name(dtype))
+
+
+@converter("arange", "range")
+def _arange(first: Any, end: Any = None, start: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    begin, stop = (0, first) if end is None else (first, end)
+    dtype = result_dtype(*(v for v in (begin, stop, step))) if dtype is None else dtype_name(dtype)
+    values = (begin, stop, step)
+    if any(isinstance(v, RelayExpr) and known(v) is None for v in values):
+        return ops.arange(*(tensor(v, dtype) for v in values), dtype=dtype)
+    numbers = [number(v, "a bound") for v in values]
+    wide = "float64" if any(isinstance(v, float) for v in numbers) else "int64"
+    return cast(constant(np.arange(*numbers, dtype=wide)), dtype)
+
+
+@converter("linspace")
+def _linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
+    values = np.linspace(number(start, "the start"), number(end, "the end"), steps)
+    return constant(values, default_float() if dtype is None else dtype_name(dtype))
+
+
+@converter("logspace")
+def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: Any = None) -> Any:
+    return constant(np.logspace(start, end, steps, base=base), default_float() if dtype is None else dtype_name(dtype))
+
+
+@converter("eye")
+def _eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
+    return constant(np.eye(n, m), default_float() if dtype is None else dtype_name(dtype))
+
+
+def _triangle(indices: Callable[..., Any]) -> Convert:
+    def convert(row: int, col: int, offset: int = 0, dtype: Any = None) -> Any:
+        return constant(np.stack(indices(row, offset, col)), "int64" if dtype is None else dtype_name(dtype))
+
+    return convert
+
+
+converters({"tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices)})
+
+
+@converter("meshgrid")
+def _meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> Any:
+    values = [reshape(x, [1]) if not rank_of(x) else x for x in promoted(*tensors)]
+    if indexing == "xy" and len(values) > 1:
+        grids = _meshgrid([values[1], values[0], *values[2:]])
+        turned = [ops.transpose(g, axes=[1, 0, *range(2, len(values))]) for g in grids]
+        return [turned[1], turned[0], *turned[2:]]
+    shape = [static_shape(x)[0] for x in values]
+    return [
+        ops.broadcast_to(reshape(x, [-1 if i == j else 1 for j in range(len(shape))]), shape)
+        for i, x in enumerate(values)
+    ]
+
+
+@converter("cartesian_prod")
+def _cartesian_prod(tensors: Sequence[Any]) -> Any:
+    if len(tensors) == 1:
+        return tensors[0]
+    return ops.stack([reshape(grid, [-1]) for grid in _meshgrid(tensors)], 1)
+
+
+@converter("one_hot")
+def _one_hot(x: Any, num_classes: int = -1) -> Any:
+    if num_classes < 0:
+        raise ValueError("the number of classes must be given")
+    one, zero = constant(1, "int64"), constant(0, "int64")
+    return ops.one_hot(x, one, zero, num_classes, -1, "int64")
+
+
+@converter("_shape_as_tensor")
+def _shape_as_tensor(x: Any) -> Any:
+    return constant(list(static_shape(x)), "int64")
+
+
+@converter("hann_window")
+def _hann_window(window_length: int, periodic: bool = True, dtype: Any = None) -> Any:
+    window = np.hanning(window_length + 1)[:-1] if periodic else np.hanning(window_length)
+    return constant(window, default_float() if dtype is None else dtype_name(dtype))
+
+
+@converter("bincount")
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    if minlength == 0 or weights is not None:
+        raise ValueError("its number of bins must be given, and every element counts as one")
+    ones = ops.ones(static_shape(x), "int64")
+    return ops.scatter_elements(ops.zeros([minlength], "int64"), x, ones, axis=0, reduction="add")

@@ -1,0 +1,432 @@
+"""Arithmetic of single elements."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted, result_dtype, tensor
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
+from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
+
+__all__ = ["floating", "is_number"]
+
+
+def is_number(*values: Any) -> bool:
+    """Return whether values are Python's numbers, which are computed while importing."""
+    return not any(isinstance(v, RelayExpr) for v in values)
+
+
+def floating(x: Any) -> Any:
+    """Return a tensor in a data type with a fraction."""
+    return promoted(x, floating=True)[0]
+
+
+def _unary(compute: Callable[[Any], Any], on_number: Callable[[Any], Any] | None = None) -> Convert:
+    def convert(x: Any) -> Any:
+        if on_number is not None and is_number(x):
+            return on_number(x)
+        return compute(tensor(x))
+
+    return convert
+
+
+def _unary_floating(compute: Callable[[Any], Any], on_number: Callable[[Any], Any] | None = None) -> Convert:
+    return _unary(lambda x: compute(floating(x)), on_number)
+
+
+def _one_over(x: Any) -> Any:
+    return ops.divide(scalar(1, x), x)
+
+
+converters(
+    {
+        name: _unary_floating(compute, getattr(math, name, None))
+        for name, compute in {
+            "exp": ops.exp,
+            "log": ops.log,
+            "log2": ops.log2,
+            "log10": ops.log10,
+            "sqrt": ops.sqrt,
+            "sin": ops.sin,
+            "cos": ops.cos,
+            "tan": ops.tan,
+            "asin": ops.asin,
+            "acos": ops.acos,
+            "atan": ops.atan,
+            "sinh": ops.sinh,
+            "cosh": ops.cosh,
+            "tanh": ops.tanh,
+            "asinh": ops.asinh,
+            "acosh": ops.acosh,
+            "atanh": ops.atanh,
+            "erf": ops.erf,
+        }.items()
+    }
+)
+converters(
+    {
+        "arcsin": _unary_floating(ops.asin),
+        "arccos": _unary_floating(ops.acos),
+        "arctan": _unary_floating(ops.atan),
+        "arcsinh": _unary_floating(ops.asinh),
+        "arccosh": _unary_floating(ops.acosh),
+        "arctanh": _unary_floating(ops.atanh),
+        "special_erf": _unary_floating(ops.erf),
+        "rsqrt": _unary_floating(ops.rsqrt),
+        "reciprocal": _unary_floating(_one_over),
+        "erfc special_erfc": _unary_floating(lambda x: ops.subtract(1.0, ops.erf(x))),
+        "exp2 special_exp2": _unary_floating(lambda x: ops.power(scalar(2, x), x)),
+        "deg2rad": _unary_floating(lambda x: ops.multiply(x, math.pi / 180)),
+        "rad2deg": _unary_floating(lambda x: ops.multiply(x, 180 / math.pi)),
+        "abs absolute": _unary(lambda x: ops.abs(x), abs),
+        "neg negative": _unary(lambda x: ops.negative(x), operator.neg),
+        "sign sgn": _unary(ops.sign),
+        "square": _unary(lambda x: ops.multiply(x, x)),
+        "positive": _unary(lambda x: x),
+        "relu": _unary(ops.nn.relu),
+    }
+)
+
+
+@converter("expm1", "special_expm1")
+def _expm1(x: Any) -> Any:
+    """e^x - 1 = tanh(x / 2) * (e^x + 1), which keeps its digits near zero."""
+    x = floating(x)
+    small = ops.multiply(ops.tanh(ops.multiply(x, 0.5)), ops.add(ops.exp(x), 1.0))
+    return ops.where(ops.less(ops.abs(x), 1.0), small, ops.subtract(ops.exp(x), 1.0))
+
+
+@converter("log1p", "special_log1p")
+def _log1p(x: Any) -> Any:
+    """log(1 + x) = 2 * atanh(x / (2 + x)), which keeps its digits near zero."""
+    x = floating(x)
+    small = ops.multiply(ops.atanh(ops.divide(x, ops.add(x, 2.0))), 2.0)
+    return ops.where(ops.less(ops.abs(x), 0.5), small, ops.log(ops.add(x, 1.0)))
+
+
+def _rounding(compute: Callable[[Any], Any], on_number: Callable[[Any], Any]) -> Convert:
+    def convert(x: Any) -> Any:
+        if is_number(x):
+            return on_number(x)
+        return compute(x) if "float" in dtype_of(x) else x
+
+    return convert
+
+
+converters(
+    {
+        "ceil": _rounding(ops.ceil, math.ceil),
+        "floor": _rounding(ops.floor, math.floor),
+        "trunc fix": _rounding(ops.trunc, math.trunc),
+    }
+)
+
+
+@converter("round")
+def _round(x: Any, decimals: int = 0) -> Any:
+    if is_number(x):
+        return float(round(x)) if decimals == 0 else round(x, decimals)
+    if "float" not in dtype_of(x):
+        return x
+    if not decimals:
+        return _half_to_even(x)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return ops.divide(_half_to_even(ops.multiply(x, scale)), scale)
+    return ops.multiply(_half_to_even(ops.divide(x, scale)), scale)
+
+
+def _half_to_even(x: Any) -> Any:
+    """Round to the nearest integer, halves to the even one."""
+    low = ops.floor(x)
+    rest = ops.subtract(x, low)
+    odd = ops.subtract(low, ops.multiply(ops.floor(ops.multiply(low, 0.5)), 2.0))
+    up = ops.where(ops.equal(rest, 0.5), odd, cast(ops.greater(rest, 0.5), dtype_of(x)))
+    return ops.add(low, up)
+
+
+@converter("frac")
+def _frac(x: Any) -> Any:
+    return ops.subtract(x, ops.trunc(x))
+
+
+@converter("logit", "special_logit")
+def _logit(x: Any, eps: float | None = None) -> Any:
+    x = floating(x)
+    x = x if eps is None else ops.clip(x, eps, 1 - eps)
+    return ops.log(ops.divide(x, ops.subtract(1.0, x)))
+
+
+@converter("nan_to_num")
+def _nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    if "float" not in dtype_of(x):
+        return x
+    bounds = _finite_bounds(dtype_of(x))
+    high = scalar(bounds[1] if posinf is None else posinf, x)
+    low = scalar(bounds[0] if neginf is None else neginf, x)
+    finite = ops.where(ops.isinf(x), ops.where(ops.greater(x, 0.0), high, low), x)
+    return ops.where(ops.isnan(x), scalar(nan or 0.0, x), finite)
+
+
+def _finite_bounds(dtype: str) -> tuple[float, float]:
+    import torch
+
+    info = torch.finfo(getattr(torch, dtype))
+    return info.min, info.max
+
+
+# --- two operands ---------------------------------------------------------------------------------------------------
+
+
+def _binary(compute: Callable[[Any, Any], Any], on_numbers: Callable[[Any, Any], Any] | None = None) -> Convert:
+    def convert(a: Any, other: Any) -> Any:
+        if on_numbers is not None and is_number(a, other):
+            return on_numbers(a, other)
+        return compute(*promoted(a, other))
+
+    return convert
+
+
+converters(
+    {
+        "mul multiply": _binary(ops.multiply, operator.mul),
+        "maximum fmax": _binary(ops.maximum),
+        "minimum fmin": _binary(ops.minimum),
+        "bitwise_and __and__ __iand__": _binary(
+            lambda a, b: _bits(ops.logical_and, ops.bitwise_and, a, b), operator.and_
+        ),
+        "bitwise_or __or__ __ior__": _binary(lambda a, b: _bits(ops.logical_or, ops.bitwise_or, a, b), operator.or_),
+        "bitwise_xor __xor__ __ixor__": _binary(
+            lambda a, b: _bits(ops.logical_xor, ops.bitwise_xor, a, b), operator.xor
+        ),
+        "bitwise_left_shift __lshift__": _binary(ops.left_shift, operator.lshift),
+        "bitwise_right_shift __rshift__": _binary(ops.right_shift, operator.rshift),
+    }
+)
+
+
+def _bits(on_truth: Callable[[Any, Any], Any], on_bits: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    return (on_truth if dtype_of(a) == "bool" else on_bits)(a, b)
+
+
+@converter("add")
+def _add(a: Any, other: Any, alpha: Any = 1, **_unused: Any) -> Any:
+    if isinstance(a, (list, tuple)):
+        return [*a, *other]
+    if is_number(a, other):
+        return a + alpha * other
+    left, right = promoted(a, other)
+    return ops.add(left, _scaled(right, alpha))
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return x if is_number(factor) and factor == 1 else ops.multiply(x, tensor(factor, dtype_of(x)))
+
+
+@converter("sub", "subtract")
+def _sub(a: Any, other: Any, alpha: Any = 1) -> Any:
+    if is_number(a, other):
+        return a - alpha * other
+    left, right = promoted(a, other)
+    return ops.subtract(left, _scaled(right, alpha))
+
+
+@converter("rsub")
+def _rsub(a: Any, other: Any, alpha: Any = 1) -> Any:
+    left, right = promoted(a, other)
+    return ops.subtract(right, _scaled(left, alpha))
+
+
+@converter("div", "divide")
+def _div(a: Any, other: Any, rounding_mode: str | None = None) -> Any:
+    if is_number(a, other):
+        return a / other
+    if rounding_mode is None:
+        return ops.divide(*promoted(a, other, floating=True))
+    if rounding_mode == "floor":
+        return _floor_divide(a, other)
+    left, right = promoted(a, other)
+    if "float" in dtype_of(left):
+        return ops.trunc(ops.divide(left, right))
+    return ops.trunc_divide(left, right)
+
+
+@converter("true_divide")
+def _true_divide(a: Any, other: Any) -> Any:
+    return _div(a, other)
+
+
+@converter("floor_divide", "floordiv")
+def _floor_divide(a: Any, other: Any) -> Any:
+    if is_number(a, other):
+        return a // other
+    left, right = promoted(a, other)
+    if "float" in dtype_of(left):
+        return ops.floor(ops.divide(left, right))
+    return ops.floor_divide(left, right)
+
+
+@converter("remainder")
+def _remainder(a: Any, other: Any) -> Any:
+    if is_number(a, other):
+        return a % other
+    left, right = promoted(a, other)
+    if "float" in dtype_of(left):
+        return ops.subtract(left, ops.multiply(ops.floor(ops.divide(left, right)), right))
+    return ops.floor_mod(left, right)
+
+
+@converter("fmod")
+def _fmod(a: Any, other: Any) -> Any:
+    left, right = promoted(a, other)
+    if "float" in dtype_of(left):
+        return ops.subtract(left, ops.multiply(ops.trunc(ops.divide(left, right)), right))
+    return ops.trunc_mod(left, right)
+
+
+@converter("pow", "float_power")
+def _pow(a: Any, exponent: Any) -> Any:
+    if is_number(a, exponent):
+        return a**exponent
+    if is_number(exponent) and exponent in (1, 2, 3):
+        base = promoted(a, exponent)[0]
+        return {1: base, 2: ops.multiply(base, base), 3: ops.multiply(ops.multiply(base, base), base)}[exponent]
+    if is_number(exponent) and exponent == 0.5:
+        return ops.sqrt(floating(a))
+    left, right = promoted(a, exponent)
+    if "float" in dtype_of(left):
+        return ops.power(left, right)
+    wide = ops.power(cast(left, "float64"), cast(right, "float64"))
+    return cast(_half_to_even(wide), dtype_of(left))
+
+
+@converter("atan2", "arctan2")
+def _atan2(a: Any, other: Any) -> Any:
+    """The angle of (other, a): atan of the quotient, moved into the quadrant that the signs tell."""
+    y, x = promoted(a, other, floating=True)
+    angle = ops.atan(ops.divide(y, x))
+    turned = ops.where(ops.less(y, 0.0), ops.subtract(angle, math.pi), ops.add(angle, math.pi))
+    upright = ops.multiply(ops.sign(y), math.pi / 2)
+    return ops.where(ops.greater(x, 0.0), angle, ops.where(ops.less(x, 0.0), turned, upright))
+
+
+@converter("hypot")
+def _hypot(a: Any, other: Any) -> Any:
+    x, y = promoted(a, other, floating=True)
+    return ops.sqrt(ops.add(ops.multiply(x, x), ops.multiply(y, y)))
+
+
+@converter("logaddexp")
+def _logaddexp(a: Any, other: Any) -> Any:
+    x, y = promoted(a, other, floating=True)
+    high = ops.maximum(x, y)
+    return ops.add(high, ops.log(ops.add(ops.exp(ops.subtract(x, high)), ops.exp(ops.subtract(y, high)))))
+
+
+@converter("xlogy", "special_xlogy")
+def _xlogy(a: Any, other: Any) -> Any:
+    x, y = promoted(a, other, floating=True)
+    return ops.where(ops.equal(x, 0.0), ops.multiply(x, 0.0), ops.multiply(x, ops.log(y)))
+
+
+@converter("copysign")
+def _copysign(a: Any, other: Any) -> Any:
+    x, y = promoted(a, other, floating=True)
+    return ops.where(ops.less(y, 0.0), ops.negative(ops.abs(x)), ops.abs(x))
+
+
+@converter("heaviside")
+def _heaviside(a: Any, values: Any) -> Any:
+    x, at_zero = promoted(a, values)
+    return ops.where(ops.equal(x, scalar(0, x)), at_zero, cast(ops.greater(x, scalar(0, x)), dtype_of(x)))
+
+
+# --- three and more -------------------------------------------------------------------------------------------------
+
+
+@converter("lerp")
+def _lerp(a: Any, end: Any, weight: Any) -> Any:
+    return ops.add(a, ops.multiply(ops.subtract(end, a), tensor(weight, dtype_of(a))))
+
+
+@converter("addcmul")
+def _addcmul(a: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    return ops.add(a, _scaled(ops.multiply(tensor1, tensor2), value))
+
+
+@converter("addcdiv")
+def _addcdiv(a: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    return ops.add(a, _scaled(ops.divide(tensor1, tensor2), value))
+
+
+@converter("clamp", "clip")
+def _clamp(a: Any, min: Any = None, max: Any = None) -> Any:
+    for bound, function in ((min, ops.maximum), (max, ops.minimum)):
+        if bound is not None:
+            a = function(*promoted(a, bound))
+    return a
+
+
+@converter("clamp_min")
+def _clamp_min(a: Any, min: Any) -> Any:
+    return _clamp(a, min=min)
+
+
+@converter("clamp_max")
+def _clamp_max(a: Any, max: Any) -> Any:
+    return _clamp(a, max=max)
+
+
+@converter("where")
+def _where(condition: Any, x: Any = None, other: Any = None) -> Any:
+    if x is None:
+        raise ConversionError("its form with only a condition has as many results as the condition has dimensions")
+    left, right = promoted(x, other)
+    return ops.where(cast(condition, "bool"), left, right)
+
+
+# --- data types -----------------------------------------------------------------------------------------------------
+
+
+@converter("to", "_to_copy", "type", "to_dtype")
+def _to(x: Any, dtype: Any = None, other: Any = None, **_unused: Any) -> Any:
+    if isinstance(other, RelayExpr):
+        return cast(x, dtype_of(other))
+    return x if dtype is None else cast(tensor(x), dtype_name(dtype))
+
+
+@converter("type_as")
+def _type_as(x: Any, other: Any) -> Any:
+    return cast(x, dtype_of(other))
+
+
+converters(
+    {
+        names: (lambda x, dtype=dtype, **_unused: cast(x, dtype))
+        for names, dtype in {
+            "_cast_Float": "float32",
+            "_cast_Double": "float64",
+            "_cast_Half": "float16",
+            "_cast_Int": "int32",
+            "_cast_Long": "int64",
+            "_cast_Byte": "uint8",
+            "_cast_Char": "int8",
+            "_cast_Short": "int16",
+        }.items()
+    }
+)
+
+
+@converter("result_type")
+def _result_type(a: Any, other: Any = None) -> Any:
+    return result_dtype(a, other)
+
+
+@converter("sigmoid", "special_expit")
+def _sigmoid(x: Any) -> Any:
+    return ops.sigmoid(floating(x))

@@ -1,0 +1,262 @@
+"""Elements at indices: reading them, and writing them into a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.converters.shape import expand
+from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.tensors import (
+    axis_of,
+    constant,
+    dims_of,
+    dtype_of,
+    known,
+    ops,
+    rank_of,
+    reshape,
+    scalar,
+    size,
+    static_shape,
+    transpose,
+)
+
+
+def _from_front(index: Any, whole: Any) -> Any:
+    """Return indices that count from the front: negative ones count from the end."""
+    array = known(index)
+    if array is not None and (array >= 0).all():
+        return index
+    own = tensor(whole, dtype_of(index))
+    return ops.where(ops.less(index, scalar(0, index)), ops.add(index, own), index)
+
+
+@converter("select", "select_copy")
+def select(x: Any, dim: int, index: Any) -> Any:
+    """Return one slice of an axis, without the axis."""
+    axis = axis_of(dim, rank_of(x))
+    whole = size(x, axis)
+    if not isinstance(index, RelayExpr) and isinstance(whole, int):
+        if not -whole <= index < whole:
+            raise ConversionError(f"index {index} is out of range for an axis of extent {whole}")
+        index = index % whole
+    return ops.take(x, _from_front(tensor(index, "int64"), whole), axis=axis)
+
+
+@converter("index_select")
+def _index_select(x: Any, dim: int, index: Any) -> Any:
+    return ops.take(x, index, axis=axis_of(dim, rank_of(x)))
+
+
+@converter("take")
+def _take(x: Any, index: Any) -> Any:
+    flat = reshape(x, [-1])
+    return ops.take(flat, _from_front(index, size(flat, 0)), axis=0)
+
+
+@converter("gather")
+def _gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+    return ops.gather(_cut_to(x, index, dim), axis_of(dim, rank_of(x)), index)
+
+
+def _cut_to(x: Any, index: Any, dim: int) -> Any:
+    """Return the part of a tensor that has the extents of an index, but for one axis."""
+    axis, have, need = axis_of(dim, rank_of(x)), static_shape(x), static_shape(index)
+    axes = [i for i in range(len(have)) if i != axis and have[i] != need[i]]
+    return ops.strided_slice(x, [0] * len(axes), [need[i] for i in axes], axes=axes) if axes else x
+
+
+@converter("take_along_dim")
+def _take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
+    if dim is None:
+        return _take(x, reshape(indices, [-1]))
+    axis = axis_of(dim, rank_of(x))
+    shapes = [[1 if i == axis else d for i, d in enumerate(static_shape(v))] for v in (x, indices)]
+    joint = np.broadcast_shapes(*shapes)
+    left, right = (
+        expand(v, [static_shape(v)[axis] if i == axis else d for i, d in enumerate(joint)]) for v in (x, indices)
+    )
+    return ops.gather(left, axis, right)
+
+
+@converter("embedding")
+def _embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+               sparse: bool = False) -> Any:  # fmt: skip
+    return ops.take(weight, indices, axis=0)
+
+
+@converter("index", "_unsafe_index")
+def _index(x: Any, indices: Sequence[Any]) -> Any:
+    spelled = _spelled_out(x, indices)
+    if not spelled:
+        return x
+    axes = list(spelled)
+    arrays = [_from_front(spelled[a], size(x, a)) for a in axes]
+    others = [i for i in range(rank_of(x)) if i not in axes]
+    moved = transpose(x, [*axes, *others])
+    taken = ops.take(moved, arrays[0], axis=0) if len(axes) == 1 else ops.adv_index([moved, *arrays])
+    if axes != list(range(axes[0], axes[0] + len(axes))):
+        return taken
+    count = rank_of(taken) - len(others)
+    order = [count + i for i in range(axes[0])] + list(range(count))
+    return transpose(taken, [*order, *range(len(order), rank_of(taken))])
+
+
+def _spelled_out(x: Any, indices: Sequence[Any]) -> dict[int, Any]:
+    """Return the indices of each indexed axis; a mask becomes the places where it holds."""
+    spelled: dict[int, Any] = {}
+    axis = 0
+    for index in indices:
+        if index is None:
+            axis += 1
+        elif dtype_of(index) in ("bool", "uint8"):
+            for column in _places(cast(index, "bool")):
+                spelled[axis] = column
+                axis += 1
+        else:
+            spelled[axis] = index
+            axis += 1
+    return spelled
+
+
+def _places(mask: Any) -> list[Any]:
+    """Return the coordinates of the elements of a mask that hold, those of each axis for itself."""
+    array = known(mask)
+    if array is not None:
+        return [constant(places, "int64") for places in np.nonzero(array)]
+    points = ops.argwhere(mask)
+    return [ops.take(points, constant(i, "int64"), axis=1) for i in range(rank_of(mask))]
+
+
+@converter("nonzero", "argwhere")
+def _nonzero(x: Any) -> Any:
+    return cast(ops.argwhere(x), "int64")
+
+
+@converter("nonzero_numpy")
+def _nonzero_numpy(x: Any) -> Any:
+    return _places(x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x)))
+
+
+@converter("masked_select")
+def _masked_select(x: Any, mask: Any) -> Any:
+    shape = list(np.broadcast_shapes(static_shape(x), static_shape(mask)))
+    return _index(expand(x, shape), [expand(mask, shape)])
+
+
+@converter("masked_fill")
+def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return ops.where(cast(mask, "bool"), tensor(value, dtype_of(x)), x)
+
+
+@converter("index_fill")
+def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    extent = static_shape(x)[axis]
+    rows = reshape(constant(np.arange(extent)), [extent, 1])
+    hit = ops.any(ops.equal(rows, reshape(_from_front(index, extent), [1, -1])), axis=[1])
+    mask = reshape(hit, [extent if i == axis else 1 for i in range(rank_of(x))])
+    return ops.where(mask, tensor(value, dtype_of(x)), x)
+
+
+@converter("index_put", "_unsafe_index_put", "_index_put_impl")
+def _index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
+    given = [i for i in indices if i is not None]
+    values = tensor(values, dtype_of(x))
+    if len(given) == 1 and dtype_of(given[0]) == "bool" and dims_of(values) in ((), (1,)):
+        mask = reshape(given[0], [*dims_of(given[0]), *([1] * (rank_of(x) - rank_of(given[0])))])
+        return ops.where(mask, ops.add(x, values) if accumulate else values, x)
+    spelled = _spelled_out(x, indices)
+    axes = list(spelled)
+    others = [i for i in range(rank_of(x)) if i not in axes]
+    moved = transpose(x, [*axes, *others])
+    shape = np.broadcast_shapes(*(static_shape(spelled[a]) for a in axes))
+    points = [expand(cast(_from_front(spelled[a], size(x, a)), "int64"), list(shape)) for a in axes]
+    rest = [static_shape(x)[i] for i in others]
+    updates = expand(_in_front(values, axes, others, len(shape)), [*shape, *rest])
+    stacked = ops.stack(points, 0)
+    written = ops.scatter_nd(moved, stacked, updates, mode="add" if accumulate else "update")
+    order = [*axes, *others]
+    return transpose(written, [order.index(i) for i in range(rank_of(x))])
+
+
+def _in_front(values: Any, axes: list[int], others: list[int], count: int) -> Any:
+    """Return values with the axes of the indices first; PyTorch has them in the place of the indexed axes."""
+    before = sum(o < axes[0] for o in others)
+    if axes != list(range(axes[0], axes[0] + len(axes))) or not before:
+        return values
+    rank = count + len(others)
+    spread = reshape(values, [*([1] * (rank - rank_of(values))), *dims_of(values)])
+    return transpose(spread, [*range(before, before + count), *range(before), *range(before + count, rank)])
+
+
+_REDUCTIONS = {None: "update", "add": "add", "sum": "add", "multiply": "mul", "prod": "mul", "mean": "mean",
+               "amax": "max", "amin": "min"}  # fmt: skip
+
+
+@converter("scatter", "scatter_reduce")
+def _scatter(x: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: str | None = None,
+             include_self: bool = True) -> Any:  # fmt: skip
+    if not include_self:
+        raise ConversionError("scatter_reduce with include_self=False is not supported")
+    updates = tensor(value, dtype_of(x)) if src is None else cast(src, dtype_of(x))
+    shape = list(static_shape(index))
+    updates = expand(updates, shape) if not rank_of(updates) else _first_of_each(updates, shape)
+    axis = axis_of(dim, rank_of(x))
+    return ops.scatter_elements(x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
+
+
+def _first_of_each(x: Any, shape: list[int]) -> Any:
+    axes = [i for i, d in enumerate(static_shape(x)) if d != shape[i]]
+    return ops.strided_slice(x, [0] * len(axes), [shape[i] for i in axes], axes=axes) if axes else x
+
+
+@converter("scatter_add")
+def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter(x, dim, index, src, reduce="add")
+
+
+def _spread(x: Any, axis: int, index: Any) -> Any:
+    """Return the indices of an axis for every element of the slices that they name."""
+    shape = [static_shape(index)[0] if i == axis else d for i, d in enumerate(static_shape(x))]
+    return expand(reshape(index, [-1 if i == axis else 1 for i in range(rank_of(x))]), shape)
+
+
+@converter("index_add")
+def _index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    left, right = promoted(x, source)
+    scaled = right if alpha == 1 else ops.multiply(right, alpha)
+    return ops.scatter_elements(left, _spread(x, axis, index), scaled, axis=axis, reduction="add")
+
+
+@converter("index_copy")
+def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    return ops.scatter_elements(x, _spread(x, axis, index), source, axis=axis)
+
+
+@converter("copy")
+def _copy(x: Any, src: Any) -> Any:
+    return expand(tensor(src, dtype_of(x)), list(static_shape(x)))
+
+
+@converter("select_scatter")
+def _select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    return _slice_scatter(x, ops.expand_dims(src, axis), dim, index, None if index == -1 else index + 1)
+
+
+@converter("slice_scatter")
+def _slice_scatter(x: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    places = range(static_shape(x)[axis])[start:end:step]
+    return _index_copy(x, dim, constant(np.array(places, "int64")), expand(src, [
+        len(places) if i == axis else d for i, d in enumerate(static_shape(x))
+    ]))  # fmt: skip

@@ -1,0 +1,154 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.relay.frontend.onnx.converters.matmul import matmul as product
+from compiler.relay.frontend.onnx.converters.matmul import spelled_out
+from compiler.relay.frontend.pytorch.converters.elementwise import is_number
+from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
+from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.tensors import (
+    axis_of,
+    dims_of,
+    dtype_of,
+    ops,
+    rank_of,
+    reshape,
+    static_shape,
+    transpose,
+    unsqueeze,
+)
+
+
+@converter("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__")
+def matmul(a: Any, other: Any = None, mat2: Any = None, vec: Any = None) -> Any:
+    """Multiply as NumPy does: vectors are rows or columns, leading axes are batches that broadcast."""
+    right = next(v for v in (other, mat2, vec) if v is not None)
+    return dot(a, right) if rank_of(a) == rank_of(right) == 1 else product(*promoted(a, right))
+
+
+@converter("dot", "vdot", "inner")
+def dot(a: Any, tensor: Any = None, other: Any = None) -> Any:
+    """Return the sums of products along the last axes."""
+    right = tensor if other is None else other
+    if rank_of(a) == rank_of(right) == 1:
+        return ops.sum(ops.multiply(a, right))
+    return _contract(a, right, [rank_of(a) - 1], [rank_of(right) - 1])
+
+
+@converter("outer", "ger", "linalg_outer")
+def _outer(a: Any, vec2: Any = None, other: Any = None) -> Any:
+    right = vec2 if other is None else other
+    return ops.multiply(*promoted(unsqueeze(a, [1]), unsqueeze(right, [0])))
+
+
+@converter("linear")
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """Return x times the transposed weight, plus a bias."""
+    rank, dims = rank_of(x), dims_of(x)
+    rows = x if rank == 2 else reshape(x, [-1 if rank > 1 else 1, dims[-1]])
+    if rank_of(weight) == 1:
+        y = product(x, weight)
+        return y if bias is None else ops.add(y, bias)
+    y = ops.nn.dense(rows, weight)
+    if bias is not None:
+        y = ops.nn.bias_add(y, bias, axis=-1)
+    return y if rank == 2 else reshape(y, [*dims[:-1], dims_of(weight)[0]])
+
+
+def _plus(added: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    """Return beta * added + alpha * y."""
+    if not (is_number(alpha) and alpha == 1):
+        y = ops.multiply(y, tensor(alpha, dtype_of(y)))
+    if is_number(beta) and beta == 0:
+        return y
+    if not (is_number(beta) and beta == 1):
+        added = ops.multiply(added, tensor(beta, dtype_of(added)))
+    return ops.add(y, added)
+
+
+@converter("addmm")
+def _addmm(x: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _plus(x, product(mat1, mat2), beta, alpha)
+
+
+@converter("addmv")
+def _addmv(x: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _plus(x, product(mat, vec), beta, alpha)
+
+
+@converter("baddbmm")
+def _baddbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _plus(x, product(batch1, batch2), beta, alpha)
+
+
+@converter("addbmm")
+def _addbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _plus(x, ops.sum(product(batch1, batch2), axis=[0]), beta, alpha)
+
+
+@converter("addr")
+def _addr(x: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _plus(x, _outer(vec1, vec2), beta, alpha)
+
+
+@converter("einsum")
+def _einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
+    values = promoted(*tensors)
+    return ops.einsum(values, spelled_out(equation, [rank_of(x) for x in values]))
+
+
+@converter("tensordot")
+def _tensordot(a: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+    left = [axis_of(d, rank_of(a)) for d in dims_self]
+    return _contract(a, other, left, [axis_of(d, rank_of(other)) for d in dims_other])
+
+
+def _contract(a: Any, b: Any, axes_a: Sequence[int], axes_b: Sequence[int]) -> Any:
+    """Sum the products of two tensors along pairs of axes."""
+    free_a = [i for i in range(rank_of(a)) if i not in axes_a]
+    free_b = [i for i in range(rank_of(b)) if i not in axes_b]
+    shape_a, shape_b = static_shape(a), static_shape(b)
+    count = 1
+    for axis in axes_a:
+        count *= shape_a[axis]
+    left = reshape(transpose(a, [*free_a, *axes_a]), [-1, count])
+    right = reshape(transpose(b, [*axes_b, *free_b]), [count, -1])
+    return reshape(product(left, right), [*(shape_a[i] for i in free_a), *(shape_b[i] for i in free_b)])
+
+
+@converter("bilinear")
+def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    batch, (outputs, n, m) = static_shape(input1)[:-1], static_shape(weight)
+    left, right = reshape(input1, [-1, n]), reshape(input2, [-1, m])
+    y = ops.einsum([left, weight, right], "bn,onm,bm->bo")
+    y = y if bias is None else ops.add(y, bias)
+    return reshape(y, [*batch, outputs])
+
+
+@converter("linalg_multi_dot", "chain_matmul")
+def _chain(tensors: Sequence[Any]) -> Any:
+    result = tensors[0]
+    for right in tensors[1:]:
+        result = matmul(result, right)
+    return result
+
+
+@converter("kron")
+def _kron(a: Any, other: Any) -> Any:
+    rank = max(rank_of(a), rank_of(other))
+    shapes = [[1] * (rank - rank_of(x)) + list(static_shape(x)) for x in (a, other)]
+    left = reshape(a, [d for extent in shapes[0] for d in (extent, 1)])
+    right = reshape(other, [d for extent in shapes[1] for d in (1, extent)])
+    return reshape(ops.multiply(left, right), [m * n for m, n in zip(*shapes, strict=True)])
+
+
+@converter("cdist")
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    from compiler.relay.frontend.pytorch.converters.reductions import vector_norm
+
+    apart = ops.subtract(unsqueeze(x1, [rank_of(x1) - 1]), unsqueeze(x2, [rank_of(x2) - 2]))
+    return vector_norm(apart, p, None, [-1], False)

@@ -1,0 +1,169 @@
+"""Normalization over batches, channels and layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.relay.frontend.pytorch.converters.reductions import vector_norm
+from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.tensors import (
+    axis_of,
+    constant,
+    dims_of,
+    dtype_of,
+    ops,
+    rank_of,
+    reshape,
+    scalar,
+    static_shape,
+)
+
+
+def _per_channel(value: Any, fill: float, x: Any, count: int) -> Any:
+    """Return a vector with an element for each channel; None stands for one number."""
+    return ops.full(scalar(fill, x), [count], dtype_of(x)) if value is None else value
+
+
+@converter("batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm")
+def _batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+                momentum: float = 0.1, eps: float = 1e-5, cudnn_enabled: bool = True) -> Any:  # fmt: skip
+    channels = static_shape_of_axis(x, 1)
+    gamma, beta = _per_channel(weight, 1.0, x, channels), _per_channel(bias, 0.0, x, channels)
+    if training or running_mean is None:
+        axes = [i for i in range(rank_of(x)) if i != 1]
+        running_mean, running_var = ops.mean(x, axis=axes), ops.variance(x, axis=axes)
+    normalized = ops.nn.batch_norm(x, gamma, beta, running_mean, running_var, axis=1, epsilon=eps)
+    return normalized[0]
+
+
+def static_shape_of_axis(x: Any, axis: int) -> int:
+    """Return the extent of an axis, whatever those of the others."""
+    extent = dims_of(x)[axis]
+    if not isinstance(extent, int):
+        raise ValueError(f"the extent of axis {axis} must be known while importing")
+    return extent
+
+
+@converter("native_batch_norm", "_native_batch_norm_legit_no_training")
+def _native_batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float = 0.1,
+                       eps: float = 1e-5, training: bool = False) -> Any:  # fmt: skip
+    y = _batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
+    return y, running_mean, running_var
+
+
+def _scaled(x: Any, weight: Any, bias: Any, shape: Sequence[Any]) -> Any:
+    """Return x * weight + bias, whose elements lie along some axes."""
+    if weight is not None:
+        x = ops.multiply(x, reshape(weight, shape))
+    return x if bias is None else ops.add(x, reshape(bias, shape))
+
+
+def _standardized(x: Any, axes: list[int], eps: float) -> tuple[Any, Any, Any]:
+    """Return a tensor of mean 0 and variance 1 over axes, the mean, and the reciprocal deviation."""
+    center = ops.mean(x, axis=axes, keepdims=True)
+    distance = ops.subtract(x, center)
+    spread = ops.mean(ops.multiply(distance, distance), axis=axes, keepdims=True)
+    inverse = ops.rsqrt(ops.add(spread, scalar(eps, x)))
+    return ops.multiply(distance, inverse), center, inverse
+
+
+@converter("instance_norm")
+def _instance_norm(x: Any, weight: Any, bias: Any, running_mean: Any = None, running_var: Any = None,
+                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+                   cudnn_enabled: bool = True) -> Any:  # fmt: skip
+    if not use_input_stats:
+        return _batch_norm(x, weight, bias, running_mean, running_var, False, momentum, eps)
+    normal = _standardized(x, list(range(2, rank_of(x))), eps)[0]
+    return _scaled(normal, weight, bias, [1, -1, *([1] * (rank_of(x) - 2))])
+
+
+@converter("layer_norm")
+def layer_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5,
+               cudnn_enable: bool = True) -> Any:  # fmt: skip
+    """Normalize over the last axes."""
+    count = len(normalized_shape)
+    if count == 1 and weight is not None and bias is not None:
+        return ops.nn.layer_norm(x, weight, bias, axis=-1, epsilon=eps)
+    return _native_layer_norm(x, normalized_shape, weight, bias, eps)[0]
+
+
+@converter("native_layer_norm")
+def _native_layer_norm(x: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+    axes = list(range(rank_of(x) - len(normalized_shape), rank_of(x)))
+    normal, center, inverse = _standardized(x, axes, eps)
+    return _scaled(normal, weight, bias, list(normalized_shape)), center, inverse
+
+
+@converter("rms_norm", "_fused_rms_norm")
+def _rms_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
+    axes = list(range(rank_of(x) - len(normalized_shape), rank_of(x)))
+    power = ops.mean(ops.multiply(x, x), axis=axes, keepdims=True)
+    smallest = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}.get(dtype_of(x), 2.0**-7)
+    normal = ops.multiply(x, ops.rsqrt(ops.add(power, scalar(smallest if eps is None else eps, x))))
+    return _scaled(normal, weight, None, list(normalized_shape))
+
+
+@converter("group_norm")
+def _group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+                cudnn_enabled: bool = True) -> Any:  # fmt: skip
+    dims = static_shape(x)
+    groups = reshape(x, [dims[0], num_groups, -1])
+    normal = reshape(_standardized(groups, [2], eps)[0], dims)
+    return _scaled(normal, weight, bias, [1, -1, *([1] * (rank_of(x) - 2))])
+
+
+@converter("native_group_norm")
+def _native_group_norm(x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+    return _group_norm(x, group, weight, bias, eps), None, None
+
+
+@converter("renorm")
+def _renorm(x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    sizes = vector_norm(x, p, None, [i for i in range(rank_of(x)) if i != axis], True)
+    limit = ops.divide(scalar(maxnorm, x), ops.add(sizes, scalar(1e-7, x)))
+    return ops.multiply(x, ops.where(ops.greater(sizes, scalar(maxnorm, x)), limit, scalar(1, x)))
+
+
+@converter("_weight_norm")
+def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
+    axes = [i for i in range(rank_of(v)) if i != axis_of(dim, rank_of(v))]
+    return ops.multiply(v, ops.divide(g, vector_norm(v, 2, None, axes, True)))
+
+
+@converter("nll_loss", "nll_loss_nd")
+def _nll_loss(x: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
+    weights = ops.ones([static_shape_of_axis(x, 1)], dtype_of(x)) if weight is None else weight
+    how = ("none", "mean", "sum")[reduction]
+    return ops.nn.nll_loss(x, ops.cast(target, "int32"), weights, how, ignore_index)
+
+
+def _loss(x: Any, reduction: int) -> Any:
+    return x if reduction == 0 else ops.mean(x) if reduction == 1 else ops.sum(x)
+
+
+@converter("mse_loss")
+def _mse_loss(x: Any, target: Any, reduction: int = 1) -> Any:
+    distance = ops.subtract(x, target)
+    return _loss(ops.multiply(distance, distance), reduction)
+
+
+@converter("l1_loss")
+def _l1_loss(x: Any, target: Any, reduction: int = 1) -> Any:
+    return _loss(ops.abs(ops.subtract(x, target)), reduction)
+
+
+@converter("smooth_l1_loss")
+def _smooth_l1_loss(x: Any, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
+    distance = ops.abs(ops.subtract(x, target))
+    curve = ops.divide(ops.multiply(ops.multiply(distance, distance), 0.5), beta)
+    return _loss(ops.where(ops.less(distance, beta), curve, ops.subtract(distance, 0.5 * beta)), reduction)
+
+
+@converter("binary_cross_entropy")
+def _binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: int = 1) -> Any:
+    logs = [ops.maximum(ops.log(v), constant(-100.0, dtype_of(x))) for v in (x, ops.subtract(1.0, x))]
+    total = ops.add(ops.multiply(target, logs[0]), ops.multiply(ops.subtract(1.0, target), logs[1]))
+    loss = ops.negative(total)
+    return _loss(loss if weight is None else ops.multiply(loss, weight), reduction)

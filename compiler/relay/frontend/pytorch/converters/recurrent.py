@@ -1,0 +1,129 @@
+"""Recurrent layers, unrolled over their time steps: RNN, GRU, LSTM, and their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.relay.frontend.onnx.converters.shape import split
+from compiler.relay.frontend.pytorch.converters.matmul import linear
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.tensors import constant, ops, rank_of, static_shape, transpose, unsqueeze
+
+MAX_STEPS = 1000
+"""How many time steps a layer is unrolled over."""
+
+State = tuple[Any, ...]
+Step = Callable[[Any, State, Sequence[Any]], State]
+"""``step(input, state, weights)`` returns the next state, whose first part is the output."""
+
+
+def _projections(x: Any, h: Any, weights: Sequence[Any], gates: int) -> tuple[list[Any], list[Any]]:
+    """Return what each gate gets from the input, and from the state."""
+    biases = list(weights[2:4]) if len(weights) >= 4 else [None, None]
+    products = [linear(v, w, b) for v, w, b in zip((x, h), weights[:2], biases, strict=True)]
+    width = static_shape(weights[0])[0] // gates
+    own, past = (split(p, [width] * gates, 1) if gates > 1 else [p] for p in products)
+    return own, past
+
+
+def lstm_step(x: Any, state: State, weights: Sequence[Any]) -> State:
+    """Return the next state of a long short-term memory."""
+    h, cell = state
+    own, past = _projections(x, h, weights, 4)
+    enter, forget, new, out = (ops.add(a, b) for a, b in zip(own, past, strict=True))
+    cell = ops.add(ops.multiply(ops.sigmoid(forget), cell), ops.multiply(ops.sigmoid(enter), ops.tanh(new)))
+    h = ops.multiply(ops.sigmoid(out), ops.tanh(cell))
+    if len(weights) in (3, 5):
+        h = linear(h, weights[-1])
+    return h, cell
+
+
+def gru_step(x: Any, state: State, weights: Sequence[Any]) -> State:
+    """Return the next state of a gated recurrent unit."""
+    (h,) = state
+    own, past = _projections(x, h, weights, 3)
+    reset, update = (ops.sigmoid(ops.add(own[i], past[i])) for i in (0, 1))
+    new = ops.tanh(ops.add(own[2], ops.multiply(reset, past[2])))
+    return (ops.add(ops.multiply(ops.subtract(1.0, update), new), ops.multiply(update, h)),)
+
+
+def _simple_step(activation: Callable[[Any], Any]) -> Step:
+    def step(x: Any, state: State, weights: Sequence[Any]) -> State:
+        own, past = _projections(x, state[0], weights, 1)
+        return (activation(ops.add(own[0], past[0])),)
+
+    return step
+
+
+def _layers(step: Step, x: Any, states: State, params: Sequence[Any], has_biases: bool, num_layers: int,
+            train: bool, dropout: float, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:  # fmt: skip
+    """Return the outputs of a stack of layers, and the last states of all of them."""
+    if train and dropout:
+        raise ConversionError("dropout between layers draws random numbers; put the model into eval mode")
+    if rank_of(x) == 2:
+        wide = _layers(step, unsqueeze(x, [1]), tuple(unsqueeze(s, [1]) for s in states), params, has_biases,
+                       num_layers, train, dropout, bidirectional, False)  # fmt: skip
+        return tuple(ops.squeeze(part, axis=[1]) for part in wide)
+    if batch_first:
+        x = transpose(x, [1, 0, 2])
+    time, directions = static_shape(x)[0], 2 if bidirectional else 1
+    if time > MAX_STEPS:
+        raise ConversionError(f"sequences of more than {MAX_STEPS} steps are not unrolled, got {time}")
+    count = len(params) // (num_layers * directions)
+    last: list[State] = []
+    steps = [ops.squeeze(part, axis=[0]) for part in split(x, [1] * time, 0)]
+    for layer in range(num_layers):
+        runs = []
+        for direction in range(directions):
+            place = layer * directions + direction
+            state = tuple(ops.take(s, constant(place, "int64"), axis=0) for s in states)
+            runs.append(_run(step, steps, state, params[place * count : (place + 1) * count], direction == 1))
+            last.append(runs[-1][1])
+        steps = [
+            ops.concatenate([run[0][t] for run in runs], 1) if len(runs) > 1 else runs[0][0][t] for t in range(time)
+        ]
+    output = ops.stack(steps, 1 if batch_first else 0)
+    return output, *(ops.stack([state[i] for state in last], 0) for i in range(len(states)))
+
+
+def _run(
+    step: Step, steps: Sequence[Any], state: State, weights: Sequence[Any], backwards: bool
+) -> tuple[list[Any], State]:
+    """Return the outputs in the order of time, and the last state."""
+    outputs: list[Any] = [None] * len(steps)
+    for t in range(len(steps))[:: -1 if backwards else 1]:
+        state = step(steps[t], state, weights)
+        outputs[t] = state[0]
+    return outputs, state
+
+
+@converter("lstm")
+def _lstm(x: Any, hx: Sequence[Any], params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
+          train: bool, bidirectional: bool, batch_first: bool) -> Any:  # fmt: skip
+    return _layers(lstm_step, x, tuple(hx), params, has_biases, num_layers, train, dropout, bidirectional, batch_first)
+
+
+def _single(step: Step) -> Callable[..., Any]:
+    def convert(x: Any, hx: Any, params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
+                train: bool, bidirectional: bool, batch_first: bool) -> Any:  # fmt: skip
+        return _layers(step, x, (hx,), params, has_biases, num_layers, train, dropout, bidirectional, batch_first)
+
+    return convert
+
+
+def _cell(step: Step) -> Callable[..., Any]:
+    def convert(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+        weights = [w_ih, w_hh] + ([] if b_ih is None else [b_ih, b_hh])
+        state = tuple(hx) if isinstance(hx, (list, tuple)) else (hx,)
+        after = step(x, state, weights)
+        return after if len(after) > 1 else after[0]
+
+    return convert
+
+
+for _name, _step in (("gru", gru_step), ("rnn_tanh", _simple_step(ops.tanh)), ("rnn_relu", _simple_step(ops.nn.relu))):
+    converter(_name)(_single(_step))
+    converter(f"{_name}_cell")(_cell(_step))
+converter("lstm_cell")(_cell(lstm_step))

@@ -1,0 +1,234 @@
+"""Sums, extremes and norms over axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from compiler.relay.frontend.pytorch.converters.elementwise import floating
+from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted
+from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
+from compiler.relay.frontend.pytorch.tensors import (
+    axes_of,
+    axis_of,
+    constant,
+    dtype_of,
+    number,
+    ops,
+    rank_of,
+    reshape,
+    scalar,
+    static_shape,
+)
+
+Dim = Any
+"""An axis, several, or None for all of them."""
+
+
+def _reduced(compute: Callable[..., Any], x: Any, dim: Dim, keepdim: bool) -> Any:
+    if not rank_of(x):
+        return x
+    return compute(x, axis=axes_of(dim, rank_of(x)), keepdims=bool(keepdim))
+
+
+def _as(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else cast(x, dtype_name(dtype))
+
+
+def _summand(x: Any, dtype: Any) -> Any:
+    """Return what is added up: integers as wide ones."""
+    return _as(x, dtype) if dtype is not None or "float" in dtype_of(x) else cast(x, "int64")
+
+
+def _sum_like(compute: Callable[..., Any]) -> Convert:
+    def convert(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        return _reduced(compute, _summand(x, dtype), dim, keepdim)
+
+    return convert
+
+
+converters({"sum": _sum_like(ops.sum), "prod": _sum_like(ops.prod)})
+
+
+@converter("nansum")
+def _nansum(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return _reduced(ops.sum, ops.where(ops.isnan(x), scalar(0, x), _summand(x, dtype)), dim, keepdim)
+
+
+@converter("mean")
+def mean(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """Return the mean over axes."""
+    return _reduced(ops.mean, _as(x, dtype), dim, keepdim)
+
+
+def _extreme(compute: Callable[..., Any], arg: Callable[..., Any], elementwise: Callable[..., Any]) -> Convert:
+    """Return the converter of ``max`` or ``min``: of all elements, along an axis with the places, or of two tensors."""
+
+    def convert(x: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+        if other is not None:
+            return elementwise(*promoted(x, other))
+        if dim is None:
+            return _reduced(compute, x, None, False)
+        return _reduced(compute, x, dim, keepdim), cast(_reduced(arg, x, dim, keepdim), "int64")
+
+    return convert
+
+
+converters(
+    {
+        "max": _extreme(ops.max, ops.argmax, ops.maximum),
+        "min": _extreme(ops.min, ops.argmin, ops.minimum),
+        "amax": lambda x, dim=None, keepdim=False: _reduced(ops.max, x, dim, keepdim),
+        "amin": lambda x, dim=None, keepdim=False: _reduced(ops.min, x, dim, keepdim),
+    }
+)
+
+
+@converter("aminmax")
+def _aminmax(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _reduced(ops.min, x, dim, keepdim), _reduced(ops.max, x, dim, keepdim)
+
+
+def _place(compute: Callable[..., Any]) -> Convert:
+    def convert(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            flat = compute(reshape(x, [-1]), axis=[0], keepdims=False)
+            return cast(reshape(flat, [1] * rank_of(x)) if keepdim else flat, "int64")
+        return cast(_reduced(compute, x, dim, keepdim), "int64")
+
+    return convert
+
+
+converters({"argmax": _place(ops.argmax), "argmin": _place(ops.argmin)})
+
+
+def _truth(compute: Callable[..., Any]) -> Convert:
+    def convert(x: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+        truth = x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
+        return _reduced(compute, truth, dim, keepdim)
+
+    return convert
+
+
+converters({"all": _truth(ops.all), "any": _truth(ops.any)})
+
+
+@converter("count_nonzero")
+def _count_nonzero(x: Any, dim: Dim = None) -> Any:
+    return _reduced(ops.sum, cast(ops.not_equal(x, scalar(0, x)), "int64"), dim, False)
+
+
+def variance(x: Any, dim: Dim, unbiased: bool, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+    """Return the variance and the mean over axes.
+
+    Parameters
+    ----------
+    x : Expr
+    dim : int or sequence of int or None
+    unbiased : bool
+        Whether the sum of squares is divided by one less than their number.
+    correction : int or None
+        By how much less, where it is given.
+    keepdim : bool
+    """
+    axes = axes_of(dim, rank_of(x))
+    center = ops.mean(x, axis=axes, keepdims=True)
+    distance = ops.subtract(x, center)
+    total = ops.sum(ops.multiply(distance, distance), axis=axes, keepdims=bool(keepdim))
+    count = math.prod(static_shape(x)[a] for a in axes)
+    less = (1 if unbiased else 0) if correction is None else number(correction, "the correction")
+    center = center if keepdim else ops.squeeze(center, axis=axes)
+    return ops.divide(total, scalar(max(count - less, 0), total)), center
+
+
+@converter("var")
+def _var(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+    return variance(x, dim, unbiased, correction, keepdim)[0]
+
+
+@converter("std")
+def _std(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+    return ops.sqrt(variance(x, dim, unbiased, correction, keepdim)[0])
+
+
+@converter("var_mean")
+def _var_mean(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+    return variance(x, dim, unbiased, correction, keepdim)
+
+
+@converter("std_mean")
+def _std_mean(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+    spread, center = variance(x, dim, unbiased, correction, keepdim)
+    return ops.sqrt(spread), center
+
+
+@converter("logsumexp", "special_logsumexp")
+def _logsumexp(x: Any, dim: Dim, keepdim: bool = False) -> Any:
+    x, axes = floating(x), axes_of(dim, rank_of(x))
+    high = ops.max(x, axis=axes, keepdims=True)
+    total = ops.log(ops.sum(ops.exp(ops.subtract(x, high)), axis=axes, keepdims=True))
+    result = ops.add(total, high)
+    return result if keepdim else ops.squeeze(result, axis=axes)
+
+
+@converter("norm", "linalg_vector_norm", "frobenius_norm")
+def vector_norm(
+    x: Any, p: Any = None, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
+    """Return the p-norm over axes."""
+    power = next((v for v in (p, ord) if v is not None), 2)
+    size = ops.abs(_as(x, dtype))
+    if power in (math.inf, -math.inf):
+        return _reduced(ops.max if power > 0 else ops.min, size, dim, keepdim)
+    if power == 0:
+        return _reduced(ops.sum, cast(ops.not_equal(size, scalar(0, size)), dtype_of(size)), dim, keepdim)
+    if power == 1:
+        return _reduced(ops.sum, size, dim, keepdim)
+    if power == 2:
+        return ops.sqrt(_reduced(ops.sum, ops.multiply(size, size), dim, keepdim))
+    total = _reduced(ops.sum, ops.power(size, scalar(power, size)), dim, keepdim)
+    return ops.power(total, scalar(1 / power, total))
+
+
+@converter("linalg_norm")
+def _linalg_norm(x: Any, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    if ord is not None and rank_of(x) != 1 and not (isinstance(dim, int) or (dim is not None and len(dim) == 1)):
+        raise ValueError("norms of matrices other than Frobenius's are not supported")
+    return vector_norm(x, ord, None, dim, keepdim, dtype)
+
+
+@converter("dist")
+def _dist(x: Any, other: Any, p: Any = 2) -> Any:
+    return vector_norm(ops.subtract(x, other), p)
+
+
+@converter("pairwise_distance")
+def _pairwise_distance(x1: Any, x2: Any, p: Any = 2, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    return vector_norm(ops.add(ops.subtract(x1, x2), scalar(eps, x1)), p, None, [-1], keepdim)
+
+
+@converter("cosine_similarity")
+def _cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    sizes = [ops.maximum(vector_norm(x, 2, None, [dim], True), scalar(eps, x)) for x in (x1, x2)]
+    product = ops.multiply(ops.divide(x1, sizes[0]), ops.divide(x2, sizes[1]))
+    return ops.sum(product, axis=[axis_of(dim, rank_of(product))])
+
+
+@converter("cumsum")
+def _cumsum(x: Any, dim: int, dtype: Any = None) -> Any:
+    x = _summand(x, dtype)
+    return ops.cumsum(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
+
+
+@converter("cumprod")
+def _cumprod(x: Any, dim: int, dtype: Any = None) -> Any:
+    x = _summand(x, dtype)
+    return ops.cumprod(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
+
+
+@converter("trace")
+def _trace(x: Any) -> Any:
+    rows, columns = static_shape(x)
+    places = constant([i * columns + i for i in range(min(rows, columns))], "int64")
+    return ops.sum(_summand(ops.take(reshape(x, [-1]), places, axis=0), None))

@@ -1,0 +1,387 @@
+"""Operators that move elements without looking at them: views, joins, parts, repetitions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.converters.shape import expand, slice_axis, split
+from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import converter, converters
+from compiler.relay.frontend.pytorch.tensors import (
+    axes_of,
+    axis_of,
+    constant,
+    dims_of,
+    dtype_of,
+    extent,
+    extents,
+    known,
+    number,
+    ops,
+    rank_of,
+    reshape,
+    size,
+    static_shape,
+    transpose,
+    unsqueeze,
+)
+
+converters(
+    {
+        "contiguous clone detach detach_ alias lift_fresh lift_fresh_copy requires_grad_ resolve_conj resolve_neg "
+        "cpu cuda pin_memory prim::unchecked_cast": lambda x: x,
+    }
+)
+
+
+def _target(values: Any) -> list[Any] | RelayExpr:
+    """Return the extents of a shape: ints, or a vector where only the running program knows some."""
+    if isinstance(values, RelayExpr):
+        if known(values) is None:
+            return values
+    elif any(isinstance(v, RelayExpr) and known(v) is None for v in values):
+        vector: RelayExpr = tensor(list(values), "int64")
+        return vector
+    numbers: list[Any] = extents(values)
+    return numbers
+
+
+@converter("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy", "reshape_copy")
+def view(x: Any, size: Any = None, shape: Any = None, dtype: Any = None, **_strides: Any) -> Any:
+    """Return the elements in another shape."""
+    if dtype is not None:
+        raise ConversionError("a view in another data type is not supported")
+    target = _target(size if shape is None else shape)
+    return ops.reshape(x, target) if isinstance(target, RelayExpr) else reshape(x, target)
+
+
+@converter("view_as", "reshape_as")
+def _view_as(x: Any, other: Any) -> Any:
+    return reshape(x, dims_of(other))
+
+
+@converter("flatten")
+def _flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    rank, dims = rank_of(x), dims_of(x)
+    first, last = axis_of(start_dim, rank), axis_of(end_dim, rank)
+    if not rank:
+        return reshape(x, [1])
+    joined = dims[first : last + 1]
+    return reshape(x, [*dims[:first], math.prod(joined) if _all_known(joined) else -1, *dims[last + 1 :]])
+
+
+def _all_known(dims: Sequence[Any]) -> bool:
+    return all(isinstance(d, int) for d in dims)
+
+
+@converter("ravel")
+def _ravel(x: Any) -> Any:
+    return reshape(x, [-1])
+
+
+@converter("unflatten")
+def _unflatten(x: Any, dim: int, sizes: Any) -> Any:
+    axis, dims = axis_of(dim, rank_of(x)), dims_of(x)
+    parts = extents(sizes)
+    if -1 in parts and isinstance(own := dims[axis], int):
+        parts[parts.index(-1)] = own // -math.prod(parts)
+    return reshape(x, [*dims[:axis], *parts, *dims[axis + 1 :]])
+
+
+@converter("permute", "permute_copy")
+def _permute(x: Any, dims: Sequence[int]) -> Any:
+    return transpose(x, [axis_of(d, rank_of(x)) for d in dims])
+
+
+@converter("transpose", "swapaxes", "swapdims", "transpose_copy")
+def _transpose(
+    x: Any, dim0: int | None = None, dim1: int | None = None, axis0: int | None = None, axis1: int | None = None
+) -> Any:
+    rank = rank_of(x)
+    first, second = (next(v for v in pair if v is not None) for pair in ((dim0, axis0), (dim1, axis1)))
+    order = list(range(rank))
+    if rank:
+        a, b = axis_of(first, rank), axis_of(second, rank)
+        order[a], order[b] = b, a
+    return transpose(x, order)
+
+
+@converter("t", "numpy_T", "t_copy")
+def _t(x: Any) -> Any:
+    return transpose(x, list(range(rank_of(x)))[::-1])
+
+
+@converter("mT", "adjoint")
+def _matrix_transpose(x: Any) -> Any:
+    return _transpose(x, -2, -1)
+
+
+@converter("movedim", "moveaxis")
+def _movedim(x: Any, source: Any, destination: Any) -> Any:
+    rank = rank_of(x)
+    sources, targets = ([axis_of(d, rank) for d in ([v] if isinstance(v, int) else v)] for v in (source, destination))
+    order = [i for i in range(rank) if i not in sources]
+    for target, origin in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, origin)
+    return transpose(x, order)
+
+
+@converter("squeeze", "squeeze_copy")
+def _squeeze(x: Any, dim: Any = None) -> Any:
+    axes = [a for a in axes_of(dim, rank_of(x)) if a < rank_of(x)]
+    ones = [a for a in axes if dims_of(x)[a] == 1]
+    return ops.squeeze(x, axis=ones) if ones else x
+
+
+@converter("unsqueeze", "unsqueeze_copy")
+def _unsqueeze(x: Any, dim: int) -> Any:
+    return unsqueeze(x, [axis_of(dim, rank_of(x) + 1)])
+
+
+@converter("cat", "concat", "concatenate")
+def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    values = [x for x in tensors if dims_of(x) != (0,)] or list(tensors[:1])
+    values = promoted(*values)
+    return ops.concatenate(values, axis_of(dim, rank_of(values[0]))) if len(values) > 1 else values[0]
+
+
+@converter("stack")
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Join tensors along a new axis."""
+    values = promoted(*tensors)
+    return ops.stack(values, axis_of(dim, rank_of(values[0]) + 1))
+
+
+def _at_least(x: Any, rank: int) -> Any:
+    return unsqueeze(x, list(range(rank - rank_of(x)))) if rank_of(x) < rank else x
+
+
+converters(
+    {
+        "hstack": lambda tensors: _cat([_at_least(x, 1) for x in tensors], min(rank_of(tensors[0]), 1)),
+        "vstack": lambda tensors: _cat([_at_least(x, 2) for x in tensors], 0),
+        "atleast_1d": lambda x: _at_least(x, 1),
+        "atleast_2d": lambda x: _at_least(x, 2),
+    }
+)
+
+
+@converter("split", "split_with_sizes", "tensor_split", "unsafe_split", "unsafe_split_with_sizes")
+def _split(x: Any, split_size: Any = None, split_sizes: Any = None, dim: int = 0, sections: Any = None,
+           indices: Any = None) -> Any:  # fmt: skip
+    axis = axis_of(dim, rank_of(x))
+    whole = static_shape(x)[axis] if split_sizes is None or indices is not None else 0
+    if sections is not None:
+        parts = extent(sections)
+        sizes = [whole // parts + (i < whole % parts) for i in range(parts)]
+    elif indices is not None:
+        ends = [0, *(min(max(i if i >= 0 else i + whole, 0), whole) for i in extents(indices)), whole]
+        return [slice_axis(x, axis, a, max(a, b)) for a, b in itertools.pairwise(ends)]
+    elif split_sizes is not None or isinstance(split_size, list):
+        sizes = extents(split_size if split_sizes is None else split_sizes)
+    else:
+        each = extent(split_size)
+        sizes = [min(each, whole - start) for start in range(0, whole, each)]
+    return split(x, sizes, axis)
+
+
+@converter("chunk", "unsafe_chunk")
+def _chunk(x: Any, chunks: int, dim: int = 0) -> Any:
+    whole = static_shape(x)[axis_of(dim, rank_of(x))]
+    return _split(x, -(-whole // chunks), dim=dim)
+
+
+@converter("unbind")
+def _unbind(x: Any, dim: int = 0) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    return [ops.squeeze(part, axis=[axis]) for part in split(x, [1] * static_shape(x)[axis], axis)]
+
+
+@converter("expand", "broadcast_to", "expand_copy")
+def _expand(x: Any, size: Any, implicit: bool = False) -> Any:
+    target = _target(size)
+    if isinstance(target, RelayExpr):
+        return ops.broadcast_to(x, target)
+    dims = [1] * (len(target) - rank_of(x)) + list(dims_of(x))
+    return expand(x, [own if wanted == -1 else wanted for own, wanted in zip(dims, target, strict=True)])
+
+
+@converter("expand_as")
+def _expand_as(x: Any, other: Any) -> Any:
+    return _expand(x, list(static_shape(other)))
+
+
+@converter("broadcast_tensors")
+def _broadcast_tensors(tensors: Sequence[Any]) -> Any:
+    import numpy as np
+
+    shape = np.broadcast_shapes(*(static_shape(x) for x in tensors))
+    return [_expand(x, list(shape)) for x in tensors]
+
+
+@converter("repeat", "tile")
+def _repeat(x: Any, repeats: Any = None, dims: Any = None) -> Any:
+    times = extents(dims if repeats is None else repeats)
+    times = [1] * (rank_of(x) - len(times)) + times
+    return ops.tile(_at_least(x, len(times)), times)
+
+
+@converter("repeat_interleave")
+def _repeat_interleave(x: Any, repeats: Any, dim: int | None = None, output_size: Any = None) -> Any:
+    if dim is None:
+        x, dim = reshape(x, [-1]), 0
+    axis = axis_of(dim, rank_of(x))
+    if isinstance(repeats, int):
+        return ops.repeat(x, repeats, axis)
+    counts = extents(repeats)
+    counts = counts * static_shape(x)[axis] if len(counts) == 1 else counts
+    places = [i for i, count in enumerate(counts) for _ in range(count)]
+    return ops.take(x, constant(places, "int64"), axis=axis)
+
+
+@converter("flip")
+def _flip(x: Any, dims: Sequence[int]) -> Any:
+    for dim in dims:
+        x = ops.reverse(x, axis_of(dim, rank_of(x)))
+    return x
+
+
+converters({"fliplr": lambda x: _flip(x, [1]), "flipud": lambda x: _flip(x, [0])})
+
+
+@converter("rot90")
+def _rot90(x: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+    turns = k % 4
+    if turns == 2:
+        return _flip(x, dims)
+    if turns == 0:
+        return x
+    return _flip(_transpose(x, *dims), [dims[0] if turns == 1 else dims[1]])
+
+
+@converter("roll")
+def _roll(x: Any, shifts: Any, dims: Any = ()) -> Any:
+    moves = extents(shifts)
+    if not len(axes := [dims] if isinstance(dims, int) else list(dims)):
+        return reshape(_roll(reshape(x, [-1]), moves, [0]), dims_of(x))
+    for shift, dim in zip(moves, axes, strict=True):
+        axis = axis_of(dim, rank_of(x))
+        whole = static_shape(x)[axis]
+        if cut := -shift % whole:
+            x = ops.concatenate([slice_axis(x, axis, cut, whole), slice_axis(x, axis, 0, cut)], axis)
+    return x
+
+
+@converter("narrow", "narrow_copy")
+def _narrow(x: Any, dim: int, start: Any, length: Any) -> Any:
+    axis, first = axis_of(dim, rank_of(x)), extent(start)
+    whole = size(x, axis)
+    first += whole if first < 0 else 0
+    return slice_axis(x, axis, first, first + extent(length))
+
+
+@converter("slice", "slice_copy")
+def _slice(x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1, **list_bounds: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return x[slice(dim if start is None else start, end, step)]
+    axis = axis_of(dim, rank_of(x))
+    whole = dims_of(x)[axis]
+    first, last = (_bound(v) for v in (0 if start is None else start, end))
+    if isinstance(whole, int) and not isinstance(first, RelayExpr) and not isinstance(last, RelayExpr):
+        begin, stop, _ = slice(first, last, step).indices(whole)
+        if (begin, stop, step) == (0, whole, 1):
+            return x
+        return ops.strided_slice(x, [begin], [max(begin, stop)], [step], axes=[axis])
+    return _slice_at_run_time(x, axis, first, last, step)
+
+
+def _bound(value: Any) -> Any:
+    return number(value, "a bound") if isinstance(value, RelayExpr) and known(value) is not None else value
+
+
+def _slice_at_run_time(x: Any, axis: int, first: Any, last: Any, step: int) -> Any:
+    """Cut out a part whose bounds only the running program knows."""
+    rank = rank_of(x)
+    shape = ops.shape_of(x, dtype="int64")
+    own = size(x, axis)
+    begins: list[Any] = [0] * rank
+    ends: list[Any] = [ops.take(shape, constant(i, "int64"), axis=0) for i in range(rank)]
+    begins[axis] = _inside(first, own)
+    if last is not None:
+        ends[axis] = _inside(last, own)
+    return ops.strided_slice(
+        x, tensor(begins, "int64"), tensor(ends, "int64"), constant([step if i == axis else 1 for i in range(rank)])
+    )
+
+
+def _inside(bound: Any, own: Any) -> Any:
+    """Return a bound that counts from the front and does not pass the end."""
+    value, whole = tensor(bound, "int64"), tensor(own, "int64")
+    value = ops.where(ops.less(value, tensor(0)), ops.add(value, whole), value)
+    return ops.minimum(ops.maximum(value, tensor(0)), whole)
+
+
+@converter("unfold")
+def _unfold(x: Any, dimension: int, size: int, step: int) -> Any:
+    axis = axis_of(dimension, rank_of(x))
+    starts = range(0, static_shape(x)[axis] - size + 1, step)
+    parts = [slice_axis(x, axis, start, start + size) for start in starts]
+    order = [i for i in range(rank_of(x)) if i != axis] + [axis]
+    return ops.stack([transpose(part, order) for part in parts], axis)
+
+
+@converter("diagonal", "linalg_diagonal")
+def _diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    rank = rank_of(x)
+    a, b = axis_of(dim1, rank), axis_of(dim2, rank)
+    moved = transpose(x, [*(i for i in range(rank) if i not in (a, b)), a, b])
+    *others, rows, columns = static_shape(moved)
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    row, column = max(-offset, 0), max(offset, 0)
+    places = [(row + i) * columns + column + i for i in range(count)]
+    return ops.take(reshape(moved, [*others, rows * columns]), constant(places, "int64"), axis=rank - 2)
+
+
+@converter("diag")
+def _diag(x: Any, diagonal: int = 0) -> Any:
+    return _diagonal(x, diagonal) if rank_of(x) == 2 else _diag_embed(x, diagonal)
+
+
+@converter("diag_embed")
+def _diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    if (axis_of(dim1, rank_of(x) + 1), axis_of(dim2, rank_of(x) + 1)) != (rank_of(x) - 1, rank_of(x)):
+        raise ConversionError("diagonals along other than the last two dimensions are not supported")
+    *others, count = static_shape(x)
+    side = count + abs(offset)
+    return ops.matrix_set_diag(ops.zeros([*others, side, side], dtype_of(x)), x, k=offset)
+
+
+converters(
+    {
+        "tril": lambda x, diagonal=0: ops.trilu(x, constant(diagonal, "int64"), upper=False),
+        "triu": lambda x, diagonal=0: ops.trilu(x, constant(diagonal, "int64"), upper=True),
+    }
+)
+
+
+@converter("pixel_shuffle")
+def _pixel_shuffle(x: Any, upscale_factor: int) -> Any:
+    *others, channels, height, width = static_shape(x)
+    r = upscale_factor
+    split_ = reshape(x, [-1, channels // (r * r), r, r, height, width])
+    moved = transpose(split_, [0, 1, 4, 2, 5, 3])
+    return reshape(moved, [*others, channels // (r * r), height * r, width * r])
+
+
+@converter("pixel_unshuffle")
+def _pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
+    *others, channels, height, width = static_shape(x)
+    r = downscale_factor
+    split_ = reshape(x, [-1, channels, height // r, r, width // r, r])
+    moved = transpose(split_, [0, 1, 3, 5, 2, 4])
+    return reshape(moved, [*others, channels * r * r, height // r, width // r])

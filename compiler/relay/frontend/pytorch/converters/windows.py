@@ -1,0 +1,260 @@
+"""Operators that slide windows over images: convolution, pooling, padding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.converters.shape import pad as padded
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
+from compiler.relay.frontend.pytorch.tensors import (
+    constant,
+    dims_of,
+    extents,
+    ops,
+    rank_of,
+    repeated,
+    reshape,
+    scalar,
+    static_shape,
+    unsqueeze,
+)
+
+_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def _both_sides(padding: Sequence[int]) -> list[int]:
+    return [*padding, *padding]
+
+
+def _same(kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    """Return the padding before and after each axis that keeps the extents; the odd element comes after."""
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return [t // 2 for t in total] + [t - t // 2 for t in total]
+
+
+def convolution(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+                groups: int = 1) -> Any:  # fmt: skip
+    """Return a convolution over as many axes as the weight has beyond two."""
+    count = rank_of(weight) - 2
+    if rank_of(x) == count + 1:
+        return ops.squeeze(convolution(unsqueeze(x, [0]), weight, bias, stride, padding, dilation, groups), axis=[0])
+    outputs, _, *kernel = static_shape(weight)
+    steps, holes = repeated(stride, count), repeated(dilation, count)
+    around = {"same": _same(kernel, holes), "valid": [0] * 2 * count}.get(padding) if isinstance(padding, str) else None
+    letters = _LETTERS[count]
+    y = getattr(ops.nn, f"conv{count}d")(
+        x,
+        weight,
+        strides=steps,
+        padding=around if isinstance(padding, str) else _both_sides(repeated(padding, count)),
+        dilation=holes,
+        groups=groups,
+        channels=outputs,
+        kernel_size=kernel,
+        data_layout=f"NC{letters}",
+        kernel_layout=f"OI{letters}",
+    )
+    return y if bias is None else ops.nn.bias_add(y, bias, axis=1)
+
+
+def transposed(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+               groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
+    """Return a transposed convolution over as many axes as the weight has beyond two."""
+    count = rank_of(weight) - 2
+    if rank_of(x) == count + 1:
+        whole = transposed(unsqueeze(x, [0]), weight, bias, stride, padding, output_padding, groups, dilation)
+        return ops.squeeze(whole, axis=[0])
+    _, outputs, *kernel = static_shape(weight)
+    letters = _LETTERS[count]
+    y = getattr(ops.nn, f"conv{count}d_transpose")(
+        x,
+        weight,
+        strides=repeated(stride, count),
+        padding=_both_sides(repeated(padding, count)),
+        dilation=repeated(dilation, count),
+        groups=groups,
+        channels=outputs * groups,
+        kernel_size=kernel,
+        data_layout=f"NC{letters}",
+        kernel_layout=f"IO{letters}",
+        output_padding=repeated(output_padding, count),
+    )
+    return y if bias is None else ops.nn.bias_add(y, bias, axis=1)
+
+
+converters({"conv1d conv2d conv3d": convolution, "conv_transpose1d conv_transpose2d conv_transpose3d": transposed})
+
+
+@converter("_convolution", "convolution", "convolution_overrideable")
+def _convolution(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed_: bool = False,
+                 output_padding: Any = 0, groups: int = 1, **flags: Any) -> Any:  # fmt: skip
+    if flags.get("transposed", transposed_):
+        return transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return convolution(x, weight, bias, stride, padding, dilation, groups)
+
+
+@converter("_convolution_mode")
+def _convolution_mode(x: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int) -> Any:
+    return convolution(x, weight, bias, stride, padding, dilation, groups)
+
+
+# --- pooling --------------------------------------------------------------------------------------------------------
+
+
+def _in_batches(pool: Convert, count: int) -> Convert:
+    """Return a converter of pooling that takes a single image, without an axis of batches, too."""
+
+    def convert(x: Any, **arguments: Any) -> Any:
+        if rank_of(x) != count + 1:
+            return pool(x, count, **arguments)
+        y = pool(unsqueeze(x, [0]), count, **arguments)
+        if isinstance(y, tuple):
+            return tuple(ops.squeeze(part, axis=[0]) for part in y)
+        return ops.squeeze(y, axis=[0])
+
+    return convert
+
+
+def _steps(kernel: list[int], stride: Any, count: int) -> list[int]:
+    return repeated(stride, count) if stride is not None and len(extents(stride)) else kernel
+
+
+def _max_pool(x: Any, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+              ceil_mode: bool = False) -> Any:  # fmt: skip
+    kernel = repeated(kernel_size, count)
+    return getattr(ops.nn, f"max_pool{count}d")(
+        x,
+        pool_size=kernel,
+        strides=_steps(kernel, stride, count),
+        dilation=repeated(dilation, count),
+        padding=_both_sides(repeated(padding, count)),
+        ceil_mode=ceil_mode,
+    )
+
+
+def _avg_pool(x: Any, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+              count_include_pad: bool = True, divisor_override: Any = None) -> Any:  # fmt: skip
+    kernel = repeated(kernel_size, count)
+    y = getattr(ops.nn, f"avg_pool{count}d")(
+        x,
+        pool_size=kernel,
+        strides=_steps(kernel, stride, count),
+        padding=_both_sides(repeated(padding, count)),
+        ceil_mode=ceil_mode and divisor_override is None,
+        count_include_pad=count_include_pad or divisor_override is not None,
+    )
+    if divisor_override is None:
+        return y
+    if ceil_mode:
+        raise ConversionError("divisor_override together with ceil_mode is not supported")
+    return ops.multiply(y, math.prod(kernel) / divisor_override)
+
+
+def _adaptive(kind: str) -> Convert:
+    def pool(x: Any, count: int, output_size: Any) -> Any:
+        sizes = [None] if output_size is None else output_size if isinstance(output_size, list) else [output_size]
+        sizes = sizes * count if len(sizes) == 1 else sizes
+        own = dims_of(x)[2:]
+        target = [own[i] if s is None else s for i, s in enumerate(sizes)]
+        return getattr(ops.nn, f"adaptive_{kind}_pool{count}d")(x, output_size=extents(target))
+
+    return pool
+
+
+def _adaptive_max(x: Any, count: int, output_size: Any) -> Any:
+    """Return the greatest elements; None stands for their places, which are not computed."""
+    return _adaptive("max")(x, count, output_size), None
+
+
+for _count in (1, 2, 3):
+    converters(
+        {
+            f"max_pool{_count}d": _in_batches(_max_pool, _count),
+            f"avg_pool{_count}d": _in_batches(_avg_pool, _count),
+            f"adaptive_avg_pool{_count}d _adaptive_avg_pool{_count}d": _in_batches(_adaptive("avg"), _count),
+            f"adaptive_max_pool{_count}d": _in_batches(_adaptive_max, _count),
+        }
+    )
+
+
+@converter("max_pool2d_with_indices", "max_pool1d_with_indices", "max_pool3d_with_indices")
+def _max_pool_with_places(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                          ceil_mode: bool = False) -> Any:  # fmt: skip
+    count = len(extents(kernel_size))
+    return _in_batches(_max_pool, count)(
+        x, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    ), None
+
+
+# --- padding --------------------------------------------------------------------------------------------------------
+
+
+def _around(pad: Any, rank: int) -> list[tuple[int, int]]:
+    """Return how much is added before and after each axis; PyTorch names the last axis first."""
+    numbers = extents(pad)
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
+    return [(0, 0)] * (rank - len(pairs)) + pairs
+
+
+def _cropped(x: Any, around: list[tuple[int, int]]) -> Any:
+    """Cut off what negative padding takes away."""
+    for axis, (before, after) in enumerate(around):
+        if before < 0 or after < 0:
+            end = static_shape(x)[axis] + min(after, 0)
+            x = ops.strided_slice(x, [max(-before, 0)], [end], axes=[axis])
+    return x
+
+
+@converter("constant_pad_nd")
+def _constant_pad(x: Any, pad: Any, value: Any = 0) -> Any:
+    around = _around(pad, rank_of(x))
+    x = _cropped(x, around)
+    wide = [(max(a, 0), max(b, 0)) for a, b in around]
+    return ops.nn.pad(x, wide, scalar(value, x)) if any(map(any, wide)) else x
+
+
+_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@converter("pad")
+def _pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    if mode == "constant":
+        return _constant_pad(x, pad, 0 if value is None else value)
+    return _pad_by_index(x, _around(pad, rank_of(x)), _MODES[mode])
+
+
+def _pad_by_index(x: Any, around: list[tuple[int, int]], mode: str) -> Any:
+    x = _cropped(x, around)
+    for axis, (before, after) in enumerate(around):
+        if before > 0 or after > 0:
+            places = np.pad(np.arange(static_shape(x)[axis]), (max(before, 0), max(after, 0)), mode=mode)  # type: ignore[call-overload]
+            x = ops.take(x, constant(places, "int64"), axis=axis)
+    return x
+
+
+for _count in (1, 2, 3):
+    for _kind, _mode in (("reflection", "reflect"), ("replication", "edge")):
+        converter(f"{_kind}_pad{_count}d")(
+            lambda x, padding, mode=_mode: _pad_by_index(x, _around(padding, rank_of(x)), mode)
+        )
+
+
+@converter("im2col")
+def _im2col(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    kernel, holes, around, steps = (repeated(v, 2) for v in (kernel_size, dilation, padding, stride))
+    wide = padded(x, [(0, 0), (0, 0), *((p, p) for p in around)]) if any(around) else x
+    batch, channels, *sizes = static_shape(wide)
+    counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, d, s in zip(sizes, kernel, holes, steps, strict=True)]
+    places = [
+        np.arange(k)[:, None] * d + np.arange(n)[None, :] * s
+        for k, d, n, s in zip(kernel, holes, counts, steps, strict=True)
+    ]
+    rows = ops.take(wide, constant(places[0], "int64"), axis=2)
+    grid = ops.take(rows, constant(places[1], "int64"), axis=4)
+    ordered = ops.transpose(grid, axes=[0, 1, 2, 4, 3, 5])
+    return reshape(ordered, [batch, channels * math.prod(kernel), math.prod(counts)])

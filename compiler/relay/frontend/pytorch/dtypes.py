@@ -1,0 +1,140 @@
+"""Data types: their codes in TorchScript, and which one the result of an operator has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import torch
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.pytorch.errors import ConversionError
+
+__all__ = ["cast", "default_float", "dtype_code", "dtype_name", "promoted", "result_dtype", "tensor", "using_float"]
+
+_CODES = {
+    0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64", 11: "bool",
+    15: "bfloat16",
+}  # fmt: skip
+"""The numbers of c10::ScalarType; those of complex and quantized types are not among them."""
+
+_DEFAULT_FLOAT: ContextVar[str] = ContextVar("_DEFAULT_FLOAT", default="float32")
+
+
+@contextmanager
+def using_float(dtype: str) -> Iterator[None]:
+    """Within it numbers with a fraction have this data type where nothing else decides."""
+    token = _DEFAULT_FLOAT.set(dtype)
+    try:
+        yield
+    finally:
+        _DEFAULT_FLOAT.reset(token)
+
+
+def default_float() -> str:
+    """Return the data type of numbers with a fraction."""
+    return _DEFAULT_FLOAT.get()
+
+
+def dtype_name(value: Any) -> str:
+    """Return the name of a data type, given as PyTorch does.
+
+    Parameters
+    ----------
+    value : int or torch.dtype or str
+        A number is the code that TorchScript has for it.
+    """
+    name = _CODES.get(value, "") if isinstance(value, int) else str(value).removeprefix("torch.")
+    name = {"float": "float32", "int": "int32", "double": "float64", "half": "float16", "long": "int64"}.get(name, name)
+    if name not in _CODES.values():
+        raise ConversionError(f"data type {value!r} is not supported; there are {', '.join(_CODES.values())}")
+    return name
+
+
+def dtype_code(name: str) -> int:
+    """Return TorchScript's number for a data type."""
+    return next(code for code, own in _CODES.items() if own == name)
+
+
+def cast(x: RelayExpr, dtype: str) -> Any:
+    """Return a tensor in a data type; numbers with a fraction become truth values as they compare with zero."""
+    return x if dtype_of(x) == dtype else ops.cast(x, dtype)
+
+
+def tensor(value: Any, dtype: str | None = None) -> Any:
+    """Return a value as an expression.
+
+    Parameters
+    ----------
+    value : Expr or number or list of numbers
+    dtype : str, optional
+        By default that of PyTorch's tensors of such numbers.
+    """
+    if isinstance(value, RelayExpr):
+        return value if dtype is None else cast(value, dtype)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, RelayExpr) for v in value):
+        return ops.stack([tensor(v, dtype or "int64") for v in value], 0)
+    array = np.asarray(value)
+    return constant(array, dtype or (default_float() if array.dtype.kind == "f" else str(array.dtype)))
+
+
+def result_dtype(*values: Any) -> str:
+    """Return the data type in which PyTorch computes with values.
+
+    Tensors with dimensions decide; those without, and then numbers, only where they are of a higher category.
+
+    Parameters
+    ----------
+    values : Expr or number
+
+    References
+    ----------
+    https://pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+    """
+    groups: list[list[str]] = [[], [], []]
+    for value in values:
+        if isinstance(value, RelayExpr):
+            groups[0 if rank_of(value) else 1].append(dtype_of(value))
+        else:
+            groups[2].append(_dtype_of_number(value))
+    result = ""
+    for group in groups:
+        if group:
+            own = _joined(group)
+            if not result or _category(own) > _category(result):
+                result = own
+    return result
+
+
+def _dtype_of_number(value: Any) -> str:
+    return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else default_float()
+
+
+def _joined(names: list[str]) -> str:
+    joined = getattr(torch, names[0])
+    for name in names[1:]:
+        joined = torch.promote_types(joined, getattr(torch, name))
+    return dtype_name(joined)
+
+
+def _category(dtype: str) -> int:
+    return 0 if dtype == "bool" else 2 if "float" in dtype else 1
+
+
+def promoted(*values: Any, floating: bool = False) -> list[Any]:
+    """Return values as expressions of one data type.
+
+    Parameters
+    ----------
+    values : Expr or number
+    floating : bool
+        Whether integers become numbers with a fraction.
+    """
+    dtype = result_dtype(*values)
+    if floating and _category(dtype) < 2:
+        dtype = default_float()
+    return [tensor(value, dtype) for value in values]

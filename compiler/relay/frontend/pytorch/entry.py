@@ -1,0 +1,91 @@
+"""``from_pytorch``: from a script module or an exported program to a module and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compiler.ir.error import ArgumentError, UnavailableError, show
+from compiler.ir.instrument import active_instruments
+from compiler.ir.module import IRModule
+from compiler.ir.origin import derived_from, mint, mint_use
+from compiler.relay.frontend.span_filling import begin_import
+from compiler.runtime.ndarray import NDArray
+
+__all__ = ["from_pytorch"]
+
+_VOCABULARY = (str(Path(__file__).parent.parent),)
+
+
+def from_pytorch(
+    script_module: Any,
+    input_infos: Sequence[tuple[str, Any]],
+    custom_convert_map: Mapping[str, Callable[..., Any]] | None = None,
+    default_dtype: str = "float32",
+    use_parser_friendly_name: bool = False,
+    keep_quantized_weight: bool = False,
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Convert a model of PyTorch to a module of graphs.
+
+    Parameters
+    ----------
+    script_module : torch.jit.ScriptModule or torch.export.ExportedProgram
+        A model that was traced, scripted or exported.  Put it into eval mode first.
+    input_infos : sequence of tuple
+        For each input its name, and its shape, or a pair of shape and data type: ``("x", (1, 3, 224, 224))``,
+        ``("ids", ((1, 128), "int64"))``.
+    custom_convert_map : mapping of str to callable, optional
+        Converters of operators by name (``aten::relu``), which come before those that there are: each takes the list
+        of a node's arguments and the list of their data types, and returns an expression.
+    default_dtype : str
+        The data type of inputs that are given without one, and of numbers with a fraction.
+    use_parser_friendly_name : bool
+        Whether names of parameters and nodes have underscores instead of colons and dots.
+    keep_quantized_weight : bool
+        Taken for compatibility: models that PyTorch has quantized are not supported.
+
+    Returns
+    -------
+    mod : IRModule
+        Its ``main`` has the inputs in their order, then the weights.
+    params : dict of str to NDArray
+        The weights by the names that ``main`` has for them.
+
+    Raises
+    ------
+    UnsupportedOperatorError
+        Naming all operators that nothing converts, with the places in the model.
+    ConversionError
+        If a node cannot be converted; it names the node and its line.
+    ArgumentError
+        If ``input_infos`` does not fit the model.
+    UnavailableError
+        If PyTorch is not installed.
+    """
+    try:
+        from compiler.relay.frontend.pytorch.program import convert_model
+    except ModuleNotFoundError as exc:
+        if exc.name != "torch":
+            raise
+        raise UnavailableError(
+            "relay.frontend.from_pytorch: PyTorch is not installed; pip install -e '.[pytorch]' installs it"
+        ) from exc
+    _check_custom(custom_convert_map)
+    begin_import()
+    span = mint("graph", type(script_module).__name__, mint_use("from_pytorch", _VOCABULARY))
+    with derived_from(span):
+        mod, params = convert_model(
+            script_module, input_infos, dict(custom_convert_map or {}), default_dtype, use_parser_friendly_name, span
+        )
+        for instrument in active_instruments():
+            instrument.module_created(mod)
+    return mod, params
+
+
+def _check_custom(given: Mapping[str, Callable[..., Any]] | None) -> None:
+    for name, convert in (given or {}).items():
+        if not isinstance(name, str) or not callable(convert):
+            raise ArgumentError(
+                f"from_pytorch: custom_convert_map must map operators to callables, got {show({name: convert})}"
+            )

@@ -1,0 +1,70 @@
+"""What is wrong with a model of PyTorch, or beyond this importer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from compiler.ir.error import TVMError
+
+__all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "naming_node"]
+
+MAX_PLACES = 5
+"""How many nodes of an unsupported operator an error lists."""
+
+_MISFITS = (
+    ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError, AttributeError,
+)  # fmt: skip
+"""What Python and NumPy say when the arguments of a node do not go together."""
+
+
+class ModelError(TVMError):
+    """A model that cannot be read, or that is not of a kind that is converted."""
+
+
+class ConversionError(TVMError):
+    """A node that has no counterpart here; the importer adds which node it is."""
+
+
+class UnsupportedOperatorError(ConversionError, NotImplementedError):
+    """Operators that nothing converts, all of a model at once.
+
+    Parameters
+    ----------
+    operators : mapping of str to sequence of str
+        Where each of them stands in the model.
+    """
+
+    def __init__(self, operators: Mapping[str, Sequence[str]]) -> None:
+        self.operators = dict(operators)
+        lines = [f"  {name}: {_listed(places)}" for name, places in sorted(operators.items())]
+        super().__init__(
+            "\n".join([f"from_pytorch: The following operators are not implemented: {sorted(operators)}", *lines])
+        )
+
+
+def _listed(places: Sequence[str]) -> str:
+    shown = ", ".join(places[:MAX_PLACES])
+    return shown + (f" and {len(places) - MAX_PLACES} more" if len(places) > MAX_PLACES else "")
+
+
+@contextmanager
+def naming_node(label: str) -> Iterator[None]:
+    """Say in every error which node it is about; the innermost node is the one that is named.
+
+    Parameters
+    ----------
+    label : str
+        The operator, and where it stands.
+    """
+    where = f"from_pytorch: {label}"
+    try:
+        yield
+    except UnsupportedOperatorError:
+        raise
+    except TVMError as exc:
+        if str(exc).startswith("from_pytorch: "):
+            raise
+        raise ConversionError(f"{where}: {exc}") from exc
+    except _MISFITS as exc:
+        raise ConversionError(f"{where}: its arguments do not go together ({exc})") from exc

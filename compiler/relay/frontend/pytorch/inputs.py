@@ -1,0 +1,88 @@
+"""The inputs of a model, as ``input_infos`` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.relay.expr import Tuple, Var
+from compiler.relay.frontend.pytorch.dtypes import dtype_name
+from compiler.relay.inference import infer_expr
+from compiler.relay.ty import AnyDim, TensorType
+
+__all__ = ["input_variables"]
+
+
+def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | None], default: str) -> list[Any]:
+    """Return the parameters of ``main`` for the inputs of a model.
+
+    Parameters
+    ----------
+    infos : sequence of tuple
+        What the user gives: ``(name, shape)`` or ``(name, (shape, dtype))``.
+    names : sequence of str
+        What the model calls its inputs.
+    dtypes : sequence of (str or None)
+        The data types that the model was traced with.
+    default : str
+        The data type of inputs that have none.
+
+    Raises
+    ------
+    ArgumentError
+        If they do not fit the model.
+    """
+    if not isinstance(infos, (list, tuple)):
+        raise ArgumentError(f"from_pytorch: input_infos must be a list of (name, shape), got {show(infos)}")
+    if len(infos) != len(names):
+        raise ArgumentError(
+            f"from_pytorch: the model has {len(names)} inputs ({', '.join(names)}), input_infos gives {len(infos)}: "
+            f"{show([info[0] if isinstance(info, (list, tuple)) and info else info for info in infos])}"
+        )
+    variables = [_variable(info, dtype or default) for info, dtype in zip(infos, dtypes, strict=True)]
+    own = [v.name_hint for v in variables if isinstance(v, Var)]
+    twice = sorted({name for name in own if own.count(name) > 1})
+    if twice:
+        raise ArgumentError(f"from_pytorch: input_infos names {', '.join(map(repr, twice))} twice")
+    return variables
+
+
+def _variable(info: Any, dtype: str) -> Any:
+    if not isinstance(info, (list, tuple)) or len(info) != 2 or not isinstance(info[0], str):
+        raise ArgumentError(
+            f"from_pytorch: each of input_infos must be (name, shape) or (name, (shape, dtype)), got {show(info)}"
+        )
+    name, shape = info
+    if _is_typed(shape):
+        shape, dtype = shape
+    if isinstance(shape, (list, tuple)) and shape and all(isinstance(s, (list, tuple)) for s in shape):
+        return Tuple(tuple(_variable((f"{name}_{i}", s), dtype) for i, s in enumerate(shape)))
+    try:
+        variable = Var(name, TensorType(_dims(name, shape), dtype_name(dtype)))
+    except TVMError as exc:
+        raise ArgumentError(f"from_pytorch: input {name!r}: {exc}") from exc
+    infer_expr(variable)
+    return variable
+
+
+def _is_typed(shape: Any) -> bool:
+    """Return whether a description of an input has a data type beside the shape."""
+    return (
+        isinstance(shape, (list, tuple))
+        and len(shape) == 2
+        and isinstance(shape[0], (list, tuple))
+        and not isinstance(shape[1], (int, list, tuple, AnyDim))
+    )
+
+
+def _dims(name: str, shape: Any) -> tuple[Any, ...]:
+    if isinstance(shape, (list, tuple)) or (hasattr(shape, "__iter__") and not isinstance(shape, str)):
+        dims = tuple(shape)
+        if all(isinstance(d, AnyDim) or _is_extent(d) for d in dims):
+            return tuple(d if isinstance(d, AnyDim) else int(d) for d in dims)
+    raise ArgumentError(f"from_pytorch: shape of input {name!r} must be a tuple of ints, got {show(shape)}")
+
+
+def _is_extent(value: Any) -> bool:
+    return not isinstance(value, bool) and hasattr(value, "__index__") and value >= 0

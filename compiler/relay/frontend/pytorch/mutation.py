@@ -1,0 +1,145 @@
+"""Operators in place: what they write shows in every name of the tensor, in its views and in what it is a view of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.converters.shape import expand
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
+from compiler.relay.frontend.pytorch.tensors import reshape, static_shape
+
+__all__ = ["Views"]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A tensor that shares its elements with another one.
+
+    Attributes
+    ----------
+    base : Expr
+        The tensor that it was made of.
+    convert : callable
+        What made it.
+    arguments : tuple of Argument
+        Behind the base.
+    part : int or None
+        Which of several results it is.
+    """
+
+    base: RelayExpr
+    convert: Convert
+    arguments: tuple[Argument, ...]
+    part: int | None
+
+    def of(self, base: RelayExpr) -> Any:
+        """Return the same view of another tensor."""
+        result = apply(self.convert, (Argument("self", base), *self.arguments))
+        return result if self.part is None else result[self.part]
+
+
+class Views:
+    """Which values of a graph share their elements.
+
+    Parameters
+    ----------
+    values : dict of str to object
+        What the names of the graph stand for; names get new values as elements are written.
+    """
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+        self._views: dict[RelayExpr, _View] = {}
+        self.branch_depth = 0
+
+    def record(
+        self, schema: Any, first: RelayExpr, result: Any, convert: Convert, arguments: Sequence[Argument]
+    ) -> Any:
+        """Note what the result of a call shares with its first argument, and return the result.
+
+        Parameters
+        ----------
+        schema : torch.FunctionSchema
+        first : Expr
+            The first argument.
+        result : object
+        convert : callable
+        arguments : sequence of Argument
+        """
+        alias = schema.arguments[0].alias_info
+        if alias is None:
+            return result
+        if alias.is_write:
+            return self._written(first, result)
+        for part, item in enumerate(result if isinstance(result, (list, tuple)) else [result]):
+            if isinstance(item, RelayExpr) and item is not first and item not in self._views:
+                place = part if isinstance(result, (list, tuple)) else None
+                self._views[item] = _View(first, convert, tuple(arguments[1:]), place)
+        return result
+
+    def _written(self, old: RelayExpr, new: Any) -> Any:
+        """Put new elements in the place of old ones, and return the tensor that has them."""
+        if self.branch_depth:
+            raise ConversionError("an operator in place inside a branch or loop that is decided by the running program")
+        if dtype_of(new) != dtype_of(old):
+            new = ops.cast(new, dtype_of(old))
+        if dims_of(new) != dims_of(old):
+            new = expand(new, list(static_shape(old)))
+        root, chain = old, []
+        while root in self._views:
+            chain.append(self._views[root])
+            root = self._views[root].base
+        if not chain:
+            replaced: dict[RelayExpr, Any] = {old: new}
+        else:
+            places = _numbered(root)
+            for view in reversed(chain):
+                places = view.of(places)
+            array = known(places)
+            if array is None:
+                raise ConversionError("an operator in place on a part whose bounds only the running program knows")
+            flat = reshape(root, [-1]) if rank_of(root) != 1 else root
+            updates = reshape(new, [-1]) if rank_of(new) != 1 else new
+            written = ops.scatter_elements(flat, constant(array.reshape(-1), "int64"), updates, axis=0)
+            replaced = {root: reshape(written, list(static_shape(root))), old: new}
+        self._rename(replaced)
+        return replaced[old]
+
+    def _rename(self, replaced: dict[RelayExpr, Any]) -> None:
+        """Let every name have the new elements, those of views of what was written too."""
+        for name, value in list(self._values.items()):
+            self._values[name] = self._replacement(value, replaced)
+
+    def _replacement(self, value: Any, replaced: dict[RelayExpr, Any]) -> Any:
+        if isinstance(value, list):
+            value[:] = [self._replacement(v, replaced) for v in value]
+            return value
+        if isinstance(value, tuple):
+            return tuple(self._replacement(v, replaced) for v in value)
+        if not isinstance(value, RelayExpr):
+            return value
+        if value not in replaced and value in self._views:
+            view = self._views[value]
+            base = self._replacement(view.base, replaced)
+            if base is not view.base:
+                replaced[value] = view.of(base)
+                self._views[replaced[value]] = _View(base, view.convert, view.arguments, view.part)
+        elif value in replaced and value in self._views and replaced[value] not in self._views:
+            view = self._views[value]
+            base = self._replacement(view.base, replaced)
+            self._views[replaced[value]] = _View(base, view.convert, view.arguments, view.part)
+        return replaced.get(value, value)
+
+
+def _numbered(x: RelayExpr) -> Any:
+    """Return a tensor of the shape of another one whose elements are their places."""
+    shape = static_shape(x)
+    return constant(np.arange(math.prod(shape)).reshape(shape), "int64")

@@ -1,0 +1,89 @@
+"""From a model of either kind to a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
+from compiler.ir.origin import Span
+from compiler.relay.expr import Function, Tuple
+from compiler.relay.frontend.onnx.folding import settle
+from compiler.relay.frontend.pytorch import converters as _converters
+from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
+from compiler.relay.frontend.pytorch.errors import ModelError
+from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.script import Importer
+from compiler.relay.frontend.pytorch.weights import Weights
+from compiler.relay.inference import infer_module
+from compiler.runtime.ndarray import NDArray
+
+__all__ = ["convert_model"]
+
+assert _converters is not None  # importing them fills the table
+
+
+def convert_model(
+    model: Any, infos: Any, custom: Mapping[str, Callable[..., Any]], default: str, friendly: bool, span: Span
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Return the module of a model, and its weights; see :func:`from_pytorch`."""
+    default = dtype_name(default)
+    weights = Weights(friendly)
+    with using_float(default):
+        if isinstance(model, torch.jit.ScriptModule):
+            inputs, result = _script(model, infos, custom, default, weights, span)
+        else:
+            raise ArgumentError(
+                "from_pytorch: script_module must be what torch.jit.trace, torch.jit.script or torch.export.export "
+                f"returns, got {show(model)}"
+            )
+        body = as_expression(result)
+    variables: list[Any] = [v for given in inputs for v in (given.fields if isinstance(given, Tuple) else (given,))]
+    return infer_module(IRModule({"main": Function((*variables, *weights.variables), body)})), weights.params
+
+
+def as_expression(value: Any) -> Any:
+    """Return the result of a model as an expression: lists and tuples are tuples.
+
+    Raises
+    ------
+    ModelError
+        If it is neither a tensor nor a number.
+    """
+    if isinstance(value, dict):
+        return as_expression(tuple(value.values()))
+    if isinstance(value, (list, tuple)):
+        fields = tuple(as_expression(v) for v in value if v is not None)
+        return fields[0] if len(fields) == 1 else settle(Tuple(fields))
+    if isinstance(value, (RelayExpr, bool, int, float)):
+        return tensor(value)
+    raise ModelError(f"from_pytorch: the model returns {show(value)}, which is not a tensor")
+
+
+def _script(
+    model: torch.jit.ScriptModule,
+    infos: Any,
+    custom: Mapping[str, Callable[..., Any]],
+    default: str,
+    weights: Weights,
+    span: Span,
+) -> tuple[list[Any], Any]:
+    graph = model.forward.graph.copy() if hasattr(model, "forward") else model.graph.copy()
+    torch._C._jit_pass_inline(graph)
+    importer = Importer(model, weights, custom, span)
+    importer.check_operators(graph)
+    _module, *given = graph.inputs()
+    names = [value.debugName().split(".")[0] for value in given]
+    inputs = input_variables(infos, names, [_traced_dtype(value) for value in given], default)
+    return inputs, importer.graph(graph, inputs)
+
+
+def _traced_dtype(value: Any) -> str | None:
+    """Return the data type that an input of a trace had."""
+    kind = value.type()
+    dtype = kind.dtype() if kind.kind() == "TensorType" else None
+    return None if dtype is None else dtype_name(dtype)

@@ -1,0 +1,239 @@
+"""The walk over TorchScript: each node becomes what its converter makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.origin import Span, derived_from
+from compiler.relay.expr import Tuple
+from compiler.relay.frontend.onnx.folding import dtype_of, settle
+from compiler.relay.frontend.pytorch import control_flow
+from compiler.relay.frontend.pytorch.errors import ConversionError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.pytorch.mutation import Views
+from compiler.relay.frontend.pytorch.registry import Argument, apply, find
+from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
+from compiler.relay.frontend.span_filling import mint_layer
+
+__all__ = ["Importer", "settled_value"]
+
+_STRUCTURE = frozenset(
+    {
+        "prim::Constant", "prim::GetAttr", "prim::If", "prim::Loop", "prim::ListConstruct", "prim::TupleConstruct",
+        "prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIndex", "prim::DictConstruct", "prim::RaiseException",
+        "prim::Uninitialized", "prim::Print", "aten::warn", "aten::format", "prim::data", "prim::CreateObject",
+    }
+)  # fmt: skip
+"""Nodes that the walk itself knows."""
+
+_USER_LINE = re.compile(r'(?:File "(?P<file>[^"]+)", line (?P<line>\d+))|(?:^(?P<path>\S+)\((?P<number>\d+)\):)', re.M)
+
+
+class Importer:
+    """Converts the graph of one script module.
+
+    Parameters
+    ----------
+    module : torch.jit.ScriptModule
+    weights : Weights
+        Takes up the module's tensors as they are used.
+    custom : mapping of str to callable
+        The user's own converters.
+    span : Span
+        Where the import was asked for.
+    """
+
+    def __init__(
+        self, module: torch.jit.ScriptModule, weights: Weights, custom: Mapping[str, Callable[..., Any]], span: Span
+    ) -> None:
+        self._module = module
+        self._weights = weights
+        self._custom = custom
+        self._span = span
+        self._names: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+        self.views = Views(self.values)
+
+    def check_operators(self, graph: Any) -> None:
+        """Raise an error that names every operator that nothing converts, with its places."""
+        missing: dict[str, list[str]] = {}
+        for node in _all_nodes(graph):
+            kind = node.kind()
+            if kind not in _STRUCTURE and kind not in self._custom and find(kind) is None:
+                missing.setdefault(kind, []).append(_place(node) or "an unknown line")
+        if missing:
+            raise UnsupportedOperatorError(missing)
+
+    def graph(self, graph: Any, inputs: Sequence[Any]) -> Any:
+        """Convert a graph and return its result; the first of its inputs is the module."""
+        self._name_nodes(graph)
+        own, *given = graph.inputs()
+        self.values[own.debugName()] = self._module
+        self._paths[own.debugName()] = ""
+        for value, expr in zip(given, inputs, strict=True):
+            self.values[value.debugName()] = list(expr.fields) if isinstance(expr, Tuple) else expr
+        outputs = self.block(graph)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _name_nodes(self, graph: Any) -> None:
+        """Number the nodes of each kind in their order, as names of nodes and weights."""
+        counts: dict[str, int] = {}
+        for node in _all_nodes(graph):
+            if node.kind() != "prim::GetAttr":
+                index = counts[node.kind()] = counts.get(node.kind(), -1) + 1
+                for output in node.outputs():
+                    self._names[output.debugName()] = f"{node.kind()}_{index}"
+
+    def _name(self, node: Any) -> str:
+        return next((self._names.get(value.debugName(), "") for value in node.outputs()), node.kind())
+
+    def block(self, block: Any) -> list[Any]:
+        """Convert the nodes of a block whose inputs have values, and return its outputs."""
+        for node in block.nodes():
+            self._node(node)
+        return [self.values[value.debugName()] for value in block.outputs()]
+
+    def bind(self, values: Sequence[Any], results: Sequence[Any]) -> None:
+        """Give values of the graph what they stand for."""
+        for value, result in zip(values, results, strict=True):
+            self.values[value.debugName()] = result
+
+    def _node(self, node: Any) -> None:
+        kind = node.kind()
+        if kind == "prim::GetAttr":
+            self._attribute(node)
+            return
+        scope = ".".join(re.findall(r"__module\.(\S+?)(?:/|$)", node.scopeName())[-1:])
+        name = "/".join(filter(None, (scope, self._name(node))))
+        span = mint_layer(f"{kind} {scope}".strip(), name, self._span)
+        place = _place(node)
+        with derived_from(span), naming_node(f"node {name!r}" + (f" at {place}" if place else "")):
+            self._convert(node, kind)
+
+    def _convert(self, node: Any, kind: str) -> None:
+        outputs = list(node.outputs())
+        inputs = [self.values.get(value.debugName()) for value in node.inputs()]
+        if kind == "prim::If":
+            results: Sequence[Any] = control_flow.branch(self, node, inputs[0])
+        elif kind == "prim::Loop":
+            results = control_flow.loop(self, node, inputs)
+        elif kind in _STRUCTURE:
+            results = _structure(node, kind, inputs)
+        else:
+            results = self._operator(node, kind, inputs)
+        self.bind(outputs, results)
+
+    def _operator(self, node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
+        outputs = list(node.outputs())
+        if kind in self._custom:
+            result = settled_value(self._custom[kind](inputs, [_type_name(v) for v in inputs]))
+        else:
+            convert = find(kind)
+            assert convert is not None  # check_operators has found it
+            schema = _schema(node)
+            arguments = [
+                Argument(a.name, v, a.has_default_value() and a.default_value == v if _is_plain(v) else False)
+                for a, v in zip(schema.arguments, inputs, strict=True)
+            ] if schema is not None else [Argument(f"x{i}", v) for i, v in enumerate(inputs)]  # fmt: skip
+            result = settled_value(apply(convert, arguments))
+            if schema is not None and isinstance(inputs[0] if inputs else None, RelayExpr):
+                result = self.views.record(schema, inputs[0], result, convert, arguments)
+        if len(outputs) == 1:
+            return [result]
+        return list(result) if isinstance(result, (list, tuple)) else [result]
+
+    def _attribute(self, node: Any) -> None:
+        """Give an attribute of a module its value: a tensor of it is a weight."""
+        (owner,) = node.inputs()
+        (output,) = node.outputs()
+        attribute = node.s("name")
+        path = ".".join(filter(None, (self._paths.get(owner.debugName(), ""), attribute)))
+        value = getattr(self.values[owner.debugName()], attribute)
+        self._paths[output.debugName()] = path
+        if isinstance(value, torch.Tensor):
+            value = self._weights.variable(path, self._weight_name(output, path), value)
+        self.values[output.debugName()] = value
+
+    def _weight_name(self, output: Any, path: str) -> str:
+        """Return the name of a weight: that of the node that takes it first, and its own."""
+        users = [use.user for use in output.uses()]
+        consumer = self._name(users[0]) if users else ""
+        return f"{consumer}.{path.rpartition('.')[2]}" if consumer else path
+
+
+def _all_nodes(block: Any) -> Iterator[Any]:
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _all_nodes(inner)
+
+
+def _schema(node: Any) -> Any:
+    text = node.schema()
+    return None if text.startswith("(") else torch._C.parse_schema(text)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, RelayExpr):
+        return dtype_of(value)
+    return "ListType" if isinstance(value, (list, tuple)) else type(value).__name__
+
+
+def _place(node: Any) -> str:
+    """Return the line of the user's program that a node is of; that of PyTorch's own code if there is no other."""
+    places = [f"{m['file'] or m['path']}:{m['line'] or m['number']}" for m in _USER_LINE.finditer(node.sourceRange())]
+    own = [place for place in places if "site-packages/torch" not in place]
+    return next(iter(own or places), "")
+
+
+def settled_value(value: Any) -> Any:
+    """Return what a converter gives, with every new expression in it typed."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            value[i] = settled_value(item)
+        return value
+    if isinstance(value, tuple):
+        return tuple(settled_value(item) for item in value)
+    return settle(value) if isinstance(value, RelayExpr) else value
+
+
+def _structure(node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
+    """Return the outputs of a node that makes, or takes apart, lists and the like."""
+    if kind == "prim::Constant":
+        return [_constant(node)]
+    if kind == "prim::ListConstruct":
+        return [list(inputs)]
+    if kind == "prim::TupleConstruct":
+        return [tuple(inputs)]
+    if kind in ("prim::ListUnpack", "prim::TupleUnpack"):
+        return list(inputs[0])
+    if kind == "prim::TupleIndex":
+        return [inputs[0][inputs[1]]]
+    if kind == "prim::DictConstruct":
+        return [dict(zip(inputs[::2], inputs[1::2], strict=True))]
+    if kind == "prim::RaiseException":
+        raise ConversionError(f"the model raises an error here: {inputs[0] if inputs else ''}")
+    if kind == "prim::data":
+        return inputs[:1]
+    return [None for _ in node.outputs()]
+
+
+def _constant(node: Any) -> Any:
+    output = node.output()
+    if not node.hasAttribute("value"):
+        return None
+    value = output.toIValue()
+    if isinstance(value, torch.Tensor):
+        return tensor_constant(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+        return [tensor_constant(v) for v in value]
+    return value

@@ -1,0 +1,117 @@
+"""What converters ask about tensors, and make of them in several places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.converters.shape import reshape, transpose, unsqueeze
+from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
+from compiler.relay.frontend.pytorch.errors import ConversionError
+
+__all__ = [
+    "axes_of",
+    "axis_of",
+    "constant",
+    "dims_of",
+    "dtype_of",
+    "extent",
+    "extents",
+    "known",
+    "number",
+    "ops",
+    "rank_of",
+    "repeated",
+    "reshape",
+    "scalar",
+    "settle",
+    "size",
+    "static_shape",
+    "transpose",
+    "unsqueeze",
+]
+
+
+def axis_of(dim: int, rank: int) -> int:
+    """Return an axis counted from the front.
+
+    Raises
+    ------
+    ConversionError
+        If there is none.
+    """
+    rank = max(rank, 1)
+    if not -rank <= dim < rank:
+        raise ConversionError(f"dimension {dim} is out of range for a tensor of {rank} dimensions")
+    return dim % rank
+
+
+def axes_of(dim: int | Sequence[int] | None, rank: int) -> list[int]:
+    """Return axes counted from the front; all of them if None or no one is given."""
+    if dim is None or (not isinstance(dim, int) and not len(dim)):
+        return list(range(rank))
+    return sorted(axis_of(d, rank) for d in ([dim] if isinstance(dim, int) else dim))
+
+
+def static_shape(x: RelayExpr) -> tuple[int, ...]:
+    """Return the shape of a tensor as ints.
+
+    Raises
+    ------
+    ConversionError
+        If an extent is only known to the running program.
+    """
+    dims = dims_of(x)
+    if not all(isinstance(d, int) for d in dims):
+        shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
+        raise ConversionError(f"the shape of its input must be known while importing, got ({shape})")
+    return tuple(int(d) for d in dims if isinstance(d, int))
+
+
+def size(x: RelayExpr, dim: int) -> Any:
+    """Return an extent: an int where it is known, else an expression."""
+    axis = axis_of(dim, rank_of(x))
+    own = dims_of(x)[axis]
+    if isinstance(own, int):
+        return own
+    return ops.take(ops.shape_of(x, dtype="int64"), constant(axis, "int64"), axis=0)
+
+
+def number(value: Any, what: str) -> Any:
+    """Return a value as a Python number.
+
+    Raises
+    ------
+    ConversionError
+        If only the running program knows it.
+    """
+    if not isinstance(value, RelayExpr):
+        return value
+    array = known(value)
+    if array is None:
+        raise ConversionError(f"{what} must be known while importing, but is computed from the inputs")
+    return np.asarray(array).reshape(-1)[0].item()
+
+
+def extent(value: Any) -> int:
+    """Return an extent as an int."""
+    return int(number(value, "an extent"))
+
+
+def extents(values: Any) -> list[int]:
+    """Return a list of extents as ints."""
+    if isinstance(values, RelayExpr):
+        array = known(values)
+        if array is None:
+            raise ConversionError("a shape must be known while importing, but is computed from the inputs")
+        return [int(v) for v in array.reshape(-1)]
+    return [extent(v) for v in ([values] if isinstance(values, int) else values)]
+
+
+def repeated(values: Any, count: int) -> list[int]:
+    """Return one number for each of some axes; a single one stands for all."""
+    numbers = extents(values)
+    return numbers * count if len(numbers) == 1 else numbers

@@ -1,0 +1,62 @@
+"""Whole models of PyTorch, compiled, beside PyTorch itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.compiler.relay.frontend.pytorch_models import compare, traced
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+
+def _block(inputs: int, outputs: int, stride: int) -> Any:
+    class Block(nn.Module):
+        """A residual block, as ResNet-18 has it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(outputs)
+            self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(outputs)
+            self.short = nn.Conv2d(inputs, outputs, 1, stride) if inputs != outputs else nn.Identity()
+
+        def forward(self, x: Any) -> Any:
+            y = torch.relu_(self.bn1(self.conv1(x)))
+            y = self.bn2(self.conv2(y))
+            y += self.short(x)
+            return y.relu_()
+
+    return Block()
+
+
+def resnet() -> Any:
+    """Return a residual network of two blocks."""
+    head = [nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(True), nn.MaxPool2d(3, 2, 1)]
+    tail = [nn.AdaptiveAvgPool2d((1, 1)), nn.Flatten(), nn.Linear(16, 10)]
+    return nn.Sequential(*head, _block(8, 8, 1), _block(8, 16, 2), *tail)
+
+
+def inverted() -> Any:
+    """Return an inverted residual, as MobileNetV2 has it."""
+    expand = [nn.Conv2d(4, 24, 1, bias=False), nn.BatchNorm2d(24), nn.ReLU6(True)]
+    depthwise = [nn.Conv2d(24, 24, 3, 1, 1, groups=24, bias=False), nn.BatchNorm2d(24), nn.ReLU6(True)]
+    return nn.Sequential(*expand, *depthwise, nn.Conv2d(24, 4, 1, bias=False), nn.BatchNorm2d(4))
+
+
+CASES = {
+    "resnet": (resnet, [(1, 3, 32, 32)]),
+    "mobilenet": (inverted, [(2, 4, 8, 8)]),
+    "mlp": (lambda: nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3)), [(5, 6)]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_model_computes_what_pytorch_does(name: str) -> None:
+    make, shapes = CASES[name]
+    torch.manual_seed(0)
+    inputs = [torch.randn(shape) for shape in shapes]
+    compare(traced(make(), inputs), inputs, kind="graph")
