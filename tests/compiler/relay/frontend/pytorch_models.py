@@ -39,7 +39,7 @@ def flat(value: Any) -> list[Any]:
     """Return the arrays in a nested result, in order."""
     if isinstance(value, dict):
         value = tuple(value.values())
-    if isinstance(value, (list, tuple)):
+    if not hasattr(value, "numpy") and hasattr(value, "__len__"):
         return [array for item in value for array in flat(item)]
     if isinstance(value, torch.Tensor):
         return [value.detach().numpy()]

@@ -145,8 +145,7 @@ def _meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> Any:
     values = [reshape(x, [1]) if not rank_of(x) else x for x in promoted(*tensors)]
     if indexing == "xy" and len(values) > 1:
         grids = _meshgrid([values[1], values[0], *values[2:]])
-        turned = [ops.transpose(g, axes=[1, 0, *range(2, len(values))]) for g in grids]
-        return [turned[1], turned[0], *turned[2:]]
+        return [grids[1], grids[0], *grids[2:]]
     shape = [static_shape(x)[0] for x in values]
     return [
         ops.broadcast_to(reshape(x, [-1 if i == j else 1 for j in range(len(shape))]), shape)

@@ -78,8 +78,9 @@ def _running(x: Any, dim: int, greatest: bool) -> Any:
     far = ops.min(x) if greatest else ops.max(x)
     grid = ops.where(cast(upto, "bool"), rows, far)
     values = (ops.max if greatest else ops.min)(grid, axis=[rank_of(x)])
-    function = ops.argmax if greatest else ops.argmin
-    places = cast(function(grid, axis=[rank_of(x)], select_last_index=True), "int64")
+    hits = ops.logical_and(cast(upto, "bool"), ops.equal(grid, unsqueeze(values, [rank_of(x)])))
+    numbers = constant(list(range(count)), "int64")
+    places = ops.max(ops.where(hits, numbers, constant(-1, "int64")), axis=[rank_of(x)])
     back = [order.index(i) for i in range(rank_of(x))]
     return transpose(values, back), transpose(places, back)
 
