@@ -34,12 +34,12 @@ def from_here(scripts: list[str]) -> list[Answer]:
     return [run(script, tvm, te, tir) for script in scripts]
 
 
-def from_classic(scripts: list[str]) -> list[Answer]:
+def from_classic(scripts: list[str], runner_name: str = "run_te_scripts.py") -> list[Answer]:
     """Return what classic TVM answers; a script that ends the process is an error, and the next ones go on."""
     answers: list[Answer] = []
     while len(answers) < len(scripts):
         rest = scripts[len(answers) :]
-        runner = Path(__file__).with_name("run_te_scripts.py")
+        runner = Path(__file__).with_name(runner_name)
         command = [CLASSIC, str(runner)]
         done = subprocess.run(command, input=json.dumps(rest), capture_output=True, text=True, timeout=600, check=False)
         answers += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
