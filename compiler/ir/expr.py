@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import field
 from typing import Any
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node
 from compiler.ir.types import Type
 
@@ -41,3 +43,7 @@ class RelayExpr(Node):
                 "run relay.transform.InferType() on the module first"
             )
         return self.checked_type_
+
+
+if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.ir.expr", ["RelayExpr"])

@@ -182,13 +182,13 @@ class IRModule:
 
     @staticmethod
     def from_expr(
-        func: RelayExpr, functions: Mapping[Any, Any] | None = None, type_defs: Mapping[Any, Any] | None = None
+        expr: RelayExpr, functions: Mapping[Any, Any] | None = None, type_defs: Mapping[Any, Any] | None = None
     ) -> IRModule:
         """Return the module of one function, under its global symbol or the name ``main``.
 
         Parameters
         ----------
-        func : BaseFunc or RelayExpr
+        expr : BaseFunc or RelayExpr
             Of an expression that is no function, one is made whose parameters are its free variables.
         functions, type_defs : mapping, optional
             Further functions and algebraic data types of the module.
@@ -200,11 +200,11 @@ class IRModule:
         Raises
         ------
         ArgumentError
-            If ``func`` is neither.
+            If ``expr`` is neither.
         """
-        func = as_function(func)
-        name = str(getattr(func, "attrs", {}).get("global_symbol", "main"))
-        module = IRModule({**(functions or {}), name: func}, type_definitions=type_defs)
+        expr = as_function(expr)
+        name = str(getattr(expr, "attrs", {}).get("global_symbol", "main"))
+        module = IRModule({**(functions or {}), name: expr}, type_definitions=type_defs)
         for instrument in active_instruments():
             instrument.module_created(module)
         return module
@@ -307,28 +307,28 @@ class IRModule:
         """
         return IRModule(self.functions, self.attrs, self.type_definitions)
 
-    def with_attr(self, key: str, value: Any) -> IRModule:
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
         """Return a module with one more attribute.
 
         Parameters
         ----------
-        key : str
+        attr_key : str
             Name of the attribute.
-        value : object
+        attr_value : object
             Its value.
 
         Returns
         -------
         IRModule
         """
-        return IRModule(self.functions, {**self.attrs, key: value}, self.type_definitions)
+        return IRModule(self.functions, {**self.attrs, attr_key: attr_value}, self.type_definitions)
 
-    def get_attr(self, key: str) -> Any:
+    def get_attr(self, attr_key: str) -> Any:
         """Return an attribute.
 
         Parameters
         ----------
-        key : str
+        attr_key : str
             Name of the attribute.
 
         Returns
@@ -336,7 +336,7 @@ class IRModule:
         object
             None if the module does not have it.
         """
-        return self.attrs.get(key)
+        return self.attrs.get(attr_key)
 
     def __str__(self) -> str:
         return _format(self).text(self)

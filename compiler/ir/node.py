@@ -59,7 +59,12 @@ class Node:
     span: Span = field(default_factory=current_span, kw_only=True)
 
     def is_shared(self) -> bool:
-        """Return whether using this node twice is something else than using two that look alike."""
+        """Return whether using this node twice is something else than using two that look alike.
+
+        Returns
+        -------
+        bool
+        """
         return self.dag_node
 
     def same_as(self, other: object) -> bool:

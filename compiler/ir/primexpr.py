@@ -5,6 +5,8 @@ made of others in :mod:`~compiler.ir.operations`, axes and reductions in :mod:`~
 operators build in :mod:`~compiler.ir.arithmetic`.
 """
 
+import typing
+
 from compiler.ir.arithmetic import (
     binary,
     bitwise,
@@ -30,6 +32,7 @@ from compiler.ir.coercion import (
     require_condition,
     wrap_int,
 )
+from compiler.ir.extension import public_module
 from compiler.ir.number_operations import trunc_div, trunc_mod
 from compiler.ir.operations import (
     EQ,
@@ -133,3 +136,6 @@ __all__ = [
     "trunc_mod",
     "wrap_int",
 ]
+
+if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.tir.expr", __all__)

@@ -22,12 +22,12 @@ from compiler.ir.object_path import AttributeAccessPath, ObjectPath
 from compiler.ir.scalars import IntImm, PrimExpr
 
 
-def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
+def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> bool:
     """Return whether two expressions, statements, functions or modules have the same structure.
 
     Parameters
     ----------
-    a, b : Node, IRModule, number, or tuples and mappings of them
+    lhs, rhs : Node, IRModule, number, or tuples and mappings of them
         What is compared; a number stands for the constant where the other one is an expression.
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
@@ -36,7 +36,7 @@ def structural_equal(a: object, b: object, map_free_vars: bool = False) -> bool:
     -------
     bool
     """
-    return _Equality(map_free_vars).equal(_with_number(a, b), _with_number(b, a))
+    return _Equality(map_free_vars).equal(_with_number(lhs, rhs), _with_number(rhs, lhs))
 
 
 def _with_number(a: object, other: object) -> object:
@@ -93,12 +93,12 @@ def get_first_structural_mismatch(
     return _FirstMismatch(map_free_vars).find(lhs, rhs)
 
 
-def structural_hash(n: object, map_free_vars: bool = False) -> int:
+def structural_hash(node: object, map_free_vars: bool = False) -> int:
     """Return a hash that agrees with :func:`structural_equal` under the same ``map_free_vars``.
 
     Parameters
     ----------
-    n : Node, IRModule, or a tuple or mapping of them
+    node : Node, IRModule, or a tuple or mapping of them
         What is hashed.
     map_free_vars : bool
         As given to :func:`structural_equal`.
@@ -107,7 +107,7 @@ def structural_hash(n: object, map_free_vars: bool = False) -> int:
     -------
     int
     """
-    return _Hash(map_free_vars).of(n)
+    return _Hash(map_free_vars).of(node)
 
 
 _SYMBOL = "global_symbol"

@@ -309,7 +309,12 @@ class Tuple(Expr):
         object.__setattr__(self, "fields", _exprs("Tuple", self.fields))
 
     def is_shared(self) -> bool:
-        """Return whether it has fields: the empty tuple is a constant."""
+        """Return whether it has fields: the empty tuple is a constant.
+
+        Returns
+        -------
+        bool
+        """
         return bool(self.fields)
 
     def __getitem__(self, index: int) -> Any:

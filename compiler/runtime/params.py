@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, expected
 from compiler.runtime.ndarray import ArrayLike, NDArray, array, empty, numpy_dtype
 
-__all__ = ["load_param_dict", "save_param_dict"]
+__all__ = ["load_param_dict", "load_param_dict_from_file", "save_param_dict", "save_param_dict_to_file"]
 
 _LIST = 0xF7E58D4F05049CB7
 _ARRAY = 0xDD5E40F096B4A13F
@@ -140,3 +142,31 @@ def _dtype(code: int, bits: int) -> str | None:
         return "bool"
     name = next((n for n, c in _CODES.items() if c == code), None)
     return f"{name}{bits}" if name is not None and bits in (8, 16, 32, 64) else None
+
+
+def save_param_dict_to_file(params: Mapping[str, ArrayLike], path: str | PathLike[str]) -> None:
+    """Write parameters to a file, for :func:`load_param_dict_from_file`.
+
+    Parameters
+    ----------
+    params : mapping of str to NDArray or numpy.ndarray
+        Arrays by name.
+    path : str or path
+        Where to; what is there already is overwritten.
+    """
+    Path(path).write_bytes(save_param_dict(params))
+
+
+def load_param_dict_from_file(path: str | PathLike[str]) -> dict[str, NDArray]:
+    """Return the parameters of a file that :func:`save_param_dict_to_file` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the ``.params`` file.
+
+    Returns
+    -------
+    dict of str to NDArray
+    """
+    return load_param_dict(Path(path).read_bytes())

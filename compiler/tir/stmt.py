@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, ClassVar, SupportsIndex, overload
 
 from compiler.ir.error import expected
+from compiler.ir.extension import public_module
 from compiler.ir.node import node
 from compiler.ir.primexpr import (
     ExprLike,
@@ -530,3 +532,7 @@ def seq(stmts: Iterable[Stmt]) -> Stmt:
     if not flat:
         return no_op()
     return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.tir.stmt", __all__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from compiler.ir.error import unknown_name
+from compiler.ir.extension import public_module
 from compiler.ir.pass_package import load_passes
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass, function_pass
@@ -28,6 +28,8 @@ __all__ = [
     *load_passes(globals()),
 ]
 
+_load, __dir__ = public_module("tvm.relay.transform", __all__)
+
 
 def __getattr__(name: str) -> Any:
-    raise unknown_name("tvm.relay.transform", name, __all__)
+    return _load(name)

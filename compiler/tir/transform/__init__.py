@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from compiler.ir.error import unknown_name
+from compiler.ir.extension import public_module
 from compiler.ir.pass_package import load_passes
 from compiler.tir.transform.hoist_expression import HoistedConditionals, HoistedLetBindings
 from compiler.tir.transform.pass_base import PrimFuncPass, prim_func_pass
@@ -15,6 +15,8 @@ __all__ = [
     *load_passes(globals()),
 ]
 
+_load, __dir__ = public_module("tvm.tir.transform", __all__)
+
 
 def __getattr__(name: str) -> Any:
-    raise unknown_name("tvm.tir.transform", name, __all__)
+    return _load(name)

@@ -1,0 +1,57 @@
+"""Module paths by which programs import what stands elsewhere here, and what is reached by them."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler.alias import install
+from compiler.ir.error import DTypeError
+
+install()
+
+PLACES = [
+    ("tvm.ir.expr", "Range", "tvm.ir.Range"),
+    ("tvm.ir.function", "BaseFunc", "tvm.ir.BaseFunc"),
+    ("tvm.ir.tensor_type", "TensorType", "tvm.relay.TensorType"),
+    ("tvm.ir.type", "FuncType", "tvm.relay.FuncType"),
+    ("tvm.tir.expr", "BufferLoad", "tvm.tir.BufferLoad"),
+    ("tvm.tir.stmt", "Block", "tvm.tir.Block"),
+    ("tvm.tir.stmt", "BlockRealize", "tvm.tir.BlockRealize"),
+    ("tvm.tir.transform.transform", "Simplify", "tvm.tir.transform.Simplify"),
+    ("tvm.relay.expr", "RefCreate", "tvm.relay.RefCreate"),
+    ("tvm.relay.function", "Function", "tvm.relay.Function"),
+    ("tvm.relay.op.tensor", "add", "tvm.relay.add"),
+    ("tvm.relay.op.transform", "reshape", "tvm.relay.reshape"),
+    ("tvm.relay.op.reduce", "sum", "tvm.relay.sum"),
+    ("tvm.relay.transform.transform", "InferType", "tvm.relay.transform.InferType"),
+    ("tvm.arith.int_solver", "solve_linear_equations", "tvm.arith.solve_linear_equations"),
+    ("tvm.topi.nn.elemwise", "relu", "tvm.topi.nn.relu"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "public"), PLACES)
+def test_a_module_path_leads_to_the_public_object(module: str, name: str, public: str) -> None:
+    parent, _, attribute = public.rpartition(".")
+    expected = getattr(importlib.import_module(parent), attribute)
+    assert getattr(importlib.import_module(module), name) is expected
+
+
+def test_a_data_type_is_its_name_and_has_parts() -> None:
+    kind = tvm.DataType("int32x4")
+    assert (kind, kind.bits, kind.lanes, kind.type_code, kind.itemsize()) == ("int32x4", 32, 4, 0, 16)
+    assert tvm.DataType("bool").type_code == tvm.DataType("uint8").type_code == 1
+    with pytest.raises(DTypeError, match="no_type"):
+        tvm.DataType("no_type")
+
+
+def test_parameters_are_read_back_from_a_file(tmp_path: Path) -> None:
+    weights = np.arange(6, dtype="float32").reshape(2, 3)
+    tvm.runtime.save_param_dict_to_file({"w": weights}, tmp_path / "model.params")
+    [(name, value)] = tvm.runtime.load_param_dict_from_file(tmp_path / "model.params").items()
+    assert name == "w"
+    np.testing.assert_array_equal(value.numpy(), weights)
