@@ -54,7 +54,7 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
         raise ArgumentError(f"hybrid.script: expected a function, got {show(pyfunc)}")
 
     @functools.wraps(pyfunc)
-    def hybrid(*args: Any, **kwargs: Any) -> Any:
+    def hybrid(*args: object, **kwargs: object) -> Any:
         bound = inspect.signature(pyfunc).bind(*args, **kwargs)
         bound.apply_defaults()
         if not describes_operation(bound.args):

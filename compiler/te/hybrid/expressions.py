@@ -24,9 +24,9 @@ class HybridError(ScriptError, ArgumentError):
     """A function that is no hybrid script; the message shows the line."""
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     """Divide; by a constant, multiply by its reciprocal as classic TVM does."""
-    if isinstance(b, FloatImm) and b.value and isinstance(a, PrimExpr):
+    if isinstance(b, FloatImm) and b.value:
         return a * const(1.0 / b.value, b.dtype)
     return a / b
 
@@ -169,7 +169,7 @@ class ExpressionReader:
     def _BinOp(self, n: ast.BinOp) -> Any:
         return self.combined(n.op, self.value(n.left), self.value(n.right))
 
-    def combined(self, operation: ast.operator, left: Any, right: Any) -> Any:
+    def combined(self, operation: ast.operator, left: PrimExpr, right: PrimExpr) -> Any:
         """Return the result of an operator.
 
         Parameters
@@ -230,7 +230,7 @@ class ExpressionReader:
         return _value(function(*args, **{k.arg: self.value(k.value) for k in n.keywords if k.arg is not None}))
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     """Return what a Python value stands for: numbers are constants, and so are those in lists."""
     if isinstance(value, (bool, int, float)):
         return convert(value)

@@ -77,7 +77,7 @@ class HybridModule:
         if src is not None:
             self._take(src)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         """Call the script: with tensors it describes an operation, with NumPy arrays it runs.
 
         Parameters

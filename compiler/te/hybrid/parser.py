@@ -293,7 +293,7 @@ class _Parser(ExpressionReader):
         ast.fix_missing_locations(before)
         return self._assign(n.target, self.combined(n.op, self.value(before), self.value(n.value)))
 
-    def _assign(self, target: ast.expr, value: Any) -> list[Stmt]:
+    def _assign(self, target: ast.expr, value: object) -> list[Stmt]:
         if isinstance(target, ast.Name) and not self.scopes.has(target.id):
             if isinstance(value, PrimExpr) and not self._is_constant(target.id, value):
                 self._declare_scalar(target.id, value)
@@ -311,7 +311,7 @@ class _Parser(ExpressionReader):
     def _is_constant(self, name: str, value: PrimExpr) -> bool:
         return isinstance(value, (IntImm, FloatImm)) and self._assignments[name] == 1
 
-    def _name_value(self, target: ast.Name, value: Any) -> list[Stmt]:
+    def _name_value(self, target: ast.Name, value: object) -> list[Stmt]:
         """Let a name stand for a value that does not change."""
         if self._assignments[target.id] > 1:
             raise self.error(target, f"{target.id!r} must be assigned once, as it is no scalar")

@@ -32,7 +32,7 @@ def _allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "glob
     return np.zeros(shape, dtype)
 
 
-def _popcount(x: Any) -> int:
+def _popcount(x: int | np.integer[Any]) -> int:
     """Return how many bits of an integer are set, those of its data type for a negative one."""
     bits = np.asarray(x).dtype.itemsize * 8
     return (int(x) & ((1 << bits) - 1)).bit_count()
@@ -42,7 +42,7 @@ def _ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: np.floating[Any]) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
@@ -71,7 +71,7 @@ HYBRID_GLOBALS: dict[str, Any] = {
 """What the words of hybrid scripts stand for in Python."""
 
 
-def run_as_python(function: Callable[..., Any], *args: Any) -> Any:
+def run_as_python(function: Callable[..., Any], *args: object) -> Any:
     """Run a hybrid script as it is written.
 
     Parameters
@@ -92,7 +92,7 @@ def run_as_python(function: Callable[..., Any], *args: Any) -> Any:
     return runnable(*args)
 
 
-def describes_operation(args: Sequence[Any]) -> bool:
+def describes_operation(args: Sequence[object]) -> bool:
     """Return whether a script that is called so is read, and not run.
 
     Parameters

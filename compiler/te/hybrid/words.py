@@ -49,7 +49,7 @@ def constant_int(value: object, what: str) -> int:
     raise ArgumentError(f"{what} must be a constant int, got {show(value)}")
 
 
-def _length(value: Any) -> PrimExpr:
+def _length(value: object) -> PrimExpr:
     if isinstance(value, Tensor):
         return value.shape[0]
     if isinstance(value, (tuple, list)):
