@@ -15,6 +15,12 @@ from compiler.ir.extension import extension_point
 
 __all__ = ["COMPLETED_BY", "PUBLIC", "UNAVAILABLE", "module_of", "unavailable", "unavailable_module"]
 
+STANDARD_MODULES = {
+    "nat.rly": "compiler.testing.relay.nat:define_nat",
+    "prelude.rly": "compiler.relay.prelude:Prelude",
+}
+"""What ``IRModule.import_from_std`` knows: functions that complete a module."""
+
 PUBLIC = {
     "tvm._ffi": "compiler.runtime.ffi",
     "tvm._ffi.base": "compiler.runtime.ffi_base",
@@ -294,6 +300,8 @@ def extend() -> None:
     for public, place in PUBLIC.items():
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(load, place))
+    for name, place in STANDARD_MODULES.items():
+        extension_point("standard modules").add(name, partial(load, place))
     for public in UNAVAILABLE:
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(unavailable_module, public))

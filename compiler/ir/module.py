@@ -8,9 +8,13 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import extension_point
 from compiler.ir.instrument import active_instruments
 from compiler.ir.node import node
 from compiler.ir.text_format import TextFormat, format_of
+
+STANDARD_MODULES = "standard modules"
+"""The extension point of what :meth:`IRModule.import_from_std` adds: functions of a module."""
 
 
 @node
@@ -322,6 +326,25 @@ class IRModule:
         IRModule
         """
         return IRModule(self.functions, {**self.attrs, attr_key: attr_value}, self.type_definitions)
+
+    def import_from_std(self, file_to_import: str) -> None:
+        """Add the types and functions of one of the modules that come with the compiler.
+
+        Parameters
+        ----------
+        file_to_import : str
+            ``prelude.rly`` or ``nat.rly``.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none of this name.
+        """
+        add = extension_point(STANDARD_MODULES).find(file_to_import)
+        if add is None:
+            names = ", ".join(sorted(extension_point(STANDARD_MODULES).names()))
+            raise ArgumentError(f"import_from_std: expected one of {names}, got {file_to_import!r}")
+        add()(self)  # type: ignore[operator]
 
     def get_attr(self, attr_key: str) -> Any:
         """Return an attribute.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, ClassVar
 
@@ -194,3 +195,26 @@ class FuncType(Type):
     def __post_init__(self) -> None:
         for name in ("arg_types", "type_params", "type_constraints"):
             object.__setattr__(self, name, tuple(getattr(self, name) or ()))
+
+    def _key(self) -> Any:
+        """Return what two equal types agree in: the variables that it binds count by their places."""
+        if not self.type_params:
+            return Type._key(self)
+        places = {var: place for place, var in enumerate(self.type_params)}
+        return (
+            len(places),
+            *(_by_places(part, places) for part in (self.arg_types, self.ret_type, self.type_constraints)),
+        )
+
+
+def _by_places(part: object, places: Mapping[TypeVar, int]) -> object:
+    """Return a part of a generic function's type, with places instead of the variables that the function binds."""
+    if isinstance(part, TypeVar):
+        return places.get(part, part)
+    if isinstance(part, tuple):
+        return tuple(_by_places(p, places) for p in part)
+    if isinstance(part, FuncType) and part.type_params:
+        return part
+    if isinstance(part, Type):
+        return (type(part).__name__, _by_places(part._key(), places))
+    return part

@@ -30,6 +30,8 @@ class Program(ExpressionParser):
         What the text may use without defining it.
     constants : mapping, optional
         By the kind of node, the constants that ``meta[kind][index]`` stands for where the text has no metadata section.
+    replace : bool
+        Let the text define functions of ``init_module`` anew.
     """
 
     def __init__(
@@ -37,9 +39,11 @@ class Program(ExpressionParser):
         source: str,
         init_module: IRModule | None,
         constants: Mapping[str, Sequence[NDArray]] | None = None,
+        replace: bool = False,
     ) -> None:
         program, metadata = split_metadata(source)
         super().__init__(Cursor(program), metadata=read_metadata(metadata) if metadata else constants)
+        self._replaced = set(init_module.functions) if init_module is not None and replace else set()
         self._module = init_module.shallow_copy() if init_module is not None else IRModule()
         for var in self._module.functions:
             self.global_vars[var.name_hint] = var
@@ -116,6 +120,6 @@ class Program(ExpressionParser):
         token = self.cursor.expect_kind("global", "the name of a function such as @main")
         name = token.text[1:]
         var = self.global_vars.setdefault(name, GlobalVar(name))
-        if var in self._module.functions:
+        if var in self._module.functions and var not in self._replaced:
             self.cursor.fail(f"function @{name} is defined twice", token)
         self._module.functions[var] = self.function()

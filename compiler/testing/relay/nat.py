@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import GlobalVar
+from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternVar, TypeData
 from compiler.relay.expr import Call, Function, Var
 from compiler.relay.interpreter import ConstructorValue
 from compiler.relay.prelude import Prelude
 from compiler.relay.ty import GlobalTypeVar
 
-__all__ = ["add_nat_definitions", "count", "make_nat_expr", "make_nat_value"]
+__all__ = ["add_nat_definitions", "count", "define_nat", "make_nat_expr", "make_nat_value"]
 
 
 def add_nat_definitions(prelude: Prelude) -> None:
@@ -21,7 +21,17 @@ def add_nat_definitions(prelude: Prelude) -> None:
     prelude : Prelude
         What its module defines already stays.
     """
-    mod = prelude.mod
+    define_nat(prelude.mod)
+
+
+def define_nat(mod: IRModule) -> None:
+    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and ``nat_double`` and ``nat_add`` to a module.
+
+    Parameters
+    ----------
+    mod : IRModule
+        What it defines already stays.
+    """
     if any(var.name_hint == "nat" for var in mod.type_definitions):
         return
     nat = GlobalTypeVar("nat")

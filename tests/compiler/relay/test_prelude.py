@@ -94,7 +94,7 @@ CASES: dict[str, tuple[Any, Any]] = {
         lambda p: p.map_accuml(
             _fn("ab", lambda a, b: relay.Tuple([a + b, a * b])), relay.const(0), _ints(p, [1, 2, 3])
         ),
-        (6, [0, 2, 9]),
+        (6, [9, 2, 0]),
     ),
     "unfoldr": (lambda p: p.unfoldr(_countdown(p), relay.const(3)), [3, 2, 1]),
     "unfoldl": (lambda p: p.unfoldl(_countdown(p), relay.const(3)), [1, 2, 3]),
