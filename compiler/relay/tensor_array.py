@@ -7,8 +7,9 @@ An array is a list of tensors, which are of unknown rank (:class:`TensorArrayOps
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.adt import Constructor
 from compiler.relay.parser.program import Program
@@ -27,13 +28,24 @@ from compiler.relay.tensor_array_texts import (
 )
 from compiler.relay.ty import AnyDim, GlobalTypeVar
 
-if TYPE_CHECKING:
-    from compiler.relay.prelude import Prelude
-
 __all__ = ["StaticTensorArrayOps", "TensorArrayOps", "dynamic_name", "static_name"]
 
 Extent = Any
 """A number, or ``Any()``."""
+
+
+class HasModule(Protocol):
+    """A prelude, as far as it matters here."""
+
+    mod: IRModule
+
+
+def constructor_of(mod: IRModule, type_name: str, name: str) -> Constructor:
+    """Return a constructor of a type of a module."""
+    for constructor in mod.get_type(type_name)[1:]:
+        if constructor.name_hint == name:
+            return constructor  # type: ignore[no-any-return]
+    raise ArgumentError(f"type {type_name} has no constructor {name!r}")
 
 
 def dynamic_name(canonical: str, dtype: str) -> str:
@@ -69,7 +81,7 @@ class TensorArrayOps:
         Of the elements of the tensors.
     """
 
-    def __init__(self, prelude: Prelude, dtype: str) -> None:
+    def __init__(self, prelude: HasModule, dtype: str) -> None:
         self.prelude, self.dtype = prelude, dtype
         tensor = f"{self.get_name('tensor_t')}[]"
         self._names = Names(self.get_name, tensor, tensor, self.get_name("tensor_array_write"))
@@ -100,7 +112,7 @@ class TensorArrayOps:
         -------
         GlobalVar
         """
-        return self.prelude.get_global_var(canonical, self.dtype)
+        return self.prelude.mod.get_global_var(self.get_name(canonical))
 
     def get_type(self, canonical: str) -> GlobalTypeVar:
         """Return a type.
@@ -114,7 +126,7 @@ class TensorArrayOps:
         -------
         GlobalTypeVar
         """
-        return self.prelude.get_type(canonical, self.dtype)
+        return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
 
     def get_ctor(self, canonical: str) -> Constructor:
         """Return a constructor of the tensors.
@@ -128,7 +140,7 @@ class TensorArrayOps:
         -------
         Constructor
         """
-        return self.prelude.get_tensor_ctor(canonical, self.dtype)
+        return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def define_tensor_adt(self) -> None:
         """Define the type, unless the module has it."""
@@ -157,7 +169,7 @@ class StaticTensorArrayOps:
         The extent of the first axis of what stacking makes, where it is known.
     """
 
-    def __init__(self, prelude: Prelude, dtype: str, shape: Sequence[Extent], batch_dim: int | None = None) -> None:
+    def __init__(self, prelude: HasModule, dtype: str, shape: Sequence[Extent], batch_dim: int | None = None) -> None:
         self.prelude, self.dtype, self.shape, self.batch_dim = prelude, dtype, tuple(shape), batch_dim
 
     def get_name(self, canonical: str) -> str:
@@ -186,7 +198,7 @@ class StaticTensorArrayOps:
         -------
         GlobalVar
         """
-        return self.prelude.get_global_var_static(canonical, self.dtype, self.shape, self.batch_dim)
+        return self.prelude.mod.get_global_var(self.get_name(canonical))
 
     def get_type(self, canonical: str) -> GlobalTypeVar:
         """Return a type.
@@ -200,7 +212,7 @@ class StaticTensorArrayOps:
         -------
         GlobalTypeVar
         """
-        return self.prelude.get_type_static(canonical, self.dtype, self.shape)
+        return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
 
     def get_ctor(self, canonical: str) -> Constructor:
         """Return a constructor of the tensors.
@@ -214,7 +226,7 @@ class StaticTensorArrayOps:
         -------
         Constructor
         """
-        return self.prelude.get_tensor_ctor_static(canonical, self.dtype, self.shape)
+        return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def is_cached(self, name: str) -> bool:
         """Return whether the module has a type or a function.

@@ -1,0 +1,206 @@
+"""The functions, types and constructors of arrays of tensors, by name: what a prelude offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.relay.adt import Constructor
+from compiler.relay.tensor_array import TensorArrayOps, constructor_of, dynamic_name, static_name
+from compiler.relay.ty import GlobalTypeVar
+
+__all__ = ["TensorArrayLookup"]
+
+
+class TensorArrayLookup:
+    """Finds what works on arrays of tensors in a module.
+
+    Attributes
+    ----------
+    mod : IRModule
+    """
+
+    mod: IRModule
+
+    def get_name(self, canonical: str, dtype: str) -> str:
+        """Return what something is called for tensors of unknown rank.
+
+        Parameters
+        ----------
+        canonical : str
+            Its name without the data type, e.g. ``tensor_array_read`` or ``tensor_t``.
+        dtype : str
+            Of the elements.
+
+        Returns
+        -------
+        str
+        """
+        return dynamic_name(canonical, dtype)
+
+    def get_global_var(self, canonical: str, dtype: str) -> GlobalVar:
+        """Return a function over tensors of unknown rank; the module gets all of them with the first one.
+
+        Parameters
+        ----------
+        canonical : str
+            Its name without the data type.
+        dtype : str
+            Of the elements.
+
+        Returns
+        -------
+        GlobalVar
+        """
+        TensorArrayOps(self, dtype).register()
+        return self.mod.get_global_var(self.get_name(canonical, dtype))
+
+    def get_type(self, canonical: str, dtype: str) -> GlobalTypeVar:
+        """Return the type of tensors of unknown rank.
+
+        Parameters
+        ----------
+        canonical : str
+            ``tensor_t``.
+        dtype : str
+            Of the elements.
+
+        Returns
+        -------
+        GlobalTypeVar
+        """
+        TensorArrayOps(self, dtype).define_tensor_adt()
+        return self.mod.get_global_type_var(self.get_name(canonical, dtype))  # type: ignore[no-any-return]
+
+    def get_ctor(self, ty_name: str, canonical: str, dtype: str) -> Constructor:
+        """Return a constructor of a type.
+
+        Parameters
+        ----------
+        ty_name : str
+            The full name of the type.
+        canonical : str
+            The constructor's name without the data type.
+        dtype : str
+            Of the elements.
+
+        Returns
+        -------
+        Constructor
+        """
+        return constructor_of(self.mod, ty_name, self.get_name(canonical, dtype))
+
+    def get_tensor_ctor(self, canonical: str, dtype: str) -> Constructor:
+        """Return a constructor of tensors of unknown rank.
+
+        Parameters
+        ----------
+        canonical : str
+            ``tensor_nil``, or ``tensor0`` to ``tensor6`` by the rank.
+        dtype : str
+            Of the elements.
+
+        Returns
+        -------
+        Constructor
+        """
+        return self.get_ctor(self.get_type("tensor_t", dtype).name_hint, canonical, dtype)
+
+    def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None) -> str:
+        """Return what something is called for tensors of a stated shape.
+
+        Parameters
+        ----------
+        canonical : str
+            Its name without data type and shape.
+        dtype : str
+            Of the elements.
+        shape : sequence of int or Any
+            Of the tensors.
+        batch_dim : int, optional
+            As given to :class:`StaticTensorArrayOps`.
+
+        Returns
+        -------
+        str
+        """
+        return static_name(canonical, dtype, shape, batch_dim)
+
+    def get_global_var_static(
+        self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None
+    ) -> GlobalVar:
+        """Return a function over tensors of a stated shape, which :class:`StaticTensorArrayOps` added.
+
+        Parameters
+        ----------
+        canonical : str
+            Its name without data type and shape.
+        dtype : str
+            Of the elements.
+        shape : sequence of int or Any
+            Of the tensors.
+        batch_dim : int, optional
+            As given to :class:`StaticTensorArrayOps`.
+
+        Returns
+        -------
+        GlobalVar
+        """
+        return self.mod.get_global_var(static_name(canonical, dtype, shape, batch_dim))
+
+    def get_type_static(self, canonical: str, dtype: str, shape: Sequence[Any]) -> GlobalTypeVar:
+        """Return the type of tensors of a stated shape.
+
+        Parameters
+        ----------
+        canonical : str
+            ``tensor_t``.
+        dtype : str
+            Of the elements.
+        shape : sequence of int or Any
+            Of the tensors.
+
+        Returns
+        -------
+        GlobalTypeVar
+        """
+        return self.mod.get_global_type_var(static_name(canonical, dtype, shape))  # type: ignore[no-any-return]
+
+    def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
+        """Return a constructor of a type of tensors of a stated shape.
+
+        Parameters
+        ----------
+        ty_name : str
+            The type's name without data type and shape.
+        name : str
+            The constructor's name without them.
+        dtype : str
+            Of the elements.
+        shape : sequence of int or Any
+            Of the tensors.
+
+        Returns
+        -------
+        Constructor
+        """
+        return constructor_of(self.mod, static_name(ty_name, dtype, shape), static_name(name, dtype, shape))
+
+    def get_tensor_ctor_static(self, name: str, dtype: str, shape: Sequence[Any]) -> Constructor:
+        """Return a constructor of tensors of a stated shape.
+
+        Parameters
+        ----------
+        name : str
+            ``tensor_nil`` or ``tensor_constructor``.
+        dtype : str
+            Of the elements.
+        shape : sequence of int or Any
+            Of the tensors.
+
+        Returns
+        -------
+        Constructor
+        """
+        return self.get_ctor_static("tensor_t", name, dtype, shape)
