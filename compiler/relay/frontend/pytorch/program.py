@@ -16,6 +16,7 @@ from compiler.relay.frontend.onnx.folding import settle
 from compiler.relay.frontend.pytorch import converters as _converters
 from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
 from compiler.relay.frontend.pytorch.errors import ModelError
+from compiler.relay.frontend.pytorch.exported import import_program
 from compiler.relay.frontend.pytorch.inputs import input_variables
 from compiler.relay.frontend.pytorch.script import Importer
 from compiler.relay.frontend.pytorch.weights import Weights
@@ -36,6 +37,8 @@ def convert_model(
     with using_float(default):
         if isinstance(model, torch.jit.ScriptModule):
             inputs, result = _script(model, infos, custom, default, weights, span)
+        elif isinstance(model, torch.export.ExportedProgram):
+            inputs, result = import_program(model, infos, custom, default, weights, span)
         else:
             raise ArgumentError(
                 "from_pytorch: script_module must be what torch.jit.trace, torch.jit.script or torch.export.export "
@@ -72,7 +75,9 @@ def _script(
     weights: Weights,
     span: Span,
 ) -> tuple[list[Any], Any]:
-    graph = model.forward.graph.copy() if hasattr(model, "forward") else model.graph.copy()
+    if not hasattr(model, "forward"):
+        raise ModelError(f"from_pytorch: {model.original_name} has several forms of forward: wrap it in a module")
+    graph = model.forward.graph.copy()
     torch._C._jit_pass_inline(graph)
     importer = Importer(model, weights, custom, span)
     importer.check_operators(graph)

@@ -19,7 +19,7 @@ from compiler.relay.frontend.pytorch.registry import Argument, apply, find
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.span_filling import mint_layer
 
-__all__ = ["Importer", "settled_value"]
+__all__ = ["Importer", "settled_value", "type_name"]
 
 _STRUCTURE = frozenset(
     {
@@ -131,7 +131,7 @@ class Importer:
     def _operator(self, node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
         outputs = list(node.outputs())
         if kind in self._custom:
-            result = settled_value(self._custom[kind](inputs, [_type_name(v) for v in inputs]))
+            result = settled_value(self._custom[kind](inputs, [type_name(v) for v in inputs]))
         else:
             convert = find(kind)
             assert convert is not None  # check_operators has found it
@@ -182,7 +182,8 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _type_name(value: Any) -> str:
+def type_name(value: Any) -> str:
+    """Return the data type of a tensor, and the kind of anything else, as custom converters get them."""
     if isinstance(value, RelayExpr):
         return dtype_of(value)
     return "ListType" if isinstance(value, (list, tuple)) else type(value).__name__

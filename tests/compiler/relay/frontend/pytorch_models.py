@@ -49,7 +49,11 @@ def flat(value: Any) -> list[Any]:
 def compare(script: Any, inputs: Sequence[Any], rtol: float = 1e-4, atol: float = 1e-5, kind: str = "debug") -> None:
     """Compare what an imported model computes with what PyTorch does."""
     with torch.no_grad():
-        expected = flat((script if callable(script) else script.module())(*(x.clone() for x in inputs)))
+        expected = flat(
+            (script.module() if isinstance(script, torch.export.ExportedProgram) else script)(
+                *(x.clone() for x in inputs)
+            )
+        )
     mod, params = relay.frontend.from_pytorch(script, infos(inputs))
     run = relay.create_executor(kind, mod=mod).evaluate()
     results = flat(run(*(x.numpy() for x in inputs), **{name: value.numpy() for name, value in params.items()}))

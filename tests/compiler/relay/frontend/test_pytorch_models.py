@@ -47,7 +47,20 @@ def inverted() -> Any:
     return nn.Sequential(*expand, *depthwise, nn.Conv2d(24, 4, 1, bias=False), nn.BatchNorm2d(4))
 
 
+class Tagger(nn.Module):
+    """An LSTM in both directions, and attention over its outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(8, 8, bidirectional=True, batch_first=True)
+        self.layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(self.lstm(x)[0]).mean(1)
+
+
 CASES = {
+    "tagger": (Tagger, [(2, 5, 8)]),
     "resnet": (resnet, [(1, 3, 32, 32)]),
     "mobilenet": (inverted, [(2, 4, 8, 8)]),
     "mlp": (lambda: nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3)), [(5, 6)]),
@@ -59,4 +72,6 @@ def test_model_computes_what_pytorch_does(name: str) -> None:
     make, shapes = CASES[name]
     torch.manual_seed(0)
     inputs = [torch.randn(shape) for shape in shapes]
-    compare(traced(make(), inputs), inputs, kind="graph")
+    model = make().eval()
+    compare(traced(model, inputs), inputs, kind="graph")
+    compare(torch.export.export(model, tuple(inputs)), inputs, kind="graph")

@@ -100,6 +100,11 @@ def _place(*_values: Any) -> Any:
     return None
 
 
+@converter("prim::type")
+def _type(*_values: Any) -> Any:
+    return "cpu"
+
+
 @converter("__not__")
 def _not(value: Any) -> Any:
     return ops.logical_not(value) if is_expression(value) else not value

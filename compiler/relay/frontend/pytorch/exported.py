@@ -1,0 +1,169 @@
+"""The walk over an exported program: each call becomes what its operator's converter makes of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
+from compiler.ir.origin import Span, derived_from
+from compiler.relay.frontend.pytorch.dtypes import dtype_name
+from compiler.relay.frontend.pytorch.errors import ConversionError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.registry import Argument, apply, find
+from compiler.relay.frontend.pytorch.script import settled_value, type_name
+from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
+from compiler.relay.frontend.span_filling import mint_layer
+
+__all__ = ["import_program"]
+
+
+def import_program(
+    program: Any,
+    infos: Any,
+    custom: Mapping[str, Callable[..., Any]],
+    default: str,
+    weights: Weights,
+    span: Span,
+) -> tuple[list[Any], Any]:
+    """Return the inputs of an exported program as variables, and its result.
+
+    Parameters
+    ----------
+    program : torch.export.ExportedProgram
+    infos : sequence of tuple
+        The ``input_infos`` of the user.
+    custom : mapping of str to callable
+        The user's own converters.
+    default : str
+        The data type of inputs without one.
+    weights : Weights
+        Takes up the program's tensors.
+    span : Span
+        Where the import was asked for.
+    """
+    functional = program.run_decompositions({})  # without operators in place
+    _check_operators(functional.graph, custom)
+    values, given = _weights_and_inputs(functional, weights)
+    dtypes = [_dtype_of(node) for node in given]
+    inputs = input_variables(infos, [node.name for node in given], dtypes, default)
+    values.update(zip(given, inputs, strict=True))
+    for node in functional.graph.nodes:
+        if node.op == "call_function":
+            values[node] = _call(node, values, custom, span)
+    return inputs, _results(functional, values)
+
+
+def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> None:
+    missing: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            name = _operator_name(node.target)
+            if name not in custom and find(name) is None:
+                missing.setdefault(name, []).append(_place(node) or node.name)
+    if missing:
+        raise UnsupportedOperatorError(missing)
+
+
+def _operator_name(target: Any) -> str:
+    return str(target._schema.name) if isinstance(target, torch._ops.OpOverload) else str(target)
+
+
+def _weights_and_inputs(program: Any, weights: Weights) -> tuple[dict[Any, Any], list[Any]]:
+    """Return the values of the placeholders that are tensors of the model, and the others."""
+    values: dict[Any, Any] = {}
+    inputs: list[Any] = []
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    tensors = {**program.state_dict, **program.constants}
+    for node, spec in zip(placeholders, program.graph_signature.input_specs, strict=True):
+        kind = spec.kind.name
+        if kind == "USER_INPUT":
+            inputs.append(node)
+        elif kind in ("PARAMETER", "BUFFER"):
+            values[node] = weights.variable(spec.target, spec.target, tensors[spec.target])
+        elif kind == "CONSTANT_TENSOR":
+            values[node] = tensor_constant(tensors[spec.target])
+        else:
+            raise ArgumentError(f"from_pytorch: input {node.name!r} of kind {kind} is not supported")
+    return values, inputs
+
+
+def _dtype_of(node: Any) -> str | None:
+    value = node.meta.get("val")
+    return dtype_name(value.dtype) if isinstance(value, torch.Tensor) else None
+
+
+class _Value:
+    """What a node stands for, hidden from the walk over arguments, which knows no expressions."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _call(node: Any, values: Mapping[Any, Any], custom: Mapping[str, Callable[..., Any]], span: Span) -> Any:
+    given = torch.fx.node.map_arg((node.args, node.kwargs), lambda other: _Value(values[other]))
+    args, kwargs = [_plain(a) for a in given[0]], {name: _plain(a) for name, a in given[1].items()}
+    if node.target is operator.getitem:
+        return args[0][args[1]]
+    name, scope, place = _operator_name(node.target), _scope(node), _place(node)
+    layer = "/".join(filter(None, (scope, node.name)))
+    made_of = mint_layer(f"{name} {scope}".strip(), layer, span)
+    with derived_from(made_of), naming_node(f"node {layer!r} ({name})" + (f" at {place}" if place else "")):
+        if name in custom:
+            return settled_value(custom[name](args, [type_name(a) for a in args]))
+        convert = find(name)
+        assert convert is not None  # _check_operators has seen to it
+        return settled_value(apply(convert, _arguments(node.target, args, kwargs)))
+
+
+def _plain(argument: Any) -> Any:
+    """Return an argument with the values of nodes in it."""
+    if isinstance(argument, _Value):
+        return argument.value
+    if isinstance(argument, (list, tuple)):
+        return [_plain(item) for item in argument]
+    return argument
+
+
+def _arguments(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Argument]:
+    """Return the arguments of a call by the names of the schema, those left out with their defaults."""
+    arguments = []
+    for i, formal in enumerate(target._schema.arguments):
+        if i < len(args):
+            arguments.append(Argument(formal.name, args[i]))
+        elif formal.name in kwargs:
+            arguments.append(Argument(formal.name, kwargs[formal.name]))
+        elif formal.has_default_value():
+            arguments.append(Argument(formal.name, formal.default_value, is_default=True))
+        else:
+            raise ConversionError(f"its argument {formal.name} is missing")
+    return arguments
+
+
+def _scope(node: Any) -> str:
+    """Return the path of the layer that a node belongs to."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return str(stack[-1][0]).removeprefix("L['self']").lstrip(".") if stack else ""
+
+
+def _place(node: Any) -> str:
+    """Return the last line of the user's program that a node is of."""
+    lines = [line.strip() for line in str(node.meta.get("stack_trace") or "").splitlines() if "File " in line]
+    own = [line for line in lines if "site-packages/torch" not in line]
+    if not own:
+        return ""
+    _, path, rest = own[-1].split('"', 2)
+    return f"{path}:{rest.split(',')[1].removeprefix(' line ')}"
+
+
+def _results(program: Any, values: Mapping[Any, Any]) -> Any:
+    """Return what the user gets: not the buffers that the program also writes."""
+    (outputs,) = next(node for node in program.graph.nodes if node.op == "output").args
+    specs = program.graph_signature.output_specs
+    own = [out for out, spec in zip(outputs, specs, strict=True) if spec.kind.name == "USER_OUTPUT"]
+    results = [values[out] if isinstance(out, torch.fx.Node) else out for out in own]
+    return results[0] if len(results) == 1 and isinstance(results[0], RelayExpr) else results

@@ -1,0 +1,91 @@
+"""Scripts with control flow, and what is wrong with models and inputs."""
+
+import pytest
+
+from compiler import relay
+from compiler.ir.error import ArgumentError
+from compiler.relay.frontend.pytorch import ConversionError, UnsupportedOperatorError
+from tests.compiler.relay.frontend.pytorch_models import compare, traced
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+
+class Branch(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            y = x * 2
+        else:
+            y = x - 1
+        return y
+
+
+class Rows(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = []
+        for i in range(x.size(0)):
+            rows.append(x[i] * i)
+        return torch.stack(rows)
+
+
+class Doubling(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        while bool(x.sum() < 100.0):
+            x = x * 2
+        return x
+
+
+class Growing(nn.Module):
+    def forward(self, x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        for i in range(int(n)):
+            x = torch.cat([x, x[:1] * i])
+        return x
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs"),
+    [
+        (Branch(), [torch.ones(3)]),
+        (Branch(), [-torch.ones(3)]),
+        (Rows(), [torch.arange(6.0).reshape(3, 2)]),
+        (Doubling(), [torch.ones(3)]),
+        (Growing(), [torch.ones(3, 2), torch.tensor(4)]),
+    ],
+)
+def test_control_flow(model, inputs):
+    compare(torch.jit.script(model), inputs)
+
+
+def test_unknown_operators_are_named_together():
+    script = traced(lambda x: torch.linalg.svdvals(x) + torch.linalg.eigvalsh(x), [torch.eye(3)])
+    with pytest.raises(UnsupportedOperatorError, match=r"aten::linalg_eigvalsh.*aten::linalg_svdvals") as caught:
+        relay.frontend.from_pytorch(script, [("x", (3, 3))])
+    assert "test_pytorch_scripts.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("infos", "message"),
+    [
+        ([], r"the model has 1 inputs \(x\), input_infos gives 0"),
+        ([("x", "abc")], "shape of input 'x' must be a tuple of ints"),
+        ([("x", ((2,), "quaternion"))], "input 'x': data type 'quaternion' is not supported"),
+        ([("x",)], r"each of input_infos must be \(name, shape\)"),
+        ("x", r"input_infos must be a list"),
+    ],
+)
+def test_wrong_input_infos_are_named(infos, message):
+    with pytest.raises(ArgumentError, match=message):
+        relay.frontend.from_pytorch(torch.jit.script(Doubling()), infos)
+
+
+def test_a_node_that_does_not_fit_is_named():
+    script = traced(lambda x: x.view(4, 4), [torch.ones(16)])
+    with pytest.raises(ConversionError, match=r"aten::view_0.*test_pytorch_scripts\.py:\d+"):
+        relay.frontend.from_pytorch(script, [("x", (3, 3))])
+
+
+def test_custom_converters_come_first():
+    script = traced(torch.relu, [torch.ones(3)])
+    custom = {"aten::relu": lambda inputs, types: relay.tanh(inputs[0])}
+    mod, _ = relay.frontend.from_pytorch(script, [("x", (3,))], custom)
+    assert "tanh(%x)" in str(mod)
