@@ -95,7 +95,8 @@ class IntrinsicNest(StageLoops):
         """Return the loops that store initial values."""
         leaves = self.stage.leaf_iter_vars
         loops = self.loops([a for a in leaves[begin:at] if a not in reducing], suffix=".init")
-        own: Values = {a: values[a] for a in leaves} | loops.values
+        own = loops.values  # the domains of its loops may depend on the loops outside of it
+        own.update((a, values[a]) for a in leaves if a not in own)
         pass_up_index(self.stage, self.domains, own)
         predicates = self._predicates(own, at, reducing | set(self.stage.op.reduce_axis))
         call = self._call(intrin.reduce_init, "the initial values", intrin, own, outputs)

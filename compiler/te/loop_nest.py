@@ -289,7 +289,8 @@ class ComputeNest(StageLoops):
     def _init(self, reduction: Reduce, nest: LoopNest, begin: int, reducing: Set[IterVar]) -> Stmt:
         outer, rest = self.stage.leaf_iter_vars[:begin], self.stage.leaf_iter_vars[begin:]
         inner = self.loops([a for a in rest if a not in reducing], suffix=".init")
-        values = {a: nest.values[a] for a in outer} | inner.values
+        values = inner.values  # the domains of its loops may depend on the loops outside of it
+        values.update((a, nest.values[a]) for a in outer)
         pass_up_index(self.stage, self.domains, values)
         starts = reduction.init or tuple(reduction.combiner.identity_element)
         anywhere = self.has_room_for_domain and not any(reads_tensors(e) for e in starts)

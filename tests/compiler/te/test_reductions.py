@@ -98,6 +98,26 @@ def test_what_a_triangular_sum_reads_is_computed_where_it_is_read() -> None:
     _check(s, [X, Z], [x], np.cumsum(2 * x))
 
 
+@pytest.mark.parametrize("factor", [4, 3])
+def test_elements_are_computed_inside_of_a_reduction_whose_domain_depends_on_others(factor: int) -> None:
+    A = te.placeholder((6, 6, 8), name="A")
+
+    def head(i: Var, j: Var) -> Any:
+        k = te.reduce_axis((0, i), name="k")
+        return te.sum(A[i, k, j], axis=k)
+
+    B = te.compute((6, 8), head, name="B")
+    s = te.create_schedule(B.op)
+    i, j = B.op.axis
+    outer, inner = s[B].split(j, factor=factor)
+    s[B].reorder(i, outer, B.op.reduce_axis[0], inner)
+    if 8 % factor == 0:
+        s[B].vectorize(inner)
+    a = RNG.normal(size=(6, 6, 8)).astype("float32")
+    below = np.tril(np.ones((6, 6), "float32"), -1)
+    _check(s, [A, B], [a], np.einsum("ikj,ik->ij", a, below))
+
+
 def test_the_combiner_may_depend_on_the_element() -> None:
     X = te.placeholder((9,), name="X")
 

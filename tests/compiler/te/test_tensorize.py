@@ -10,7 +10,7 @@ import pytest
 import compiler as tvm
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, ScheduleError
-from compiler.ir.primexpr import IterVar
+from compiler.ir.primexpr import IterVar, Var
 from compiler.te.schedule import Schedule
 
 RNG = np.random.default_rng(0)
@@ -118,6 +118,25 @@ def test_a_reduction_goes_on_outside(reset: bool, twice: bool) -> None:
     s[C].reorder(jo, *outer, ji, ki)
     s[C].tensorize(ji, _gemv(8, 4, reset))
     np.testing.assert_allclose(_run(s, args, arrays, expected), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_initial_values_of_a_reduction_whose_domain_depends_on_the_element() -> None:
+    A, B = te.placeholder((6, 24), name="A"), te.placeholder((32, 24), name="B")
+
+    def product(i: Var, j: Var) -> Any:
+        k = te.reduce_axis((0, i * 4), name="k")
+        return te.sum(B[j, k] * A[i, k], axis=k)
+
+    C = te.compute((6, 32), product, name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    jo, ji = s[C].split(j, factor=8)
+    ko, ki = s[C].split(C.op.reduce_axis[0], factor=4)
+    s[C].reorder(i, ko, jo, ji, ki)
+    s[C].tensorize(ji, _gemv(8, 4))
+    a, b = (RNG.normal(size=shape).astype("float32") for shape in ((6, 24), (32, 24)))
+    expected = np.where(np.arange(24) < 4 * np.arange(6)[:, None], a, 0) @ b.T
+    np.testing.assert_allclose(_run(s, [A, B, C], [a, b], expected), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_cached_stage_is_tensorized() -> None:
