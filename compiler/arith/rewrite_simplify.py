@@ -65,8 +65,8 @@ class RewriteSimplifier(Simplifier):
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)):
             return e
-        kind, b = type(n), e.b
-        if type(b) is IntImm and b.value == 0 and kind in _DIVISIONS:
+        kind = type(n)
+        if kind in _DIVISIONS and _is_zero(e.b):
             return e  # it has no value, and no rule
         dtype = e.a.dtype
         if dtype == "int32" or dtype == "int64":
@@ -327,6 +327,12 @@ class RewriteSimplifier(Simplifier):
         if condition is n.args[0] and a is n.args[1] and b is n.args[2]:
             return n
         return Call(n.dtype, n.op, (condition, a, b))
+
+
+def _is_zero(e: PrimExpr) -> bool:
+    """Return whether an integer, or each lane of a vector of them, is the constant zero."""
+    value = e.value if type(e) is Broadcast else e
+    return type(value) is IntImm and value.value == 0
 
 
 def _fits(value: int, dtype: str) -> bool:

@@ -440,3 +440,17 @@ def test_a_division_by_zero_stays(kind: type[BinaryOp]) -> None:
             result = analyzer.simplify(e)
             assert isinstance(result, kind)
             assert analyzer.simplify(Select(x < 0, e, y) + result).dtype == "int32"
+
+
+@pytest.mark.parametrize("kind", [FloorDiv, FloorMod, Div, Mod])
+def test_a_division_of_vectors_by_zero_stays(kind: type[BinaryOp]) -> None:
+    zero = Var("zero")
+    analyzer = Analyzer()
+    analyzer.bind(zero, const(0))
+    divisors = (Broadcast(const(0), 4), Broadcast(zero, 4), Ramp(const(0), const(0), 4), Ramp(zero, zero, 4))
+    dividends = (Ramp(const(1), const(1), 4), Ramp(x * 4, const(4), 4), Broadcast(x, 4), Broadcast(const(3), 4))
+    for e in (kind(dividend, divisor) for dividend in dividends for divisor in divisors):
+        for simplified in (analyzer.simplify(e), analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e)):
+            assert isinstance(simplified, kind)
+            assert isinstance(simplified.b, Broadcast)
+            assert deep_equal(simplified.b.value, const(0))
