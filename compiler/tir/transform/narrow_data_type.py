@@ -23,6 +23,7 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
+from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
@@ -38,6 +39,9 @@ class NarrowDataType(PrimFuncPass):
 
         for i in range(T.int64(1024)):        for i in range(1024):
             C[i] = A[i] * 2.0            →        C[i] = A[i] * 2.0
+
+    A thread axis counts in the type of its extent likewise: the variable of one whose extent is int64 becomes int64
+    where a use needs that many bits.
 
     Parameters
     ----------
@@ -59,26 +63,39 @@ class NarrowDataType(PrimFuncPass):
 def _narrow(func: PrimFunc, bits: int) -> PrimFunc:
     finder = _Wide(bits)
     finder.visit(func.body)
-    narrow = {v: Var(v.name, f"int{bits}", span=v.span) for v in finder.defined if v not in finder.needed}
-    if not narrow:
-        return func
-    return func.with_body(_Narrow(narrow, bits).visit(func.body))
+    replaced = {v: Var(v.name, dtype, span=v.span) for v, dtype in finder.types().items() if dtype != v.dtype}
+    return func.with_body(_Retype(replaced).visit(func.body)) if replaced else func
 
 
 class _Wide(Visitor):
-    """Finds the wide variables, and which of them have a use that needs their bits."""
+    """Finds the wide variables, and which of them have a use that needs their bits.
+
+    Attributes
+    ----------
+    defined : dict of Var to str
+        The data type that each of them counts in where it needs its bits.
+    needed : set of Var
+        Those that do.
+    """
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._low, self._high = dt.int_range(f"int{bits}")
         self._analyzer = Analyzer()
-        self.defined: dict[Var, None] = {}
+        self.defined: dict[Var, str] = {}
         self.needed: set[Var] = set()
+
+    def types(self) -> dict[Var, str]:
+        """Return the data type that each wide variable is to have."""
+        narrow = f"int{self._bits}"
+        return {var: dtype if var in self.needed else narrow for var, dtype in self.defined.items()}
 
     def _define(self, var: Var, domain: Range) -> None:
         self._analyzer.bind(var, domain)
-        if dt.is_int(var.dtype) and dt.bits(var.dtype) > self._bits:
-            self.defined[var] = None
+        types = self.defined.get(var, var.dtype), domain.extent.dtype
+        dtype = max(filter(dt.is_int, types), key=dt.bits, default=var.dtype)
+        if dt.is_int(var.dtype) and dt.bits(dtype) > self._bits:
+            self.defined[var] = dtype
             if not self._fits(var) or not self._fits(domain.extent):
                 self.needed.add(var)
 
@@ -92,7 +109,7 @@ class _Wide(Visitor):
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
-            self._analyzer.bind(n.node.var, Range.from_min_extent(const(0, n.value.dtype), n.value))
+            self._define(n.node.var, Range.from_min_extent(const(0, n.value.dtype), n.value))
         self.visit_Node(n)
 
     def visit_LetStmt(self, n: LetStmt) -> None:
@@ -137,42 +154,60 @@ class _Wide(Visitor):
                 self._need_all(part)
 
 
-class _Narrow(Mutator):
-    def __init__(self, narrow: dict[Var, Var], bits: int) -> None:
-        self._narrow = narrow
-        self._bits = bits
+class _Retype(Mutator):
+    """Puts variables of other data types in the place of some, and index arithmetic in the type of its variables."""
+
+    def __init__(self, replaced: dict[Var, Var]) -> None:
+        self._replaced = replaced
+        # What needs all bits of a variable that became wider takes it in its old type.
+        self._as_before = {old: cast(old.dtype, new) for old, new in replaced.items()}
+        self._axes: dict[IterVar, IterVar] = {}
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return substitute(n, self._as_before) if n.children else n
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        return self._narrow.get(n, n)
+        return self._replaced.get(n, n)
 
     def visit_For(self, n: For) -> Stmt:
-        var = self._narrow.get(n.loop_var)
-        if var is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+        var = self._replaced.get(n.loop_var, n.loop_var)
         low, extent = cast(var.dtype, self.visit(n.min)), cast(var.dtype, self.visit(n.extent))
         return rebuild(n, loop_var=var, min=low, extent=extent, body=self.visit(n.body))
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if not isinstance(n.node, IterVar) or n.node.var not in self._replaced:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        axis = self._axis(n.node)
+        return rebuild(n, node=axis, value=cast(axis.var.dtype, self.visit(n.value)), body=self.visit(n.body))
+
+    def _axis(self, axis: IterVar) -> IterVar:
+        """Return the axis of the variable that stands for another; several kernels may share one."""
+        if axis not in self._axes:
+            var, dom = self._replaced[axis.var], axis.dom
+            if dom is not None:
+                dom = Range.from_fields(*(cast(var.dtype, self.visit(e)) for e in (dom.min, dom.extent)))
+            self._axes[axis] = rebuild(axis, var=var, dom=dom)
+        return self._axes[axis]
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        return rebuild(n, value=self.visit_PrimExpr(n.value), body=self.visit(n.body))
 
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if a is n.a and b is n.b:
             return n
         if a.dtype != b.dtype:
-            a, b = self._match(a, b)
+            a, b = _matched(a, b)
         return type(n)(a, b)
-
-    def _match(self, a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
-        """Bring a narrowed operand and one that kept its type together."""
-        narrow = f"int{self._bits}"
-        if isinstance(a, IntImm) or isinstance(b, IntImm):
-            return cast(narrow, a), cast(narrow, b)
-        wide = a.dtype if dt.bits(a.dtype) > dt.bits(b.dtype) else b.dtype
-        return cast(wide, a), cast(wide, b)
 
     def visit_Ramp(self, n: Ramp) -> PrimExpr:
         base, stride = self.visit(n.base), self.visit(n.stride)
         if base is n.base and stride is n.stride:
             return n
-        base, stride = (base, stride) if base.dtype == stride.dtype else self._match(base, stride)
+        base, stride = (base, stride) if base.dtype == stride.dtype else _matched(base, stride)
         return Ramp(base, stride, n.lanes)
 
     def visit_Cast(self, n: Cast) -> PrimExpr:
@@ -184,3 +219,13 @@ class _Narrow(Mutator):
         if value is n.value and indices is n.indices:
             return n
         return BufferStore(n.buffer, cast(n.value.dtype, value), indices)
+
+
+def _matched(a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+    """Bring an operand that has another type now and one that kept its own together."""
+    if isinstance(a, IntImm):
+        return cast(b.dtype, a), b
+    if isinstance(b, IntImm):
+        return a, cast(a.dtype, b)
+    wide = a.dtype if dt.bits(a.dtype) > dt.bits(b.dtype) else b.dtype
+    return cast(wide, a), cast(wide, b)

@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.node import Node
+from compiler.ir.primexpr import IterVar, Select, Var, const
+from compiler.ir.substitute import post_order_visit
+from compiler.tir.buffer import decl_buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, BufferStore
 from compiler.tir.transform import NarrowDataType
-from tests.compiler.tir.transform.programs import assert_pass
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function
 
 SHAPE = "(T.int64(64),)"
 PARAMS = f"A: T.Buffer({SHAPE}, 'int32'), C: T.Buffer({SHAPE}, 'int32'), n: T.int32"
@@ -55,6 +61,50 @@ def test_a_value_that_is_stored_keeps_its_type() -> None:
 
 def test_narrow_indices_are_left_alone() -> None:
     assert_pass(NarrowDataType(32), "for i in range(4):\n    C[i] = i")
+
+
+def _kernel(blocks: int, threads: int, dtype: str, extent_dtype: str, chosen: bool = False) -> PrimFunc:
+    """Return a function that stores an element in each thread; its value is ``chosen`` by the block, or the thread."""
+    tags = ("blockIdx.x", "threadIdx.x")
+    block, thread = (IterVar(None, Var(tag[0], dtype), IterVar.ThreadIndex, tag) for tag in tags)
+    b, t = (axis.var.astype("int32") for axis in (block, thread))
+    C = decl_buffer((blocks * threads,), "int32", name="C")
+    value = Select(block.var > const(3, dtype), t, const(7)) if chosen else t
+    body = BufferStore(C, value, (b * threads + t,))
+    for axis, extent in ((thread, threads), (block, blocks)):
+        body = AttrStmt(axis, "thread_extent", const(extent, extent_dtype), body)
+    return function(body, C)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads", "dtype", "extent_dtype", "expected"),
+    [
+        (4, 8, "int32", "int32", "int8"),
+        (4, 8, "int8", "int32", "int8"),
+        (20, 16, "int32", "int32", "int32"),
+        (20, 16, "int32", "int8", "int32"),
+        (20, 16, "int8", "int32", "int32"),
+    ],
+)
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_thread_counts_in_the_type_of_its_extent_unless_fewer_bits_do(
+    blocks: int, threads: int, dtype: str, extent_dtype: str, expected: str, chosen: bool
+) -> None:
+    before = _kernel(blocks, threads, dtype, extent_dtype, chosen)
+    after = apply(before, NarrowDataType(8))
+    types: dict[str, set[str]] = {"b": set(), "t": set()}
+
+    def look(n: Node) -> None:
+        if isinstance(n, AttrStmt):
+            types[n.node.var.name].add(n.node.var.dtype)
+        if isinstance(n, Var) and n.name in types:
+            types[n.name].add(n.dtype)
+
+    post_order_visit(after.body, look)
+    # A condition on the variable itself needs all of its bits.
+    wide = max(dtype, extent_dtype, key=lambda each: int(each[3:]))
+    assert types == {"b": {wide if chosen else expected}, "t": {wide if chosen else expected}}
+    assert_same(before, after)
 
 
 def test_the_width_must_be_one_of_an_integer() -> None:
