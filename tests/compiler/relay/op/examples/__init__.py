@@ -1,9 +1,19 @@
 """A few example calls of every operator, a file for each family."""
 
 from tests.compiler.relay.op.example import Example
-from tests.compiler.relay.op.examples import boxes, elements, layers, order, places, quantized, shapes, sparse
+from tests.compiler.relay.op.examples import (
+    boxes,
+    elements,
+    layers,
+    order,
+    places,
+    quantized,
+    random_numbers,
+    shapes,
+    sparse,
+)
 
-_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse)
+_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse, random_numbers)
 
 EXAMPLES: dict[str, list[Example]] = {name: found for family in _FAMILIES for name, found in family.EXAMPLES.items()}
 """By the operator's name."""
