@@ -77,6 +77,7 @@ PUBLIC = {
     "tvm.relay.analysis.extract_fused_functions": ("compiler.relay.transform.fused_functions:extract_fused_functions"),
     "tvm.relay.backend": "compiler.driver.relay.backend",
     "tvm.relay.backend.vm": "compiler.driver.relay.vm",
+    "tvm.relay.base": "compiler.ir.base",
     "tvm.relay.build": "compiler.driver.relay.build:build",
     "tvm.relay.build_config": "compiler.driver.older_names:relay_build_config",
     "tvm.relay.build_module": "compiler.driver.relay.build_module",

@@ -19,7 +19,7 @@ from compiler.tir.printer_loops import SIMPLE_MODE
 
 
 def lower(
-    inputs: Schedule | PrimFunc | IRModule,
+    inp: Schedule | PrimFunc | IRModule,
     args: Sequence[Any] | None = None,
     name: str = "main",
     binds: Mapping[Any, Any] | None = None,
@@ -29,7 +29,7 @@ def lower(
 
     Parameters
     ----------
-    inputs : Schedule, PrimFunc or IRModule
+    inp : Schedule, PrimFunc or IRModule
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order; only with a schedule.
     name : str
@@ -47,15 +47,15 @@ def lower(
     Raises
     ------
     ArgumentError
-        If ``inputs`` is nothing that can be lowered, or ``args`` is missing or given without a schedule.
+        If ``inp`` is nothing that can be lowered, or ``args`` is missing or given without a schedule.
     TVMError
         Whatever a pass finds wrong.
     """
     for instrument in active_instruments():
-        instrument.lower_begin(name, inputs, args)
+        instrument.lower_begin(name, inp, args)
     module: IRModule | None = None
     try:
-        module = _lowered(_module(inputs, args, name, binds), simple_mode)
+        module = _lowered(_module(inp, args, name, binds), simple_mode)
     finally:
         for instrument in active_instruments():
             instrument.lower_end(module)

@@ -178,12 +178,12 @@ class Op:
         return self.name
 
     @staticmethod
-    def get(name: str) -> Op:
+    def get(op_name: str) -> Op:
         """Return the operator of that name.
 
         Parameters
         ----------
-        name : str
+        op_name : str
             Full name, e.g. ``tir.exp`` or ``nn.conv2d``.
 
         Returns
@@ -195,11 +195,11 @@ class Op:
         TVMError
             If no such operator is registered.
         """
-        op = _REGISTRY.get(name)
+        op = _REGISTRY.get(op_name)
         if op is None and extension_point("operators").load_rooms():
-            op = _REGISTRY.get(name)
+            op = _REGISTRY.get(op_name)
         if op is None:
-            raise TVMError(f"Op.get: no operator is named {name!r}")
+            raise TVMError(f"Op.get: no operator is named {op_name!r}")
         return op
 
 

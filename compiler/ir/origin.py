@@ -61,11 +61,19 @@ class Origin:
 
 
 class OriginTable:
-    """All origins of one recording, in the order in which they were minted."""
+    """All origins of one recording, in the order in which they were minted.
+
+    Attributes
+    ----------
+    rows : list of Origin
+    places : dict of Location to Span
+        The rows for places that programs name, see :func:`mint_place`.
+    """
 
     def __init__(self) -> None:
         self.rows: list[Origin] = []
         self._named: dict[Span, tuple[Origin, ...]] = {}
+        self.places: dict[Location, Span] = {}
 
     def mint(self, level: str, label: str, location: Location | None, parents: Span, name: str = "") -> Span:
         """Add a row and return the span that names it."""
@@ -336,6 +344,20 @@ def record_for_good() -> None:
     if ambient.table is None:
         _NOWHERE.table = _NOWHERE.table or OriginTable()
         ambient.table = _NOWHERE.table
+
+
+def mint_place(location: Location) -> Span:
+    """Return the row for a place in a source that a program names, one for each place; records from now on.
+
+    Its parent is the user's line that names it first.
+    """
+    record_for_good()
+    table = current_ambient().table
+    assert table is not None
+    if location not in table.places:
+        name = location.file
+        table.places[location] = table.mint("graph", name, location, mint_source(f"Span {name}".strip()), name)
+    return table.places[location]
 
 
 def named_origins(span: Span) -> tuple[Origin, ...]:

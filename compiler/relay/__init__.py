@@ -9,6 +9,7 @@ import typing
 
 from compiler.ir.extension import public_module
 from compiler.ir.module import GlobalVar
+from compiler.ir.source_span import SourceName, Span
 from compiler.relay import analysis, expr, op, printer, ty, type_functor
 from compiler.relay.adt import (
     Clause,
@@ -88,6 +89,8 @@ __all__ = [
     "RefType",
     "RefWrite",
     "RelayExpr",
+    "SourceName",
+    "Span",
     "TensorType",
     "Tuple",
     "TupleGetItem",

@@ -483,6 +483,7 @@ def var(
     type_annotation: Type | str | None = None,
     shape: Sequence[Any] | None = None,
     dtype: str = "float32",
+    span: Span | None = None,
 ) -> Var:
     """Declare a variable.
 
@@ -496,6 +497,8 @@ def var(
         Instead of a type: that of a tensor of ``dtype``.
     dtype : str
         The data type that goes with ``shape``.
+    span : Span, optional
+        Where it comes from; the line of the call when left out.
 
     Returns
     -------
@@ -516,7 +519,7 @@ def var(
     if type_annotation is not None and shape is not None:
         raise ArgumentError(f"var: give a type or a shape, not both (variable {name_hint!r})")
     kind = None if type_annotation is None else as_type(type_annotation, f"var {name_hint!r}")
-    with derived_from(mint_here(f"%{name_hint}")):
+    with derived_from(mint_here(f"%{name_hint}") if span is None else span):
         if shape is not None:
             kind = TensorType(tuple(shape) if isinstance(shape, (list, tuple)) else (shape,), dtype)
         return Var(name_hint, kind)

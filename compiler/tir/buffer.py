@@ -86,7 +86,7 @@ class Buffer(Node):
         kind = self.data.type_annotation
         return kind.storage_scope if isinstance(kind, PointerType) else "global"
 
-    def vload(self, begin: ExprLike, dtype: str | None = None) -> BufferLoad:
+    def vload(self, begin: ExprLike, dtype: str | None = None, predicate: PrimExpr | None = None) -> BufferLoad:
         """Read elements as one value.
 
         Parameters
@@ -95,14 +95,22 @@ class Buffer(Node):
             Indices of the first element, one for each dimension.
         dtype : str, optional
             The type of the value, e.g. ``float32x4`` for four elements; one element when left out.
+        predicate : PrimExpr, optional
+            Must be left out: all lanes are read.
 
         Returns
         -------
         BufferLoad
+
+        Raises
+        ------
+        ArgumentError
+            If a predicate is given.
         """
+        _refuse_predicate("vload", predicate)
         return BufferLoad(self, self._vector_indices(begin, dtype))
 
-    def vstore(self, begin: ExprLike, value: PrimExpr) -> BufferStore:
+    def vstore(self, begin: ExprLike, value: PrimExpr, predicate: PrimExpr | None = None) -> BufferStore:
         """Return the statement that stores a value, lane by lane, from an element on.
 
         Parameters
@@ -111,11 +119,19 @@ class Buffer(Node):
             Indices of the first element, one for each dimension.
         value : PrimExpr
             Of the element type of the buffer, with as many lanes as are stored.
+        predicate : PrimExpr, optional
+            Must be left out: all lanes are stored.
 
         Returns
         -------
         BufferStore
+
+        Raises
+        ------
+        ArgumentError
+            If a predicate is given.
         """
+        _refuse_predicate("vstore", predicate)
         return BufferStore(self, value, self._vector_indices(begin, value.dtype))
 
     def access_ptr(
@@ -379,6 +395,15 @@ class BufferLoad(PrimExpr):
     def predicate(self) -> PrimExpr:
         """The condition of the ``Load`` of older releases: here elements are always read."""
         return const(True, dt.with_lanes("bool", dt.lanes(self.dtype)))
+
+
+def _refuse_predicate(method: str, predicate: PrimExpr | None) -> None:
+    """Raise an error if only some lanes are to be read or stored."""
+    if predicate is not None:
+        raise ArgumentError(
+            f"Buffer.{method}: predicate must be left out, all lanes are accessed, got {show(predicate)}; use "
+            "tir.if_then_else or a branch around the access"
+        )
 
 
 def _check_rank(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.op import CallEffect, Op, register_op
+from compiler.ir.origin import Span, current_span
 from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, const, convert, match_types
 from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.tir.buffer import Buffer, BufferLoad
@@ -227,14 +228,14 @@ def vectorhigh(dtype: str, vec: ExprLike) -> PrimExpr:
     return Call(dtype, VECTOR_HIGH, (convert(vec),))
 
 
-def vectorcombine(dtype: str, low: ExprLike, high: ExprLike) -> PrimExpr:
+def vectorcombine(dtype: str, vec1: ExprLike, vec2: ExprLike) -> PrimExpr:
     """Return two vectors as one.
 
     Parameters
     ----------
     dtype : str
         The type of both together.
-    low, high : PrimExpr
+    vec1, vec2 : PrimExpr
         The lower and the upper half.
 
     Returns
@@ -242,7 +243,7 @@ def vectorcombine(dtype: str, low: ExprLike, high: ExprLike) -> PrimExpr:
     PrimExpr
         Of type ``dtype``.
     """
-    return Call(dtype, VECTOR_COMBINE, (convert(low), convert(high)))
+    return Call(dtype, VECTOR_COMBINE, (convert(vec1), convert(vec2)))
 
 
 def type_annotation(dtype: str) -> PrimExpr:
@@ -309,20 +310,22 @@ def address_of(obj: Buffer | BufferLoad) -> PrimExpr:
     raise ArgumentError(f"address_of: expected a buffer or an element of one, got {show(obj)}")
 
 
-def isnullptr(var: ExprLike) -> PrimExpr:
+def isnullptr(x: ExprLike, span: Span | None = None) -> PrimExpr:
     """Return whether a pointer is null.
 
     Parameters
     ----------
-    var : PrimExpr
+    x : PrimExpr
         The pointer.
+    span : Span, optional
+        Where the call comes from; what is being made when left out.
 
     Returns
     -------
     PrimExpr
         Of type ``bool``.
     """
-    return Call("bool", ISNULLPTR, (convert(var),))
+    return Call("bool", ISNULLPTR, (convert(x),), span=current_span() if span is None else span)
 
 
 def tvm_tuple(*value: ExprLike) -> PrimExpr:

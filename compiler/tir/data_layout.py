@@ -289,13 +289,15 @@ class Layout:
 
 
 @cache
-def layout(name: str) -> Layout:
+def layout(layout_str: str, dtype: str = "int32") -> Layout:
     """Read a layout from its name.
 
     Parameters
     ----------
-    name : str
+    layout_str : str
         Such as ``NCHW`` or ``NCHW16c``; empty or ``__undef__`` is the layout of no axes, that of a scalar.
+    dtype : str
+        Of the variables of its axes, which are ``int32`` here.
 
     Returns
     -------
@@ -304,8 +306,11 @@ def layout(name: str) -> Layout:
     Raises
     ------
     ArgumentError
-        If the name is not one of a layout.
+        If the name is not one of a layout, or ``dtype`` is another.
     """
+    if dtype != "int32":
+        raise ArgumentError(f"layout: dtype must be 'int32', got {show(dtype)}")
+    name = layout_str
     axes: list[Axis] = []
     at = len(name) if name == _UNDEFINED else 0
     while at < len(name) and (m := _AXIS.match(name, at)) is not None:

@@ -87,6 +87,17 @@ def _binary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Exp
     return build
 
 
+def _numbered(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike, ExprLike], PrimExpr]:
+    """A binary function whose operands are called ``x1`` and ``x2``."""
+    combined = _binary(name, reference, doc)
+
+    def build(x1: ExprLike, x2: ExprLike) -> PrimExpr:
+        return combined(x1, x2)
+
+    _document(build, name, doc, {"x1, x2": "Floating-point numbers, brought to one type."}, "Of their common type.")
+    return build
+
+
 _FLOAT_RESULT = "Of the type of ``x``."
 
 
@@ -137,10 +148,10 @@ nearbyint = _rounding("nearbyint", np.rint, "The whole number nearest to x, halv
 
 power = pow = _binary("pow", np.power, "x to the power of y.")
 fmod = _binary("fmod", np.fmod, "Remainder of x / y; it has the sign of x.")
-atan2 = _binary("atan2", np.arctan2, "Angle of the point (y, x), in radians: atan2(y, x).")
-copysign = _binary("copysign", np.copysign, "The magnitude of x with the sign of y.")
-hypot = _binary("hypot", np.hypot, "sqrt(x * x + y * y) without overflow.")
-nextafter = _binary("nextafter", np.nextafter, "The next number after x in the direction of y.")
+atan2 = _numbered("atan2", np.arctan2, "Angle of the point (x2, x1), in radians.")
+copysign = _numbered("copysign", np.copysign, "The magnitude of x1 with the sign of x2.")
+hypot = _numbered("hypot", np.hypot, "sqrt(x1 * x1 + x2 * x2) without overflow.")
+nextafter = _numbered("nextafter", np.nextafter, "The next number after x1 in the direction of x2.")
 
 _FABS = register_op("tir.fabs", reference=np.fabs, doc="Absolute value of a floating-point x.")
 _ISNAN = register_op("tir.isnan", reference=np.isnan, doc="Whether x is not a number.")
@@ -239,29 +250,29 @@ def isfinite(x: ExprLike) -> PrimExpr:
     return And(Not(isinf(e)), Not(isnan(e)))
 
 
-def ldexp(x: ExprLike, exponent: ExprLike) -> PrimExpr:
-    """Return ``x * 2 ** exponent``.
+def ldexp(x1: ExprLike, x2: ExprLike) -> PrimExpr:
+    """Return ``x1 * 2 ** x2``.
 
     Parameters
     ----------
-    x : PrimExpr
+    x1 : PrimExpr
         A floating-point number.
-    exponent : PrimExpr
+    x2 : PrimExpr
         An integer.
 
     Returns
     -------
     PrimExpr
-        Of the type of ``x``.
+        Of the type of ``x1``.
 
     Raises
     ------
     DTypeError
-        If ``x`` is no floating-point number, or ``exponent`` no integer.
+        If ``x1`` is no floating-point number, or ``x2`` no integer.
     """
-    value, power_of_two = _float_operand("ldexp", x), convert(exponent)
+    value, power_of_two = _float_operand("ldexp", x1), convert(x2)
     if not dt.is_integral(power_of_two.dtype):
-        raise DTypeError(f"ldexp: exponent must be an integer, got {power_of_two.dtype} in {show(power_of_two)}")
+        raise DTypeError(f"ldexp: x2 must be an integer, got {power_of_two.dtype} in {show(power_of_two)}")
     return Call(value.dtype, _LDEXP, (value, power_of_two))
 
 

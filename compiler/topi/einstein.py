@@ -109,15 +109,15 @@ def label_extents(labels: Labels, shapes: Sequence[Sequence[Extent]]) -> dict[st
     return extents
 
 
-def einsum(equation: str, *tensors: Tensor) -> Tensor:
+def einsum(subscripts: str, *operand: Tensor) -> Tensor:
     """Return the sum of products that an equation describes, as ``numpy.einsum`` does.
 
     Parameters
     ----------
-    equation : str
+    subscripts : str
         Such as ``ij,jk->ik``: the names of each operand's axes, then those of the result; ``...`` stands for any
         further axes.  Without ``->`` the result has the names that occur once, in alphabetical order.
-    *tensors : Tensor
+    *operand : Tensor
         As many as the equation names, of one data type; an axis of extent 1 is broadcast.
 
     Returns
@@ -130,15 +130,15 @@ def einsum(equation: str, *tensors: Tensor) -> Tensor:
     ArgumentError
         If the equation does not fit the operands, or two extents of one name differ.
     """
-    labels = read_equation(equation, [len(t.shape) for t in tensors])
-    extents = label_extents(labels, [dims(t) for t in tensors])
+    labels = read_equation(subscripts, [len(t.shape) for t in operand])
+    extents = label_extents(labels, [dims(t) for t in operand])
     ks = {c: te.reduce_axis((0, extents[c]), name=f"k_{c}") for c in labels.summed}
 
     def element(*i: Var) -> PrimExpr:
         at = dict(zip(labels.result, i, strict=True)) | {c: k.var for c, k in ks.items()}
         factors = [
-            t(*[0 if is_one(e) else at[c] for c, e in zip(operand, dims(t), strict=True)])
-            for operand, t in zip(labels.operands, tensors, strict=True)
+            t(*[0 if is_one(e) else at[c] for c, e in zip(names, dims(t), strict=True)])
+            for names, t in zip(labels.operands, operand, strict=True)
         ]
         value = reduce(mul, factors)
         return te.sum(value, axis=list(ks.values())) if ks else value

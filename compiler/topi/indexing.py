@@ -224,7 +224,73 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     return compute((*points, *old[len(indices) :]), element, name="adv_index", tag=Tag.INJECTIVE)
 
 
-def strided_slice(a: Tensor, begin: Sequence[Index], strides: Sequence[int], shape: Sequence[Extent]) -> Tensor:
+def strided_slice(
+    a: Tensor,
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    slice_mode: str = "end",
+    assume_inbound: bool = True,
+) -> Tensor:
+    """Return the elements from ``begin`` to ``end``, along some axes, as Python's slices do.
+
+    Parameters
+    ----------
+    a : Tensor
+        Of any type; the sliced axes have constant extents.
+    begin : sequence of int
+        The first index along each axis; negative ones count from the end.
+    end : sequence of int
+        The index to stop before, or where ``slice_mode`` is ``size`` how many elements; then -1 takes all that follow.
+    strides : sequence of int, optional
+        The step along each axis, 1 when left out; negative ones go backwards.  Of no effect with ``size``.
+    axes : sequence of int, optional
+        What is sliced; the first axes when left out.
+    slice_mode : {"end", "size"}
+    assume_inbound : bool
+        Of no effect: what is outside of constant extents is never taken.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``a``.
+
+    Raises
+    ------
+    ArgumentError
+        If a sliced extent is no constant, a step is zero, there is no such axis or mode, or ``begin``, ``end`` and
+        ``axes`` have different lengths.
+    """
+    shape = dims(a)
+    steps = list(strides or ()) if slice_mode == "end" else []
+    at = [axis_of(d, len(shape), "strided_slice") for d in (range(len(begin)) if axes is None else axes)]
+    if slice_mode not in ("end", "size"):
+        raise ArgumentError(f"strided_slice: slice_mode must be 'end' or 'size', got {show(slice_mode)}")
+    if not len(begin) == len(end) == len(at) or 0 in steps:
+        raise ArgumentError(
+            f"strided_slice: begin and end must have an entry for each of {len(at)} axes, and strides must not be "
+            f"zero, got {show(begin)}, {show(end)}, {show(strides)}"
+        )
+    ranges: list[tuple[Index, int, Extent]] = [(0, 1, extent) for extent in shape]
+    for n, d in enumerate(at):
+        bounds = (begin[n], end[n], steps[n] if n < len(steps) else 1, shape[d])
+        values = (e.value if isinstance(e, tir.IntImm) else e for e in bounds)
+        first, last, step, extent = (constant(e, "strided_slice") for e in values)
+        places = range(extent)[slice(first, _stop(first, last, extent, slice_mode), step)]
+        ranges[d] = (places.start, step, len(places))
+    firsts, each, counts = zip(*ranges, strict=True) if ranges else ((), (), ())
+    return slice_places(a, firsts, each, counts)
+
+
+def _stop(begin: int, end: int, extent: int, slice_mode: str) -> int:
+    """Return the index to stop before."""
+    if slice_mode == "end":
+        return end
+    return extent if end < 0 else (begin + extent if begin < 0 else begin) + end
+
+
+def slice_places(a: Tensor, begin: Sequence[Index], strides: Sequence[int], shape: Sequence[Extent]) -> Tensor:
     """Return every ``strides[d]``-th element from ``begin[d]`` on, along each axis.
 
     Parameters
@@ -255,40 +321,43 @@ def _place(index: Index, begin: Index, stride: int) -> Index:
     return steps if isinstance(begin, int) and begin == 0 else steps + begin
 
 
-def strided_set(data: Tensor, values: Tensor, begin: Tensor, strides: Tensor) -> Tensor:
-    """Return ``data`` with ``values`` at every ``strides[d]``-th element from ``begin[d]`` on.
+def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tensor | None = None) -> Tensor:
+    """Return ``a`` with ``v`` at every ``strides[d]``-th element from ``begin[d]`` on.
 
     Parameters
     ----------
-    data : Tensor
+    a : Tensor
         Of any shape and type.
-    values : Tensor
-        Of the rank and data type of ``data``.
+    v : Tensor
+        Of the shape of the slice and the data type of ``a``.
     begin : Tensor
         ``(rank,)`` of an integer type, or fewer for the first axes; negative ones count from the end.
-    strides : Tensor
-        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.
+    end : Tensor
+        ``(rank,)`` of an integer type: where the slice stops, which the shape of ``v`` says as well.
+    strides : Tensor, optional
+        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.  1 when left out.
 
     Returns
     -------
     Tensor
-        Of the shape and data type of ``data``.
+        Of the shape and data type of ``a``.
     """
-    old, new = dims(data), dims(values)
-    given, given_steps = (constant(dims(t)[0], "strided_set") for t in (begin, strides))
+    old, new = dims(a), dims(v)
+    given = constant(dims(begin)[0], "strided_set")
+    given_steps = 0 if strides is None else constant(dims(strides)[0], "strided_set")
 
     def element(*i: Var) -> PrimExpr:
         inside: list[PrimExpr] = []
         at: list[PrimExpr] = []
-        for d, (v, extent, count) in enumerate(zip(i, old, new, strict=True)):
-            step = saturated(strides(d)) if d < given_steps else tir.const(1, "int32")
+        for d, (index, extent, count) in enumerate(zip(i, old, new, strict=True)):
+            step = saturated(strides(d)) if strides is not None and d < given_steps else tir.const(1, "int32")
             start = wrapped(begin(d), extent) if d < given else tir.const(0, "int32")
             start = tir.Select(step < 0, te.min(start, extent - 1), start)
-            away = v - start
+            away = index - start
             nth = tir.Select(step < 0, te.floordiv(0 - away, te.max(0 - step, 1)), te.floordiv(away, te.max(step, 1)))
             inside += [nth >= 0, nth < count, (nth * step).equal(away)]
             at.append(nth)
-        return te.if_then_else(te.all(*inside), values(*at), data(*i))
+        return te.if_then_else(te.all(*inside), v(*at), a(*i))
 
     return compute(old, element, name="strided_set", tag=Tag.INJECTIVE)
 
@@ -395,18 +464,18 @@ def invert_permutation(data: Tensor) -> Tensor:
     return compute(dims(data), element, name="invert_permutation", tag=Tag.COMM_REDUCE)
 
 
-def searchsorted(sequence: Tensor, values: Tensor, right: bool, dtype: str) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:
     """Return how many elements of a sorted sequence stand before each value.
 
     Parameters
     ----------
-    sequence : Tensor
+    sorted_sequence : Tensor
         ``(…, n)`` of a number type, sorted along the last axis.
     values : Tensor
-        The other axes of ``sequence``, then any; of the data type of ``sequence``.
+        The other axes of ``sorted_sequence``, then any; of its data type.
     right : bool
         Whether equal elements stand before a value.
-    dtype : str
+    out_dtype : str
         Of the result, an integer type.
 
     Returns
@@ -414,12 +483,12 @@ def searchsorted(sequence: Tensor, values: Tensor, right: bool, dtype: str) -> T
     Tensor
         Of the shape of ``values``.
     """
-    k = te.reduce_axis((0, sequence.shape[-1]), name="k")
-    outer = len(sequence.shape) - 1
+    k = te.reduce_axis((0, sorted_sequence.shape[-1]), name="k")
+    outer = len(sorted_sequence.shape) - 1
 
     def element(*i: Var) -> PrimExpr:
-        here, value = sequence(*i[:outer], k.var), values(*i)
+        here, value = sorted_sequence(*i[:outer], k.var), values(*i)
         before = here <= value if right else here < value
-        return te.sum(before.astype(dtype), axis=k)
+        return te.sum(before.astype(out_dtype), axis=k)
 
     return compute(dims(values), element, name="searchsorted", tag=Tag.COMM_REDUCE)

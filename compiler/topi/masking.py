@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler import te, tir
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
@@ -12,27 +13,38 @@ from compiler.topi.util import Index, dims
 
 __all__ = ["matrix_set_diag", "sequence_mask", "trilu"]
 
+_ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
-def matrix_set_diag(data: Tensor, diagonal: Tensor, k1: int, k2: int, align: tuple[bool, bool]) -> Tensor:
-    """Return matrices with the diagonals from ``k1`` to ``k2`` replaced.
+
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | tuple[int, int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
+    """Return matrices with some of their diagonals replaced.
 
     Parameters
     ----------
     data : Tensor
         ``(…, rows, columns)`` of any type.
     diagonal : Tensor
-        ``(…, length)``, or ``(…, k2 - k1 + 1, longest length)`` of several, the highest diagonal first; of the data
-        type of ``data``.
-    k1, k2 : int
-        The lowest and the highest diagonal; positive ones lie above the main one.
-    align : (bool, bool)
-        Whether diagonals above, and below, the main one stand at the right end of their row.
+        ``(…, length)``, or ``(…, count, longest length)`` of several, the highest diagonal first; of the data type of
+        ``data``.
+    k : int or (int, int)
+        The diagonal, or the lowest and the highest one; positive ones lie above the main one.
+    align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
+        At which end of their row the diagonals above, and those below, the main one stand.
 
     Returns
     -------
     Tensor
         Of the shape and data type of ``data``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such alignment.
     """
+    k1, k2 = k if isinstance(k, (tuple, list)) else (k, k)
+    if align not in _ALIGNMENTS:
+        raise ArgumentError(f"matrix_set_diag: align must be one of {', '.join(_ALIGNMENTS)}, got {show(align)}")
+    ends = align.split("_")
     shape = dims(data)
     rows, columns = shape[-2:]
     several = k1 != k2
@@ -40,15 +52,15 @@ def matrix_set_diag(data: Tensor, diagonal: Tensor, k1: int, k2: int, align: tup
 
     def element(*i: Var) -> PrimExpr:
         *batch, row, column = i
-        k = column - row
-        above = te.max(k, 0)
+        at_k = column - row
+        above = te.max(at_k, 0)
         at = column - above
         if several:
-            length = te.min(columns - above, rows - te.max(-k, 0))
-            above_right, below_right = (longest - length if right else 0 for right in align)
-            at = at + te.if_then_else(k >= 0, above_right, below_right)
-        inside = k.equal(k1) if not several else te.all(k >= k1, k <= k2)
-        new = diagonal(*batch, *([k2 - k] if several else []), at)
+            length = te.min(columns - above, rows - te.max(-at_k, 0))
+            above_right, below_right = (longest - length if end == "RIGHT" else 0 for end in ends)
+            at = at + te.if_then_else(at_k >= 0, above_right, below_right)
+        inside = at_k.equal(k1) if not several else te.all(at_k >= k1, at_k <= k2)
+        new = diagonal(*batch, *([k2 - at_k] if several else []), at)
         return te.if_then_else(inside, new, data(*i))
 
     return compute(shape, element, name="matrix_set_diag", tag=Tag.INJECTIVE)

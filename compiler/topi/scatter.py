@@ -16,7 +16,7 @@ from compiler.topi.compute import compute
 from compiler.topi.indexing import saturated, wrapped
 from compiler.topi.reduction import Reducer, highest, lowest
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, axis_of, constant, dims, flat_index, replaced, unflatten
+from compiler.topi.util import Extent, Index, Scalar, axis_of, constant, dims, flat_index, number, replaced, unflatten
 
 __all__ = ["scatter_elements", "scatter_nd", "sparse_to_dense"]
 
@@ -104,27 +104,30 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     return _scatter(data, points, hit, mode, "scatter_nd")
 
 
-def sparse_to_dense(indices: Tensor, shape: Sequence[int], values: Tensor, default_value: Tensor) -> Tensor:
+def sparse_to_dense(
+    sparse_indices: Tensor, output_shape: Sequence[int], sparse_values: Tensor, default_value: Scalar | Tensor = 0
+) -> Tensor:
     """Return a tensor with values at indices, and a default elsewhere.
 
     Parameters
     ----------
-    indices : Tensor
-        One index, ``(count,)`` of them, or ``(count, len(shape))`` points; of an integer type.
-    shape : sequence of int
+    sparse_indices : Tensor
+        One index, ``(count,)`` of them, or ``(count, len(output_shape))`` points; of an integer type.
+    output_shape : sequence of int
         Of the result.
-    values : Tensor
+    sparse_values : Tensor
         ``(count,)``, or without dimensions: one for all indices.
-    default_value : Tensor
-        Without dimensions, of the data type of ``values``.
+    default_value : int, float, PrimExpr or Tensor
+        Of the data type of ``sparse_values``; a tensor has no dimensions.
 
     Returns
     -------
     Tensor
-        Of ``shape`` and the data type of ``values``.
+        Of ``output_shape`` and the data type of ``sparse_values``.
     """
-    points = dims(indices)
-    base = compute(shape, lambda *i: default_value(), name="default", tag=Tag.ELEMWISE)
+    points, indices, values = dims(sparse_indices), sparse_indices, sparse_values
+    value = default_value() if isinstance(default_value, Tensor) else number(default_value, values.dtype)
+    base = compute(output_shape, lambda *i: value, name="default", tag=Tag.ELEMWISE)
 
     def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
         if len(points) == 2:

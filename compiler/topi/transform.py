@@ -234,12 +234,12 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     return compute(replaced(dims(parts[0]), at, ends[-1]), element, name="concatenate", tag=Tag.INJECTIVE)
 
 
-def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+def stack(a: Sequence[Tensor], axis: int) -> Tensor:
     """Return tensors along a new axis.
 
     Parameters
     ----------
-    tensors : sequence of Tensor
+    a : sequence of Tensor
         Of one shape and data type.
     axis : int
         Where the new axis stands; negative ones count from the end.
@@ -254,7 +254,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     ArgumentError
         If there is no place for such an axis.
     """
-    parts = list(tensors)
+    parts = list(a)
     old = dims(parts[0])
     at = axis_of(axis, len(old) + 1, "stack")
 

@@ -74,9 +74,9 @@ def user_location(span: Span) -> Location | None:
     level = sorted(span)
     while level:
         for row in level:
-            location = table.rows[row].location
-            if location is not None:
-                return location
+            origin = table.rows[row]
+            if origin.location is not None and origin.level == "source":
+                return origin.location
         seen.update(level)
         level = sorted({parent for row in level for parent in table.rows[row].parents} - seen)
     return None

@@ -79,8 +79,9 @@ def _diagonal_reference(attrs: MatrixSetDiagAttrs, x: Array, diagonal: Array) ->
 
 
 def _diagonal_compute(attrs: MatrixSetDiagAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    align = (attrs.super_diag_right_align, attrs.sub_diag_right_align)
-    return [topi.matrix_set_diag(inputs[0], inputs[1], attrs.k1, attrs.k2, align)]
+    sides = (attrs.super_diag_right_align, attrs.sub_diag_right_align)
+    align = "_".join("RIGHT" if right else "LEFT" for right in sides)
+    return [topi.matrix_set_diag(inputs[0], inputs[1], (attrs.k1, attrs.k2), align)]
 
 
 _MATRIX_SET_DIAG = register(

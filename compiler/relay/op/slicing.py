@@ -20,7 +20,8 @@ from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi import indexing as topi
+from compiler.topi.indexing import slice_places
+from compiler.topi.indexing import strided_set as topi_strided_set
 from compiler.topi.util import dims
 
 
@@ -132,9 +133,7 @@ def _slice_relation(types: Types, attrs: StridedSliceAttrs) -> Type:
 
 def _slice_compute(attrs: StridedSliceAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     ranges = parts(dims(inputs[0]), attrs)
-    return [
-        topi.strided_slice(inputs[0], [p.begin for p in ranges], [p.stride for p in ranges], [p.count for p in ranges])
-    ]
+    return [slice_places(inputs[0], [p.begin for p in ranges], [p.stride for p in ranges], [p.count for p in ranges])]
 
 
 def slices(shape: Sequence[int], attrs: StridedSliceAttrs) -> tuple[slice, ...]:
@@ -236,7 +235,7 @@ _STRIDED_SET = register(
     },
     relation=_set_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.strided_set(inputs[0], inputs[1], inputs[2], inputs[4])],
+    compute=lambda attrs, inputs, out_type: [topi_strided_set(*inputs)],
     reference=_set_reference,
     gradient=_set_gradient,
 )
@@ -267,7 +266,7 @@ def _like_relation(types: Types, attrs: SliceLikeAttrs) -> Type:
 def _like_compute(attrs: SliceLikeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     data, like = inputs
     shape = _like_shape(attrs, dims(data), dims(like))
-    return [topi.strided_slice(data, [0] * len(shape), [1] * len(shape), shape)]
+    return [slice_places(data, [0] * len(shape), [1] * len(shape), shape)]
 
 
 def _like_gradient(call: Call, grad: Expr) -> list[Expr]:

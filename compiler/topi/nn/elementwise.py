@@ -8,7 +8,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.elementwise import identity, ones_like
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims, product, unflatten
+from compiler.topi.util import axis_of, dims, product, unflatten
 
 __all__ = ["bias_add", "flatten", "identity", "leaky_relu", "ones_like", "prelu", "relu"]
 
@@ -52,17 +52,17 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
     return compute(dims(x), element, name="leaky_relu", tag=Tag.ELEMWISE)
 
 
-def prelu(x: Tensor, alpha: Tensor, axis: int) -> Tensor:
+def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     """Return ``x`` where it is positive, and elsewhere times the slope of its place along an axis.
 
     Parameters
     ----------
     x : Tensor
         Of any shape and a float type.
-    alpha : Tensor
+    slope : Tensor
         ``(extent of the axis,)`` of the data type of ``x``.
     axis : int
-        Not negative.
+        Negative ones count from the end.
 
     Returns
     -------
@@ -73,10 +73,11 @@ def prelu(x: Tensor, alpha: Tensor, axis: int) -> Tensor:
     ----------
     He et al., "Delving Deep into Rectifiers", ICCV 2015.
     """
+    at = axis_of(axis, x.ndim, "prelu")
 
     def element(*i: Var) -> PrimExpr:
         value = x(*i)
-        return tir.Select(value > tir.const(0, x.dtype), value, value * alpha(i[axis]))
+        return tir.Select(value > tir.const(0, x.dtype), value, value * slope(i[at]))
 
     return compute(dims(x), element, name="prelu", tag=Tag.BROADCAST)
 
@@ -101,19 +102,19 @@ def bias_add(x: Tensor, bias: Tensor, axis: int) -> Tensor:
     return compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
 
 
-def flatten(x: Tensor) -> Tensor:
-    """Return ``x`` with all axes after the first as one.
+def flatten(data: Tensor) -> Tensor:
+    """Return ``data`` with all axes after the first as one.
 
     Parameters
     ----------
-    x : Tensor
+    data : Tensor
         Of at least one dimension and any type.
 
     Returns
     -------
     Tensor
-        ``(batch, product of the other extents)`` of the data type of ``x``.
+        ``(batch, product of the other extents)`` of the data type of ``data``.
     """
-    batch, *rest = dims(x)
+    batch, *rest = dims(data)
     shape = (batch, product(rest))
-    return compute(shape, lambda n, at: x(n, *unflatten(at, rest)), name="flatten", tag=Tag.INJECTIVE)
+    return compute(shape, lambda n, at: data(n, *unflatten(at, rest)), name="flatten", tag=Tag.INJECTIVE)

@@ -11,12 +11,13 @@ Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from compiler import te, tir
-from compiler.ir.primexpr import PrimExpr, Var
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import PanelProduct, compute
 from compiler.topi.tag import Tag
@@ -141,25 +142,67 @@ class _Product:
         return compute((*common, count, self.depth, width), packed, name="panels", tag=tag, varargs_names=names)
 
 
-def matmul(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
+def matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Sequence[Extent] | None = None,
+) -> Tensor:
     """Return the product of matrices with one matrix.
 
     Parameters
     ----------
-    a : Tensor
+    tensor_a : Tensor
         ``(…, M, K)`` of a number type, or ``(…, K, M)`` where ``transpose_a`` holds.
-    b : Tensor
+    tensor_b : Tensor
         ``(K, N)`` of a number type, or ``(N, K)`` where ``transpose_b`` holds.
+    bias : Tensor, optional
+        ``(N,)`` of a number type, added to each row.
+    out_dtype : str, optional
+        The data type that products are summed in; that of ``tensor_a`` when left out.
     transpose_a, transpose_b : bool
         Whether the last two axes are exchanged.
-    out_dtype : str
-        The data type that products are summed in.
+    auto_scheduler_rewritten_layout : str
+        Must be empty: no scheduler changes the layout of weights.
+    meta_schedule_original_shape : sequence of int, optional
+        Must be left out, for the same reason.
 
     Returns
     -------
     Tensor
         ``(…, M, N)`` of the data type ``out_dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If a changed layout of weights is given.
     """
+    _refuse_rewritten("matmul", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
+    dtype = out_dtype or tensor_a.dtype
+    return _with_bias(_matrix_product(tensor_a, tensor_b, transpose_a, transpose_b, dtype), bias, dtype)
+
+
+def _refuse_rewritten(function: str, layout: str, shape: Sequence[Extent] | None) -> None:
+    """Raise an error if weights are said to have a layout that a search for schedules chose."""
+    if layout:
+        raise ArgumentError(f"{function}: auto_scheduler_rewritten_layout must be empty, got {show(layout)}")
+    if shape is not None and len(shape):
+        raise ArgumentError(f"{function}: meta_schedule_original_shape must be left out, got {show(shape)}")
+
+
+def _with_bias(value: Tensor, bias: Tensor | None, dtype: str) -> Tensor:
+    """Return a product plus the bias of its column."""
+    if bias is None:
+        return value
+    return compute(dims(value), lambda *i: value(*i) + bias(i[-1]).astype(dtype), name="bias_add", tag=Tag.BROADCAST)
+
+
+def _matrix_product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
+    """Return the product of matrices with one matrix, either of them transposed."""
     *outer, m, k = dims(a) if not transpose_a else (*dims(a)[:-2], dims(a)[-1], dims(a)[-2])
     n = dims(b)[0 if transpose_b else 1]
 
@@ -174,7 +217,14 @@ def matmul(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype
     return _Product(tuple(outer), m, n, k, left, right, True, transpose_b).tensor()
 
 
-def dense(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
+def dense(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    out_dtype: str | None = None,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Sequence[Extent] | None = None,
+) -> Tensor:
     """Return ``data`` times the transpose of ``weight``.
 
     Parameters
@@ -183,16 +233,34 @@ def dense(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
         ``(…, K)`` of a number type.
     weight : Tensor
         ``(N, K)`` of a number type.
-    out_dtype : str
-        The data type that products are summed in.
+    bias : Tensor, optional
+        ``(N,)`` of a number type, added to each row.
+    out_dtype : str, optional
+        The data type that products are summed in; that of ``data`` when left out.
+    auto_scheduler_rewritten_layout : str
+        Must be empty: no scheduler changes the layout of weights.
+    meta_schedule_original_shape : sequence of int, optional
+        Must be left out, for the same reason.
 
     Returns
     -------
     Tensor
         ``(…, N)`` of the data type ``out_dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If a changed layout of weights is given.
     """
+    _refuse_rewritten("dense", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
+    dtype = out_dtype or data.dtype
     if data.ndim > 1:
-        return matmul(data, weight, False, True, out_dtype)
+        return _with_bias(_matrix_product(data, weight, False, True, dtype), bias, dtype)
+    return _with_bias(_vector_product(data, weight, dtype), bias, dtype)
+
+
+def _vector_product(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
+    """Return the product of a vector with the transpose of a matrix."""
     k = te.reduce_axis((0, dims(data)[0]), name="k")
 
     def element(j: Var) -> PrimExpr:
@@ -235,25 +303,61 @@ def dense_pack(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
     return compute((dims(data)[0], panels * width), element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
 
 
-def batch_matmul(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
+def batch_matmul(
+    tensor_a: Tensor,
+    tensor_b: Tensor,
+    oshape: Sequence[Extent] | None = None,
+    out_dtype: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = True,
+    auto_scheduler_rewritten_layout: str = "",
+    meta_schedule_original_shape: Sequence[Extent] | None = None,
+) -> Tensor:
     """Return the products of matrices, batch by batch; a batch of one is used for all.
 
     Parameters
     ----------
-    a : Tensor
+    tensor_a : Tensor
         ``(B, M, K)`` of a number type, or ``(B, K, M)`` where ``transpose_a`` holds.
-    b : Tensor
+    tensor_b : Tensor
         ``(B, K, N)`` of a number type, or ``(B, N, K)`` where ``transpose_b`` holds.
+    oshape : sequence of (int or PrimExpr), optional
+        ``(B, M, N)``, which the operands say as well.
+    out_dtype : str, optional
+        The data type that products are summed in; that of ``tensor_a`` when left out.
     transpose_a, transpose_b : bool
         Whether the last two axes are exchanged.
-    out_dtype : str
-        The data type that products are summed in.
+    auto_scheduler_rewritten_layout : str
+        Must be empty: no scheduler changes the layout of weights.
+    meta_schedule_original_shape : sequence of int, optional
+        Must be left out, for the same reason.
 
     Returns
     -------
     Tensor
         ``(B, M, N)`` of the data type ``out_dtype``.
+
+    Raises
+    ------
+    ArgumentError
+        If a changed layout of weights is given, or ``oshape`` is not the shape of the result.
     """
+    _refuse_rewritten("batch_matmul", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
+    product = _batch_product(tensor_a, tensor_b, transpose_a, transpose_b, out_dtype or tensor_a.dtype)
+    shape = dims(product)
+    if oshape is not None and not (len(oshape) == 3 and all(map(_may_be_equal, oshape, shape))):
+        raise ArgumentError(f"batch_matmul: oshape must be the shape of the result, {show(shape)}, got {show(oshape)}")
+    return product
+
+
+def _may_be_equal(a: Extent, b: Extent) -> bool:
+    """Return whether two extents are not two different constants."""
+    first, second = (e.value if isinstance(e, IntImm) else e for e in (a, b))
+    return not (isinstance(first, int) and isinstance(second, int)) or first == second
+
+
+def _batch_product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
+    """Return the products of matrices, batch by batch."""
     x, y = dims(a), dims(b)
     m, k = (x[2], x[1]) if transpose_a else (x[1], x[2])
     n = y[1] if transpose_b else y[2]

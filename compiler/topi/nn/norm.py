@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from compiler import te, tir
+from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, Shape, dims, product, replaced
+from compiler.topi.util import Index, Shape, axis_of, dims, product, replaced
 
 __all__ = ["batch_norm", "join_axis", "l2_normalize", "lrn", "normalize", "split_axis"]
 
@@ -18,40 +19,66 @@ ElementAt: TypeAlias = Callable[[PrimExpr, Sequence[Var]], PrimExpr]
 """``(element, indices)`` to an expression."""
 
 
-def batch_norm(x: Tensor, statistics: Sequence[Tensor], axis: int, epsilon: float, center: bool, scale: bool) -> Tensor:
-    """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``.
+def batch_norm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    axis: int | None = None,
+    epsilon: float | None = None,
+    center: bool | None = None,
+    scale: bool | None = None,
+    training: bool | None = None,
+    momentum: float | None = None,
+) -> list[Tensor]:
+    """Return ``(data - mean) / sqrt(variance + epsilon) * gamma + beta``, with the statistics.
 
     Parameters
     ----------
-    x : Tensor
+    data : Tensor
         Of any shape and a float type.
-    statistics : (Tensor, Tensor, Tensor, Tensor)
-        Gamma, beta, mean and variance: vectors along ``axis`` of the data type of ``x``.
-    axis : int
-        Not negative.
-    epsilon : float
-        Keeps the variance away from zero.
-    center, scale : bool
-        Whether beta is added, and whether gamma is multiplied with.
+    gamma, beta : Tensor
+        Vectors along ``axis`` of the data type of ``data``.
+    moving_mean, moving_var : Tensor
+        Mean and variance: vectors along ``axis`` of the data type of ``data``.
+    axis : int, optional
+        1 when left out; negative ones count from the end.
+    epsilon : float, optional
+        Keeps the variance away from zero; 1e-5 when left out.
+    center, scale : bool, optional
+        Whether beta is added, and whether gamma is multiplied with; so they are when left out.
+    training : bool, optional
+        Must not be True: the statistics are the stored ones.
+    momentum : float, optional
+        How slowly training changes the statistics; without training of no effect.
 
     Returns
     -------
-    Tensor
-        Of the shape and data type of ``x``.
+    list of Tensor
+        The result, of the shape and data type of ``data``; ``moving_mean`` and ``moving_var``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``training`` is True, or there is no such axis.
 
     References
     ----------
     Ioffe and Szegedy, "Batch Normalization", ICML 2015.
     """
-    gamma, beta, mean, variance = statistics
+    if training:
+        raise ArgumentError("batch_norm: training must be False; statistics of the batch itself are not computed here")
+    at = axis_of(1 if axis is None else axis, data.ndim, "batch_norm")
+    small = tir.const(1e-5 if epsilon is None else epsilon, data.dtype)
 
     def element(*i: Var) -> PrimExpr:
-        c = i[axis]
-        value = (x(*i) - mean(c)) / te.sqrt(variance(c) + tir.const(epsilon, x.dtype))
-        value = value * gamma(c) if scale else value
-        return value + beta(c) if center else value
+        c = i[at]
+        value = (data(*i) - moving_mean(c)) / te.sqrt(moving_var(c) + small)
+        value = value * gamma(c) if scale is not False else value
+        return value + beta(c) if center is not False else value
 
-    return compute(dims(x), element, name="batch_norm", tag=Tag.BROADCAST)
+    return [compute(dims(data), element, name="batch_norm", tag=Tag.BROADCAST), moving_mean, moving_var]
 
 
 def _sum_of(x: Tensor, axes: Sequence[int], value: ElementAt, name: str) -> Tensor:
@@ -143,23 +170,23 @@ def l2_normalize(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
     return compute(dims(x), element, name="l2_normalize", tag=Tag.NORMALIZE)
 
 
-def lrn(x: Tensor, size: int, axis: int, bias: float, alpha: float, beta: float) -> Tensor:
-    """Return ``x / (bias + alpha / size * sum of squares of its neighbours along axis) ** beta``.
+def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:
+    """Return ``data / (bias + alpha / size * sum of squares of its neighbours along axis) ** beta``.
 
     Parameters
     ----------
-    x : Tensor
+    data : Tensor
         Of any shape and a float type.
     size : int
         Neighbours that count, the element itself included.
     axis : int
-        Not negative.
-    bias, alpha, beta : float
+        Negative ones count from the end.
+    alpha, beta, bias : float
 
     Returns
     -------
     Tensor
-        Of the shape and data type of ``x``.
+        Of the shape and data type of ``data``.
 
     References
     ----------
@@ -167,20 +194,21 @@ def lrn(x: Tensor, size: int, axis: int, bias: float, alpha: float, beta: float)
     section 3.3.
     """
     before = (size - 1) // 2
-    shape = dims(x)
+    shape = dims(data)
+    axis = axis_of(axis, len(shape), "lrn")
     k = te.reduce_axis((0, size), name="k")
 
     def neighbours(*i: Var) -> PrimExpr:
         at = i[axis] + k.var - before
         there = te.all(at >= 0, at < shape[axis])
-        value = x(*replaced(i, axis, at))
-        return te.sum(te.if_then_else(there, value * value, tir.const(0, x.dtype)), axis=k)
+        value = data(*replaced(i, axis, at))
+        return te.sum(te.if_then_else(there, value * value, tir.const(0, data.dtype)), axis=k)
 
     squares = compute(shape, neighbours, name="squares", tag=Tag.COMM_REDUCE)
 
     def element(*i: Var) -> PrimExpr:
-        base = tir.const(bias, x.dtype) + squares(*i) * tir.const(alpha / size, x.dtype)
-        return x(*i) / te.power(base, tir.const(beta, x.dtype))
+        base = tir.const(bias, data.dtype) + squares(*i) * tir.const(alpha / size, data.dtype)
+        return data(*i) / te.power(base, tir.const(beta, data.dtype))
 
     return compute(shape, element, name="lrn", tag=Tag.NORMALIZE)
 

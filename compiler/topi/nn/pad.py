@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
@@ -18,29 +18,41 @@ Source: TypeAlias = Callable[[PrimExpr, Extent], PrimExpr]
 """``(index, extent)`` of a padded element, counted from the first one of the data, to the index that it is read at."""
 
 
-def pad(data: Tensor, before: Sequence[int], after: Sequence[int], value: Scalar = 0, name: str = "pad") -> Tensor:
+def pad(
+    data: Tensor,
+    pad_before: Sequence[int],
+    pad_after: Sequence[int] | None = None,
+    pad_value: Scalar = 0.0,
+    name: str = "PadInput",
+    attrs: Mapping[str, Any] | None = None,
+) -> Tensor:
     """Return ``data`` with a constant around it; ``data`` itself where nothing is added.
 
     Parameters
     ----------
     data : Tensor
         Of any shape and type.
-    before, after : sequence of int
-        Elements to add on each axis; negative numbers take elements away.
-    value : int, float or PrimExpr
+    pad_before : sequence of int
+        Elements to add in front of each axis; negative numbers take elements away.
+    pad_after : sequence of int, optional
+        Elements to add behind each axis; as many as in front when left out.
+    pad_value : int, float or PrimExpr
         What is added, of the data type of ``data``.
     name : str
         Of the operation.
+    attrs : mapping of str to object, optional
+        Attributes of the operation.
 
     Returns
     -------
     Tensor
         Of the data type of ``data``.
     """
+    before, after = pad_before, pad_before if pad_after is None else pad_after
     if not any(before) and not any(after):
         return data
     shape = dims(data)
-    fill = tir.const(value, data.dtype) if isinstance(value, (bool, int, float)) else value
+    fill = tir.const(pad_value, data.dtype) if isinstance(pad_value, (bool, int, float)) else pad_value
 
     def element(*at: Var) -> PrimExpr:
         inside: list[PrimExpr] = []
@@ -51,7 +63,8 @@ def pad(data: Tensor, before: Sequence[int], after: Sequence[int], value: Scalar
         return te.if_then_else(te.all(*inside), source, fill) if inside else source
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return compute(padded, element, name=name, tag=Tag.PAD)
+    padding: Tensor = te.compute(tuple(padded), element, name, Tag.PAD, attrs)
+    return padding
 
 
 def pad_edge(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:

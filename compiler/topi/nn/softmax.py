@@ -16,7 +16,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import SoftmaxAxis, compute
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, dims
+from compiler.topi.util import Extent, Index, axis_of, dims
 
 __all__ = ["log_softmax", "softmax"]
 
@@ -38,7 +38,7 @@ def _largest(x: Tensor, axis: int) -> Tensor:
     return compute(_without(dims(x), axis), element, name="largest", tag=Tag.SOFTMAX_MAX)
 
 
-def softmax(x: Tensor, axis: int) -> Tensor:
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """Return ``exp(x)`` divided by its sum along an axis.
 
     Parameters
@@ -46,13 +46,14 @@ def softmax(x: Tensor, axis: int) -> Tensor:
     x : Tensor
         Of any shape and a float type.
     axis : int
-        Not negative.
+        Negative ones count from the end.
 
     Returns
     -------
     Tensor
         Of the shape and data type of ``x``.
     """
+    axis = axis_of(axis, x.ndim, "softmax")
     largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")
 
@@ -70,7 +71,7 @@ def softmax(x: Tensor, axis: int) -> Tensor:
     return compute(dims(x), element, name="softmax", tag=Tag.SOFTMAX, attrs=SoftmaxAxis(axis))
 
 
-def log_softmax(x: Tensor, axis: int) -> Tensor:
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """Return the logarithm of the softmax, computed without it: small values keep their digits.
 
     Parameters
@@ -78,13 +79,14 @@ def log_softmax(x: Tensor, axis: int) -> Tensor:
     x : Tensor
         Of any shape and a float type.
     axis : int
-        Not negative.
+        Negative ones count from the end.
 
     Returns
     -------
     Tensor
         Of the shape and data type of ``x``.
     """
+    axis = axis_of(axis, x.ndim, "log_softmax")
     largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")
 

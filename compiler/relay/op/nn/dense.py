@@ -108,7 +108,7 @@ def _dense_complete(types: PartialTypes, attrs: DenseAttrs) -> Sequence[Type | N
 
 
 def _dense_compute(attrs: DenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi_dense(inputs[0], inputs[1], attrs.out_dtype or inputs[0].dtype)]
+    return [topi_dense(inputs[0], inputs[1], out_dtype=attrs.out_dtype or None)]
 
 
 def _dense_reference(attrs: DenseAttrs | DensePackAttrs, data: Array, weight: Array) -> Any:
@@ -228,7 +228,7 @@ def _matmul_complete(types: PartialTypes, attrs: MatmulAttrs) -> Sequence[Type |
 
 def _matmul_compute(attrs: MatmulAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     a, b = inputs
-    return [topi_matmul(a, b, attrs.transpose_a, attrs.transpose_b, attrs.out_dtype or a.dtype)]
+    return [topi_matmul(a, b, None, attrs.out_dtype or None, attrs.transpose_a, attrs.transpose_b)]
 
 
 def _matmul_reference(attrs: MatmulAttrs | BatchMatmulAttrs, a: Array, b: Array) -> Any:
@@ -284,7 +284,7 @@ def _batch_relation(types: Types, attrs: BatchMatmulAttrs) -> Type:
 
 def _batch_compute(attrs: BatchMatmulAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     a, b = inputs
-    return [topi_batch_matmul(a, b, attrs.transpose_a, attrs.transpose_b, attrs.out_dtype or a.dtype)]
+    return [topi_batch_matmul(a, b, None, attrs.out_dtype or None, attrs.transpose_a, attrs.transpose_b)]
 
 
 def _batch_gradient(call: Call, grad: Expr) -> list[Expr]:

@@ -108,10 +108,10 @@ def _batch_relation(types: Types, attrs: BatchNormAttrs) -> Type:
 
 
 def _batch_compute(attrs: BatchNormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    x, *statistics = inputs
-    axis = normalize_axis(attrs.axis, x.ndim)
-    result = topi.batch_norm(x, statistics, axis, attrs.epsilon, attrs.center, attrs.scale)
-    return [result, identity(statistics[2]), identity(statistics[3])]
+    x, gamma, beta, *stored = inputs
+    options = (attrs.axis, attrs.epsilon, attrs.center, attrs.scale)
+    result, mean, variance = topi.batch_norm(x, gamma, beta, stored[0], stored[1], *options)
+    return [result, identity(mean), identity(variance)]
 
 
 def _batch_reference(
@@ -324,7 +324,7 @@ def _lrn_relation(types: Types, attrs: LRNAttrs) -> Type:
 
 def _lrn_compute(attrs: LRNAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     axis = normalize_axis(attrs.axis, inputs[0].ndim)
-    return [topi.lrn(inputs[0], attrs.size, axis, attrs.bias, attrs.alpha, attrs.beta)]
+    return [topi.lrn(inputs[0], attrs.size, axis, attrs.alpha, attrs.beta, attrs.bias)]
 
 
 def _lrn_reference(attrs: LRNAttrs, x: Array) -> Any:

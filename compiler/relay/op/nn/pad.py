@@ -79,7 +79,8 @@ def _compute(attrs: PadAttrs, inputs: list[Tensor], out_type: Type) -> list[Tens
     before, after = _sides(attrs)
     if attrs.pad_mode == "constant":
         fill = value(*([0] * value.ndim)).astype(data.dtype)
-        return [topi_pad(data, before, after, fill) if any(before + after) else pad_edge(data, before, after)]
+        padded = any(before + after)
+        return [topi_pad(data, before, after, fill, "pad") if padded else pad_edge(data, before, after)]
     return [{"edge": pad_edge, "reflect": pad_reflect, "wrap": pad_wrap}[attrs.pad_mode](data, before, after)]
 
 

@@ -180,7 +180,7 @@ class Schedules(Instrument):
 
 def test_the_anchor_is_found_before_there_is_a_schedule() -> None:
     a, b = te.placeholder((40, 24), name="a"), te.placeholder((24, 48), name="b")
-    product = matmul(a, b, False, False, "float32")
+    product = matmul(a, b)
     out = relu(product)
     anchor = find_anchor([out], [Tag.MATMUL_PANELS], "schedule_matmul")
     assert anchor is product.op

@@ -1,0 +1,94 @@
+"""Places in sources that programs name themselves: ``tvm.ir.Span`` and ``tvm.ir.SourceName``."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from compiler.ir.origin import Location, mint_place
+
+__all__ = ["SourceName", "Span"]
+
+
+class SourceName:
+    """The name of a source, such as a file or a layer of a model; one object for each name.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    __slots__ = ("name",)
+    _by_name: ClassVar[dict[str, SourceName]] = {}
+
+    name: str
+
+    def __new__(cls, name: str) -> SourceName:
+        source = cls._by_name.get(name)
+        if source is None:
+            source = cls._by_name.setdefault(name, super().__new__(cls))
+            source.name = name
+        return source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SourceName, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"SourceName({self.name!r})"
+
+
+class Span(frozenset[int]):
+    """A range in a source, which expressions are given as their ``span`` and texts show beside them.
+
+    It is the set of one row of the table of origins that is recorded into, so it is kept, and joined with others, as
+    any other origin of an expression is.  Naming a span starts recording where nothing records yet.
+
+    Parameters
+    ----------
+    source_name : SourceName, optional
+        Texts show no span without one.
+    line, end_line : int
+        First and last line.
+    column, end_column : int
+        Where the range begins in the first line, and ends in the last.
+
+    Examples
+    --------
+    >>> span = relay.Span(relay.SourceName("conv1"), 0, 0, 0, 0)
+    >>> relay.Call(relay.op.get("nn.relu"), [x], span=span)
+    nn.relu(%x) /* span=conv1:0:0 */
+    """
+
+    __slots__ = ("column", "end_column", "end_line", "line", "source_name")
+
+    source_name: SourceName | None
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+    def __new__(cls, source_name: SourceName | None, line: int, end_line: int, column: int, end_column: int) -> Span:
+        name = "" if source_name is None else source_name.name
+        span = super().__new__(cls, mint_place(Location(name, line, column, end_line, end_column)))
+        span.source_name, span.line, span.end_line = source_name, line, end_line
+        span.column, span.end_column = column, end_column
+        return span
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Span, (self.source_name, self.line, self.end_line, self.column, self.end_column)
+
+    def __repr__(self) -> str:
+        return f"Span({self.source_name!r}, {self.line}, {self.end_line}, {self.column}, {self.end_column})"
+
+    def same_as(self, other: object) -> bool:
+        """Return whether ``other`` is this very object.
+
+        Parameters
+        ----------
+        other : object
+            What to compare with.
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
