@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from compiler.ir import assert_structural_equal, structural_equal, structural_hash
 from compiler.relay.parser import parse, parse_expr
 from compiler.relay.printer import astext
+from compiler.relay.transform import InferType
 from tests.properties.relay_programs import Programs
 
 EXAMPLES = os.environ.get("STRATA_EXAMPLES")
@@ -22,7 +23,7 @@ SEEDS = st.integers(0, 2**32)
 @relaxed
 @given(SEEDS, st.integers(1, 40))
 def test_modules_survive_their_text(seed: int, size: int) -> None:
-    mod = Programs(seed, size).module()
+    mod = InferType()(Programs(seed, size).module())  # what is read has its types
     text = mod.astext()
     again = parse(text)
     # Extents such as ``n`` in a result's type are free: in another text they are other variables.

@@ -102,7 +102,7 @@ _ERRORS: list[tuple[Callable[[], Any], str]] = [
     (lambda: relay.reinterpret(_var(2), "int8"), "as many bits"),
     (lambda: relay.layout_transform(_var(1, 2, 3, 4), "NCHW", "NCDHW"), "must have the same dimensions"),
     (lambda: relay.scatter_nd(_var(3, 4), _var(1, 2, dtype="int64"), _var(2, 3)), "updates"),
-    (lambda: relay.reverse_sequence(_var(3, 4), _var(2, dtype="int32")), "lengths: 3 and 2 differ"),
+    (lambda: relay.reverse_sequence(_var(3, 4), _var(2, dtype="int32")), "batch_axis = 3, and seq_length size = 2"),
 ]
 
 
