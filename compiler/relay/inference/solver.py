@@ -202,6 +202,8 @@ def _collect_dims(param: Type, arg: Type, dims: dict[Any, Any]) -> None:
         for x, y in zip(type_parts(param), type_parts(arg), strict=False):
             _collect_dims(x, y, dims)
         return
+    if len(param.shape) != len(arg.shape):
+        return  # no argument of that parameter, which is an error of its own
     for x, y in zip(param.shape, arg.shape, strict=True):
         if not isinstance(x, Var):
             continue

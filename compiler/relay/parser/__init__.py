@@ -66,7 +66,7 @@ def parse(
     ... ''')
     """
     constants = {kind: [c.data for c in column] for kind, column in (init_meta_table or {}).items()}
-    program = _read("parse", source, init_module, constants)
+    program = read("parse", source, init_module, constants)
     return infer_module(program if isinstance(program, IRModule) else IRModule.from_expr(program))
 
 
@@ -87,7 +87,7 @@ def parse_expr(source: str) -> Any:
     ParseError
         See :func:`parse`.
     """
-    program = _read("parse_expr", source)
+    program = read("parse_expr", source)
     if not isinstance(program, IRModule):
         return program
     if "main" not in program:
@@ -114,16 +114,34 @@ def fromtext(data: str, source_name: str = "from_string") -> Any:
     ParseError
         See :func:`parse`.
     """
-    program = _read("fromtext", data)
+    program = read("fromtext", data)
     return infer_module(program) if isinstance(program, IRModule) else program
 
 
-def _read(
+def read(
     who: str,
     source: str,
     init_module: IRModule | None = None,
     constants: Mapping[str, Sequence[NDArray]] | None = None,
 ) -> Any:
+    """Return the module or the expression of a text as it is written, without the types of its expressions.
+
+    Parameters
+    ----------
+    who : str
+        The function that a mistake in the arguments is told of.
+    source, init_module, constants
+        As of :func:`parse`; constants are arrays by the kind of node.
+
+    Returns
+    -------
+    IRModule or Expr
+
+    Raises
+    ------
+    ParseError
+        See :func:`parse`.
+    """
     if not isinstance(source, str):
         expected(who, "source", "a string", source)
     with derived_from(mint_source(f"relay.{who}")):
