@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 
+IMPORTERS = ("compiler", "relay", "frontend")
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -23,8 +25,13 @@ class Source:
 
     @property
     def room(self) -> str:
-        """The folder under a wing that the file is in, such as ``compiler/te``; the wing for its own files."""
+        """The folder under a wing that the file is in, such as ``compiler/te``; the wing for its own files.
+
+        The importers of models are rooms of their own.
+        """
         parts = self.path.parts
+        if parts[:3] == IMPORTERS and len(parts) > 4:
+            return "/".join(parts[:4])
         return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
 
     @property
