@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler import relay
 from compiler.ir.error import BuildError, TVMError
 from compiler.ir.instrument import CodeForm, Instrument, instrumented
 from compiler.ir.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuffle, StringImm, Var, const
@@ -282,3 +283,12 @@ def test_what_llvm_hoists_keeps_its_location() -> None:
     loads = [line for line in texts.texts[1].splitlines() if " = load " in line]
     assert len(loads) >= 3
     assert all("!dbg" in line for line in loads)
+
+
+@pytest.mark.parametrize("axes", [(1, 2, 3), (2, 3), (3,)])
+def test_a_long_running_maximum_is_compiled_in_no_time(axes: tuple[int, ...]) -> None:
+    """LLVM takes time exponential in the length of a chain of choices, so such loops are not unrolled."""
+    data = np.random.default_rng(0).normal(size=(4, 32, 32, 32)).astype("float32")
+    x = relay.var("x", shape=data.shape)
+    largest = relay.create_executor("graph", target="llvm").evaluate(relay.Function([x], relay.max(x, axis=axes)))
+    np.testing.assert_array_equal(largest(data).numpy(), data.max(axis=axes))

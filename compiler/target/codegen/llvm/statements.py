@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, StringImm
+from compiler.ir.primexpr import IntImm, IterVar, Max, Min, PrimExpr, StringImm
+from compiler.ir.structural import structural_equal
+from compiler.ir.substitute import uses_var
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
@@ -16,6 +20,7 @@ from compiler.target.codegen.llvm.parallel import Outlined
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
+from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import (
     COPROC_UOP_SCOPE,
     RUN_ONCE,
@@ -177,6 +182,8 @@ class Statements(Functor):
         back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
         if n.kind is ForKind.UNROLLED:
             back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.full"))
+        elif _chains_selects(n):
+            back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
         state.enter(after)
 
     def _parallel(self, n: For) -> None:
@@ -236,6 +243,40 @@ _THREADS = (
 
 def _is_zero(e: PrimExpr) -> bool:
     return isinstance(e, IntImm) and e.value == 0
+
+
+MAX_CHAIN = 8
+"""Iterations of a running maximum that LLVM may unroll: each is a comparison and a choice that depend on the last."""
+
+
+def _chains_selects(n: For) -> bool:
+    """Whether a loop carries a running maximum or minimum of floats over many iterations, its inner loops counted.
+
+    Unrolled, it is a chain of choices, whose analyses in LLVM take time exponential in its length.
+    """
+    loops: list[For] = []
+    body: Stmt = n
+    while isinstance(body, For):
+        loops.append(body)
+        body = body.body
+    if not isinstance(body, BufferStore) or not _is_running_choice(body):
+        return False
+    carried = [loop for loop in loops if not uses_var(body.indices, loop.loop_var)]
+    if n not in carried:
+        return False  # each iteration has an element of its own
+    extents = [loop.extent.value if isinstance(loop.extent, IntImm) else MAX_CHAIN + 1 for loop in carried]
+    return math.prod(extents) > MAX_CHAIN
+
+
+def _is_running_choice(store: BufferStore) -> bool:
+    """Whether a statement makes an element the larger, or the smaller, of itself and another float."""
+    value = store.value
+    if not isinstance(value, Max | Min) or not dt.is_float(value.dtype):
+        return False
+    return any(
+        isinstance(side, BufferLoad) and side.buffer is store.buffer and structural_equal(side.indices, store.indices)
+        for side in (value.a, value.b)
+    )
 
 
 def _loop_hints(module: ir.Module, *hints: str) -> ir.MDValue:
