@@ -32,20 +32,31 @@ class SplitArgs(RewritePass, opt_level=1, required=("InferType",)):
     ``SplitArgs(3)``::
 
         def @main(%x: Tensor[(2), float32], %y: Tensor[(2), float32], %z: Tensor[(2), float32]) {
-          concatenate((%x, %y, %z))
+          concatenate((%x, %y, %z), axis=0)
         }
         ->
         def @main(%x: Tensor[(2), float32], %y: Tensor[(2), float32], %z: Tensor[(2), float32]) {
           %0 = annotation.stop_fusion((%x, %y));
-          %1 = concatenate(%0);
+          %1 = concatenate(%0, axis=0);
           %2 = annotation.stop_fusion((%1, %z));
-          concatenate(%2)
+          concatenate(%2, axis=0)
         }
     """
 
     max_function_args: int
 
     def mutator(self) -> GraphMutator:
+        """Return what splits the concatenates of one function.
+
+        Returns
+        -------
+        GraphMutator
+
+        Raises
+        ------
+        ArgumentError
+            If a function may have one argument alone: the result of the concatenate before is one already.
+        """
         if self.max_function_args == 1:
             raise ArgumentError("SplitArgs: max_function_args must be 2 or more, for the result is a parameter, got 1")
         return _Splitter(self.max_function_args - 1)
