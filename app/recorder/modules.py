@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from importlib.util import find_spec
 
 import compiler
 
@@ -23,18 +22,21 @@ BESIDE_THE_COMPILER = (
 )
 
 
-EXTRAS = {"compiler.relay.frontend.pytorch.": "torch"}
-"""The library of an optional extra that modules import, by the beginning of their names."""
+EXTRAS = frozenset({"pytest", "torch"})
+"""Libraries of optional extras that some modules of the compiler import."""
 
 
 def import_all() -> None:
-    """Import them, and every module of the compiler whose libraries are installed."""
+    """Import them, and every module of the compiler, but for those whose extra is not installed."""
     inside = pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}.")
     for name in (*BESIDE_THE_COMPILER, *(module.name for module in inside)):
-        if not name.endswith("__main__") and _is_installed(name):
-            importlib.import_module(name)
+        if not name.endswith("__main__"):
+            _import(name)
 
 
-def _is_installed(name: str) -> bool:
-    """Whether the libraries are there that a module imports."""
-    return all(find_spec(library) for prefix, library in EXTRAS.items() if name.startswith(prefix))
+def _import(name: str) -> None:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise

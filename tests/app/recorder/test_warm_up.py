@@ -3,12 +3,42 @@
 from __future__ import annotations
 
 import gc
+import re
 import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from app.recorder import warm_up
 from compiler.ir.instrument import active_instruments
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def libraries_of_extras() -> list[str]:
+    """Return the modules that only those have who install an optional extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    return [re.split(r"[\[>=<~]", line)[0].lower().replace("-", "_") for extra in extras for line in extra]
+
+
+def test_it_needs_no_optional_extra() -> None:
+    """Whoever installs the explorer as the README says has none of them; the server must start all the same."""
+    absent = libraries_of_extras()
+    assert {"pytest", "torch"} <= set(absent)
+    program = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({absent!r}))\n"
+        "from app.recorder import warm_up\n"
+        "assert warm_up() == []\n"
+        "import compiler.testing\n"
+        "compiler.testing.assert_allclose(1.0, 1.0)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_the_warm_up_works_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
