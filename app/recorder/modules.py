@@ -22,7 +22,7 @@ BESIDE_THE_COMPILER = (
 )
 
 
-EXTRAS = frozenset({"pytest", "torch"})
+EXTRAS = frozenset({"torch"})
 """Libraries of optional extras that some modules of the compiler import."""
 
 

@@ -26,16 +26,16 @@ def libraries_of_extras() -> list[str]:
 
 
 def test_it_needs_no_optional_extra() -> None:
-    """Whoever installs the explorer as the README says has none of them; the server must start all the same."""
+    """Whoever installs the explorer as the README says has none of them; it must start and explain its API."""
     absent = libraries_of_extras()
-    assert {"pytest", "torch"} <= set(absent)
+    assert "torch" in absent
     program = (
         "import sys\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
         "from app.recorder import warm_up\n"
         "assert warm_up() == []\n"
-        "import compiler.testing\n"
-        "compiler.testing.assert_allclose(1.0, 1.0)\n"
+        "from app.editor.completions import completions\n"
+        "assert completions('tvm.testing')\n"
     )
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
