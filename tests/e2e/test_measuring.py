@@ -93,8 +93,10 @@ def test_what_cannot_be_measured_by_the_server_says_why(explorer: str, open_page
     page = open_page(explorer)
     write(page, MATMUL.replace("A[i, k] *", 'tvm.tir.call_pure_extern("float32", "fabsf", A[i, k]) *'))
     page.click("#ladder-button")
+    expect(page.locator("#ladder-button")).to_have_text("Stop")  # it begins when the server has answered
     expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
     expect(page.locator("#bench .hint", has_text="Not measured by this server")).to_contain_text("call_pure_extern")
+    expect(page.locator("#bench tbody tr.prefix")).to_have_count(4)
     assert set(page.locator("#bench .source").all_inner_texts()) == {"as the script reports"}
 
 
