@@ -28,7 +28,7 @@ def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> b
     Parameters
     ----------
     lhs, rhs : Node, IRModule, number, or tuples and mappings of them
-        What is compared; a number stands for the constant where the other one is an expression.
+        What is compared; a number or str stands for the constant where the other one is an expression.
     map_free_vars : bool
         Let free variables match one to one, instead of only with themselves.
 
@@ -40,8 +40,12 @@ def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> b
 
 
 def _with_number(a: object, other: object) -> object:
-    """Return a Python number that is compared with an expression as the constant that it stands for."""
-    return convert(a) if isinstance(a, (bool, int, float)) and isinstance(other, PrimExpr) else a
+    """Return a Python number or string that is compared with an expression as the constant that it stands for."""
+    if isinstance(a, (bool, int, float, str)) and isinstance(other, PrimExpr):
+        return convert(a)
+    if isinstance(a, (tuple, list)) and isinstance(other, (tuple, list)) and len(a) == len(other):
+        return [_with_number(x, y) for x, y in zip(a, other, strict=True)]
+    return a
 
 
 def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
@@ -59,7 +63,9 @@ def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = Fals
     ArgumentError
         Showing in which lines they differ.
     """
-    paths = None if structural_equal(lhs, rhs, map_free_vars) else _FirstMismatch(map_free_vars).find(lhs, rhs)
+    if structural_equal(lhs, rhs, map_free_vars):
+        return
+    paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)
     if paths is not None:
         lines = difflib.unified_diff(str(lhs).splitlines(), str(rhs).splitlines(), "lhs", "rhs", lineterm="")
         raise ArgumentError(
@@ -90,7 +96,7 @@ def get_first_structural_mismatch(
     >>> tvm.ir.get_first_structural_mismatch(x + 1, x + 2)
     (<root>.b.value, <root>.b.value)
     """
-    return _FirstMismatch(map_free_vars).find(lhs, rhs)
+    return _FirstMismatch(map_free_vars).find(_with_number(lhs, rhs), _with_number(rhs, lhs))
 
 
 def structural_hash(node: object, map_free_vars: bool = False) -> int:

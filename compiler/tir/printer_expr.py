@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Functor
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
@@ -55,6 +56,7 @@ from compiler.ir.primexpr import (
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.call_types import call_dtype
 from compiler.tir.printer_scope import Names
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
@@ -244,8 +246,11 @@ class ExprPrinter(Functor):
         op = n.op
         if isinstance(op, Op):
             function = "T." + op.name.removeprefix("tir.")
-            dtype = (f'"{n.dtype}"',) if op.prints_dtype else ()
-            self._call(function, *dtype, *n.args)
+            if op.prints_dtype:
+                self._call(function, f'"{n.dtype}"', *n.args)
+            else:
+                stated = () if _has_usual_dtype(n, op) else (f'dtype="{n.dtype}"',)
+                self._call(function, *n.args, *stated)
         else:
             name = op.name_hint if isinstance(op, GlobalVar) else str(op)
             self._call(f"Module.{name}", *n.args)
@@ -424,6 +429,14 @@ def _slice_step(index: PrimExpr) -> int:
     if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.dtype.startswith("int32"):
         return index.stride.value
     return 0
+
+
+def _has_usual_dtype(n: Call, op: Op) -> bool:
+    """Return whether the operands of a call tell its data type."""
+    try:
+        return call_dtype(op, n.args) == n.dtype
+    except ArgumentError:
+        return False
 
 
 def _needs_function(n: BinaryOp) -> bool:

@@ -188,19 +188,25 @@ class Definitions(Visitor):
         self._use_all(n.bounds)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        subject = n.node
-        if isinstance(subject, IterVar) and n.attr_key in THREAD_KEYS:
+        if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             self.visit(n.value)
-            self._within(n.body, subject.var)
+            self._within(n.body, n.node.var)
             return
+        self._subject(n.node)
+        self.visit(n.value)
+        self._statement(n.body)
+
+    def _subject(self, subject: Any) -> None:
+        """Note the use of what an attribute is about."""
         if isinstance(subject, Buffer):
             self._use_buffer(subject)
         elif isinstance(subject, IterVar):
             self._use(subject.var)
         elif isinstance(subject, PrimExpr):
             self.visit(subject)
-        self.visit(n.value)
-        self._statement(n.body)
+        elif isinstance(subject, (tuple, list)):
+            for item in subject:
+                self._subject(item)
 
     def visit_IfThenElse(self, n: IfThenElse) -> None:
         self.visit(n.condition)

@@ -119,6 +119,8 @@ class StmtPrinter(ExprPrinter):
         n : Var or Buffer
             What is declared.
         """
+        if self.names.get(n) is not None:
+            return  # a field of a buffer that is declared already
         with self.line(n):
             if isinstance(n, Buffer):
                 self.out.write(self.declare(n) + " = T.Buffer(")
@@ -318,6 +320,14 @@ class StmtPrinter(ExprPrinter):
                 self.body(n.body, True)
 
     def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
+        declared = self.names.get(n.var)
+        if declared is not None:
+            with self.line(n):
+                self.out.write("with ")
+                self._call("T.LetStmt", n.value, f"var={declared}")
+                self.out.write(":")
+            self.block(n.body)
+            return
         if not last:
             self._hold(n, last, lambda let: self._call("T.LetStmt", let.value), n.var)
             return

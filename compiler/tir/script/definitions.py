@@ -41,6 +41,7 @@ __all__ = [
     "MatchedBuffer",
     "Scope",
     "Wrap",
+    "declared_variable",
     "extent_between",
     "regions",
     "unwrapped",
@@ -195,6 +196,22 @@ class BufferSlice(ExprOperators):
     def asobject(self) -> BufferLoad:
         """Return the load of the elements."""
         return BufferLoad(self.buffer, self.vector_indices())
+
+
+def declared_variable(name: str, kind: object) -> Var:
+    """Return a variable of a type that stands for itself in a program: ``T.int32``, ``T.handle("float32")``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no type of a variable.
+    """
+    if isinstance(kind, DataType):
+        return kind.variable(name)
+    declared = kind.make(name) if isinstance(kind, Declaration) else None
+    if not isinstance(declared, Var):
+        raise ArgumentError(f"expected the type of a variable such as T.int32, got {show(kind)}")
+    return declared
 
 
 def _ramp(part: slice) -> PrimExpr:

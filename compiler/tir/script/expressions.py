@@ -17,7 +17,6 @@ from compiler.ir.primexpr import (
     And,
     Call,
     CommReducer,
-    Div,
     ExprLike,
     Let,
     Not,
@@ -26,7 +25,9 @@ from compiler.ir.primexpr import (
     StringImm,
     Var,
     as_exprs,
+    const,
     convert,
+    is_const_int,
 )
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
@@ -134,10 +135,7 @@ class Expressions:
             if not (is_symbolic(a) or is_symbolic(b)):
                 return self._python(n, python, a, b)
             with self.errors(n):
-                result = binary_node(node, a, b)
-            if node is Div and dt.is_integral(result.dtype):
-                raise self.source.error(n, "integers divide in several ways: write // or T.truncdiv(a, b)")
-            return result
+                return binary_node(node, a, b)
         if kind not in BITWISE:
             raise self.source.error(n, f"{described(n.op)} is not part of TVMScript")
         python, name = BITWISE[kind]
@@ -198,13 +196,18 @@ class Expressions:
                 return self.behind_pointer(n, target, self.expr(n.slice), None)
             with self.errors(n):
                 return target[self.value(n.slice)]
-        indices = self.indices(n.slice)
-        if len(indices) != len(target.shape):
-            count = len(target.shape)
-            raise self.source.error(n, f"{target.name!r} has {count} dimensions, got {len(indices)} indices")
+        indices = self._completed_indices(n, target)
         if any(isinstance(i, slice) for i in indices):
             return BufferSlice(target, indices)
         return BufferLoad(target, indices)
+
+    def _completed_indices(self, n: ast.Subscript, target: Buffer) -> tuple[Any, ...]:
+        """Return an index for each dimension; trailing dimensions of one element need none."""
+        indices = self.indices(n.slice)
+        count = len(target.shape)
+        if len(indices) > count or not all(is_const_int(dim, 1) for dim in target.shape[len(indices) :]):
+            raise self.source.error(n, f"{target.name!r} has {count} dimensions, got {len(indices)} indices")
+        return indices + tuple([const(0, dim.dtype) for dim in target.shape[len(indices) :]])
 
     def indices(self, n: ast.expr) -> tuple[Any, ...]:
         """Return the indices of a subscript: expressions, and slices of them."""

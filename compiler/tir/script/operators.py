@@ -38,6 +38,7 @@ from compiler.ir.primexpr import (
     convert,
     match_types,
 )
+from compiler.tir.call_types import call_dtype
 
 __all__ = ["BINARY", "BITWISE", "COMPARISONS", "FUNCTIONS", "binary_node", "call_op", "is_symbolic", "matched"]
 
@@ -82,21 +83,6 @@ FUNCTIONS: dict[str, type[BinaryOp]] = {
 }
 """Binary operators as functions of ``T``."""
 
-_RESULTS = {
-    "tir.address_of": "handle",
-    "tir.assume": "bool",
-    "tir.call_packed": "int32",
-    "tir.clz": "int32",
-    "tir.isnullptr": "bool",
-    "tir.prefetch": "void",
-    "tir.tvm_access_ptr": "handle",
-    "tir.tvm_storage_sync": "int32",
-    "tir.tvm_thread_allreduce": "handle",
-    "tir.tvm_tuple": "handle",
-    "tir.undef": "int32",
-}
-"""Data types of calls that neither say their type nor have that of an operand."""
-
 
 def is_symbolic(value: object) -> bool:
     """Return whether a value is an expression instead of a Python number."""
@@ -109,7 +95,7 @@ def binary_node(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If integers are divided by ``/``, floats by ``//`` or ``%``, or if there is no common type.
+        If floats are divided by ``//`` or ``%``, or if there is no common type.
     """
     x, y = matched(a, b, kind.__name__)
     if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
@@ -160,19 +146,8 @@ def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
         dt.parse(result)
         return Call(result, op, tuple([_operand(a) for a in operands]))
     exprs = tuple([_operand(a) for a in operands])
-    return Call(_result(op, exprs), op, exprs)
+    return Call(call_dtype(op, exprs), op, exprs)
 
 
 def _operand(value: ExprLike) -> PrimExpr:
     return StringImm(value) if isinstance(value, str) else convert(value)
-
-
-def _result(op: Op, operands: tuple[PrimExpr, ...]) -> str:
-    """Return the data type of a call."""
-    if op.name in _RESULTS:
-        return _RESULTS[op.name]
-    if not operands:
-        raise ArgumentError(f"T.{op.name.removeprefix('tir.')}: expected operands")
-    if op.name.startswith("tir.is"):
-        return dt.with_lanes("bool", dt.lanes(operands[0].dtype))
-    return operands[op.name == "tir.if_then_else"].dtype

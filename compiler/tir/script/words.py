@@ -30,6 +30,7 @@ from compiler.tir.script.definitions import (
     MatchedBuffer,
     Scope,
     Wrap,
+    declared_variable,
     regions,
     unwrapped,
 )
@@ -433,23 +434,29 @@ def Assert(condition: ExprLike, message: str) -> Scope:
     return _unnamed(lambda body: AssertStmt(convert(condition), convert(message), body))
 
 
-def LetStmt(value: ExprLike) -> Scope:
+def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Scope:
     """Bind a variable for a block: ``with T.LetStmt(n * 4) as m:``; elsewhere write ``m: T.int32 = n * 4``.
 
     Parameters
     ----------
     value : PrimExpr
+    type : T.int32, T.handle("float32"), …, optional
+        The type of the variable; that of the value where left out.
+    var : Var, optional
+        The variable, where it was declared before.
 
     Returns
     -------
     Scope
         Gives the variable.
     """
+    bound = convert(value)
 
     def enter(name: str) -> tuple[object, Wrap]:
-        bound = convert(value)
-        var = Var(name or "v", bound.dtype)
-        return var, lambda body: LetStmtNode(var, bound, body)
+        variable = var
+        if variable is None:
+            variable = Var(name or "v", bound.dtype) if type is None else declared_variable(name or "v", type)
+        return variable, lambda body: LetStmtNode(variable, bound, body)
 
     return Scope(enter)
 

@@ -12,10 +12,10 @@ from compiler.ir import diagnostics
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
-from compiler.ir.primexpr import Add, Call, IntImm, Ramp, SizeVar
+from compiler.ir.primexpr import Add, Call, Div, IntImm, Ramp, SizeVar
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir import analysis
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.buffer import BufferLoad, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import ScriptError, from_source, ir_module
 from compiler.tir.script import tir as T
@@ -66,6 +66,39 @@ def test_names_of_the_file_and_of_the_function_around() -> None:
     assert [int(d) for d in main.buffer_map[main.params[0]].shape] == [4, 16]
     assert [int(n.extent) for n in nodes(main, For)] == [16, 4]
     assert [n.value.value for n in nodes(main, BufferStore)] == [64]
+
+
+def test_a_slash_between_integers_truncates() -> None:
+    quotients = [
+        n.value for n in nodes(body_of("B = T.Buffer((4,), 'int32')\nB[0] = n / 2\nB[1] = T.Div(n, 2)"), BufferStore)
+    ]
+    assert [type(q) for q in quotients] == [Div, Div]
+    assert_structural_equal(quotients[0], quotients[1])
+
+
+def test_trailing_dimensions_of_one_element_need_no_index() -> None:
+    (load,) = nodes(body_of("B = T.Buffer((4, 1, 1))\nA[0] = B[2]"), BufferLoad)
+    assert [int(i) for i in load.indices] == [2, 0, 0]
+    with pytest.raises(ScriptError, match="has 2 dimensions, got 1 indices"):
+        body_of("B = T.Buffer((4, 2))\nA[0] = B[2]")
+
+
+def test_a_declared_variable_is_bound_by_let() -> None:
+    body = body_of(
+        "p = T.handle('float32')\nT.attr(p, 'alignment', 64)\nwith T.LetStmt(A.data, var=p):\n    T.evaluate(p)"
+    )
+    assert isinstance(body, AttrStmt)
+    assert isinstance(body.body, LetStmt)
+    assert body.node is body.body.var
+
+
+def test_a_call_of_an_unusual_type_says_so() -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(n: T.int32):\n    T.tvm_throw_last_error(dtype='int32')\n"
+        "    T.evaluate(T.exp(n, dtype='float32'))"
+    )
+    assert [n.dtype for n in nodes(func, Call)] == ["int32", "float32"]
+    assert_structural_equal(from_source(func.script()), func)
 
 
 def test_a_module_has_its_functions() -> None:
@@ -196,7 +229,6 @@ def test_a_node_comes_from_its_line() -> None:
         ("for i in T.grid(2, 2):\n    A[i] = 1.0", 3, "expected 2 loop variables, got 1"),
         ("for i in [1, 2]:\n    A[i] = 1.0", 3, "expected range, T.serial"),
         ("for i in range(0, 4, 2):\n    A[i] = 1.0", 3, "a loop's step is 1"),
-        ("A[0] = 1.0\nA[1] = n / 2", 4, "write // or T.truncdiv"),
         ("A[0] = A[1] // 2.0", 3, "operands must be integers, got float32"),
         ("A[0:n] = A[0:4]", 3, "the length of a slice must be a constant"),
         ("A[0] = 1.0 if 1 < n < 3 else 2.0", 3, "comparisons do not chain"),

@@ -1,0 +1,64 @@
+"""Data types of calls that do not say theirs in text: ``T.exp(x)`` has the type of ``x``, ``T.clz(x)`` is int32."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
+from compiler.ir.op import Op
+from compiler.ir.primexpr import PrimExpr
+
+__all__ = ["call_dtype"]
+
+_DTYPES = {
+    "tir.address_of": "handle",
+    "tir.assume": "bool",
+    "tir.call_packed": "int32",
+    "tir.clz": "int32",
+    "tir.isnullptr": "bool",
+    "tir.prefetch": "void",
+    "tir.tvm_access_ptr": "handle",
+    "tir.tvm_call_cpacked": "int32",
+    "tir.tvm_call_cpacked_lowered": "int32",
+    "tir.tvm_call_packed": "int32",
+    "tir.tvm_call_packed_lowered": "int32",
+    "tir.tvm_stack_alloca": "handle",
+    "tir.tvm_stack_make_array": "handle",
+    "tir.tvm_stack_make_shape": "handle",
+    "tir.tvm_storage_sync": "int32",
+    "tir.tvm_struct_set": "int32",
+    "tir.tvm_thread_allreduce": "handle",
+    "tir.tvm_throw_last_error": "handle",
+    "tir.tvm_tuple": "handle",
+    "tir.tvm_warp_activemask": "uint32",
+    "tir.undef": "int32",
+}
+_SECOND_OPERAND = ("tir.if_then_else", "tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_up")
+
+
+def call_dtype(op: Op, operands: tuple[PrimExpr, ...]) -> str:
+    """Return the data type of a call that its text does not name.
+
+    Parameters
+    ----------
+    op : Op
+        What is called.
+    operands : tuple of PrimExpr
+        Its operands.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ArgumentError
+        If the type is that of an operand, and there is none.
+    """
+    if op.name in _DTYPES:
+        return _DTYPES[op.name]
+    position = int(op.name in _SECOND_OPERAND)
+    if len(operands) <= position:
+        raise ArgumentError(f"T.{op.name.removeprefix('tir.')}: expected operands")
+    if op.name.startswith("tir.is"):
+        return dt.with_lanes("bool", dt.lanes(operands[0].dtype))
+    return operands[position].dtype
