@@ -10,10 +10,11 @@ from tests.compiler.relay.op.examples import (
     quantized,
     random_numbers,
     shapes,
+    signals,
     sparse,
 )
 
-_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse, random_numbers)
+_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse, signals, random_numbers)
 
 EXAMPLES: dict[str, list[Example]] = {name: found for family in _FAMILIES for name, found in family.EXAMPLES.items()}
 """By the operator's name."""
