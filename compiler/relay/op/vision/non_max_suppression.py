@@ -39,15 +39,29 @@ def _all_class_reference(
     chosen = []
     for image, by_class in enumerate(scores):
         for label, values in enumerate(by_class):
-            kept = _best_boxes(boxes[image], values, int(np.ravel(limit)[0]), float(np.ravel(overlap)[0]), least)
+            kept = best_boxes(boxes[image], values, int(np.ravel(limit)[0]), float(np.ravel(overlap)[0]), least)
             chosen += [(image, label, box) for box in kept]
     rows = np.zeros((scores.size, 3), "int64")
     rows[: len(chosen)] = np.array(chosen, "int64").reshape(-1, 3)
     return rows, np.array([len(chosen)], "int64")
 
 
-def _best_boxes(boxes: Array, scores: Array, limit: int, overlap: float, least: Array) -> list[int]:
-    """Return boxes in order of their scores, each one that overlaps too much with one before left out."""
+def best_boxes(boxes: Array, scores: Array, limit: int, overlap: float, least: Array) -> list[int]:
+    """Return boxes in order of their scores, each one that overlaps too much with one before left out.
+
+    Parameters
+    ----------
+    boxes : numpy.ndarray
+        Two opposite corners of each, ``(B, 4)``.
+    scores : numpy.ndarray
+        ``(B,)``.
+    limit : int
+        Number of boxes to choose at most; all if it is negative.
+    overlap : float
+        Share of their union that two chosen boxes may have in common.
+    least : numpy.ndarray
+        Score that a chosen box must exceed.
+    """
     kept: list[int] = []
     limit = limit if limit >= 0 else len(boxes)
     for box in np.argsort(-scores, kind="stable"):

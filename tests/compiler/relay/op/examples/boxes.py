@@ -46,6 +46,10 @@ def _anchors(count: int) -> np.ndarray:
     return np.concatenate([low, low + floats(1, count, 2, low=0.1, high=0.7)], -1)
 
 
+_ONE_OBJECT = np.zeros((1, 6, 2, 3), "float32")
+_ONE_OBJECT[0, 4, 0, 0] = 0.9
+
+
 EXAMPLES: dict[str, list[Example]] = {
     "vision.multibox_prior": [
         Example(vision.multibox_prior, [floats(1, 3, 4, 5)]),
@@ -109,6 +113,28 @@ EXAMPLES: dict[str, list[Example]] = {
             ),
             [floats(1, 6, 7, 3), floats(1, 4, 3, 12), floats(2, 3, 3, 5)],
             tolerance=1e-4,
+        ),
+    ],
+    "vision.regular_non_max_suppression": [
+        Example(
+            partial(
+                vision.regular_non_max_suppression,
+                max_detections_per_class=per_class,
+                max_detections=6,
+                num_classes=2,
+                iou_threshold=0.4,
+                score_threshold=0.2,
+            ),
+            [_anchors(7), floats(1, 7, 3, low=0, high=1)],
+        )
+        for per_class in (2, 5)
+    ],
+    "vision.proposal": [
+        Example(
+            lambda c, b, i: vision.proposal(c, b, i, (8,), (0.5, 1, 2), 16, 0.7, 6, 4, 16, False),
+            [_ONE_OBJECT, np.zeros((1, 12, 2, 3), "float32"), np.array([[32, 48, 1]], "float32")],
+            # The anchors of the second and the third ratio around (7, 7) are cut to the image, which is what all is.
+            [[0, 0, 0, 47, 31], [0, 0, 0, 47, 31], [0, 0, 0, 47, 31], [0, 0, 0, 47, 31]],
         ),
     ],
 }

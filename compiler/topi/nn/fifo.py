@@ -1,0 +1,41 @@
+"""A queue of fixed length along an axis: what streaming models keep of earlier steps."""
+
+from __future__ import annotations
+
+from compiler import te
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.tag import Tag
+from compiler.topi.util import axis_of, dims, replaced
+
+__all__ = ["fifo_buffer"]
+
+
+def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
+    """Return a buffer with new elements at its end, and as many of the oldest dropped from its beginning.
+
+    Parameters
+    ----------
+    data : Tensor
+        The new elements.
+    buffer : Tensor
+        The older ones, of the shape of ``data`` but for ``axis``, along which it is at least as long.
+    axis : int
+        The axis of time.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``buffer``.
+    """
+    along = axis_of(axis, len(buffer.shape), "fifo_buffer")
+    new, length = dims(data)[along], dims(buffer)[along]
+    left = length - new
+
+    def element(*at: Var) -> PrimExpr:
+        here = at[along]
+        older = buffer(*replaced(at, along, here + new))
+        return te.if_then_else(here < left, older, data(*replaced(at, along, here - left)))
+
+    return compute(buffer.shape, element, name="fifo_buffer", tag=Tag.INJECTIVE)
