@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy.typing as npt
 
 from compiler import tir
 from compiler.arith import Analyzer
@@ -274,7 +277,7 @@ def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
     return (idx, *reversed(indices))
 
 
-def const_matrix(matrix: Sequence[Sequence[float]], name: str = "const_matrix") -> Tensor:
+def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str = "const_matrix") -> Tensor:
     """Return a small matrix of constants as a tensor.
 
     Parameters

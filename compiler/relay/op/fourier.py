@@ -99,7 +99,7 @@ def stft(
 ) -> Call:
     """Compute the Fourier transforms of short overlapping frames of signals.
 
-    A hop is a quarter of ``n_fft`` where it is left out, a frame has ``n_fft`` elements, and the window is 1 everywhere.
+    What is left out: a hop is a quarter of ``n_fft``, a frame has ``n_fft`` elements, and the window is 1 everywhere.
     """
     size = n_fft if win_length is None else win_length
     weights = call_op("ones", shape=(n_fft,), dtype="int32") if window is None else window

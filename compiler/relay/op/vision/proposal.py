@@ -23,14 +23,16 @@ _FASTER_RCNN = (
 class ProposalAttrs(Attrs):
     """Attributes of ``vision.proposal``."""
 
-    scales: tuple[float, ...] = attr_field(FLOATS, "Sizes of the anchors, in ``feature_stride``.", (4.0, 8.0, 16.0, 32.0))
+    scales: tuple[float, ...] = attr_field(
+        FLOATS, "Sizes of the anchors, in ``feature_stride``.", (4.0, 8.0, 16.0, 32.0)
+    )
     ratios: tuple[float, ...] = attr_field(FLOATS, "Heights of the anchors by their widths.", (0.5, 1.0, 2.0))
     feature_stride: int = attr_field(INT, "Pixels of the image for one element of the features.", 16)
     threshold: float = attr_field(FLOAT, "Share of their union that two chosen boxes may have in common.", 0.7)
     rpn_pre_nms_top_n: int = attr_field(INT, "How many of the best boxes are looked at; all if not positive.", 6000)
     rpn_post_nms_top_n: int = attr_field(INT, "How many boxes are returned for each image.", 300)
     rpn_min_size: int = attr_field(INT, "Height and width of the smallest box, in pixels of the original image.", 16)
-    iou_loss: bool = attr_field(BOOL, "Whether the network predicts the corners' shifts, else centres and sizes.", False)
+    iou_loss: bool = attr_field(BOOL, "Whether the network predicts shifts of corners, else centres and sizes.", False)
 
 
 def _relation(types: Types, attrs: ProposalAttrs) -> Type:

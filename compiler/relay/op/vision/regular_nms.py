@@ -51,7 +51,7 @@ def _reference(
         detections = []
         for label in range(attrs.num_classes):
             column = scores[image, :, first + label]
-            limit, least = attrs.max_detections_per_class, np.float32(attrs.score_threshold)
+            limit, least = attrs.max_detections_per_class, np.asarray(attrs.score_threshold, "float32")
             kept = best_boxes(boxes[image], column, limit, attrs.iou_threshold, least)
             detections += [(label, box, column[box]) for box in kept]
         detections.sort(key=lambda d: -d[2])
@@ -63,7 +63,7 @@ def _reference(
 
 _REGULAR_NMS = register(
     "vision.regular_non_max_suppression",
-    doc="Choose for each image the boxes with the best scores of all classes that overlap no better one of their class.",
+    doc="Choose for each image the boxes with the best scores that overlap no better one of their class.",
     inputs={"boxes": "Two opposite corners of each box, ``(N, B, 4)``.", "scores": "``(N, B, columns)``."},
     attrs=RegularNonMaximumSuppressionAttrs,
     relation=_relation,

@@ -12,9 +12,10 @@ from tests.compiler.relay.op.examples import (
     shapes,
     signals,
     sparse,
+    transformed,
 )
 
-_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse, signals, random_numbers)
+_FAMILIES = (elements, shapes, places, order, layers, quantized, boxes, sparse, signals, transformed, random_numbers)
 
 EXAMPLES: dict[str, list[Example]] = {name: found for family in _FAMILIES for name, found in family.EXAMPLES.items()}
 """By the operator's name."""

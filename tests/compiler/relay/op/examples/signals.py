@@ -22,7 +22,10 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "stft": [
         Example(
-            partial(relay.stft, n_fft=8, hop_length=3), [_SIGNALS], np.stack([_HALF.real, _HALF.imag], -1), tolerance=1e-4
+            partial(relay.stft, n_fft=8, hop_length=3),
+            [_SIGNALS],
+            np.stack([_HALF.real, _HALF.imag], -1),
+            tolerance=1e-4,
         ),
         Example(
             lambda x, w: relay.stft(x, 8, 2, 5, w, normalized=True, onesided=False),

@@ -1,0 +1,77 @@
+"""Examples of convolutions whose weight is transformed beforehand, and of buffers of earlier steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler import relay
+from compiler.relay.expr import Call
+from compiler.relay.inference import infer_expr
+from tests.compiler.relay.op.example import Array, Example, evaluate, floats, ints
+
+nn = relay.nn
+
+
+def _applied(make: Any, array: Array) -> Array:
+    """Return what an operator's reference makes of an array."""
+    variable = relay.var("w", shape=array.shape, dtype=str(array.dtype))
+    call: Call = make(variable)
+    infer_expr(call)
+    return evaluate(call, {variable: array})
+
+
+def _winograd(rank: int, weight: Array, data: Array, tile: int, padding: int) -> tuple[Example, Example]:
+    """Return the transform of a weight, and the convolution with it, which is that with the weight as it was."""
+    transform = getattr(nn, f"contrib_conv{rank}d_winograd_weight_transform")
+    convolve = getattr(nn, f"contrib_conv{rank}d_winograd_without_weight_transform")
+    size = {"channels": weight.shape[0], "kernel_size": weight.shape[2:], "padding": padding}
+    x, w = relay.var("x", shape=data.shape), relay.var("w", shape=weight.shape)
+    plain = getattr(nn, f"conv{rank}d")(x, w, **size)
+    infer_expr(plain)
+    wanted = evaluate(plain, {x: data, w: weight})
+    transformed = _applied(lambda v: transform(v, tile), weight)
+    return (
+        Example(lambda v: transform(v, tile), [weight]),
+        Example(lambda d, t: convolve(d, t, tile, **size), [data, transformed], wanted, tolerance=1e-3),
+    )
+
+
+_PLANES = _winograd(2, floats(3, 4, 3, 3), floats(2, 4, 9, 7), 4, 1)
+_WIDE = _winograd(2, floats(2, 3, 5, 5), floats(1, 3, 8, 8), 2, 0)
+_CUBES = _winograd(3, floats(2, 3, 3, 3, 3), floats(1, 3, 5, 6, 5), 2, 1)
+_FLAT = _winograd(3, floats(2, 3, 1, 3, 3), floats(1, 3, 4, 6, 5), 4, 0)
+
+_KERNEL = floats(3, 2, 5, 7)
+_TILED = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 16), _KERNEL)
+_BYTES = ints(3, 2, 5, 7, dtype="int8")
+_TILED_BYTES = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 16), _BYTES)
+
+EXAMPLES: dict[str, list[Example]] = {
+    "nn.contrib_conv2d_winograd_weight_transform": [_PLANES[0], _WIDE[0]],
+    "nn.contrib_conv2d_winograd_without_weight_transform": [_PLANES[1], _WIDE[1]],
+    "nn.contrib_conv3d_winograd_weight_transform": [_CUBES[0], _FLAT[0]],
+    "nn.contrib_conv3d_winograd_without_weight_transform": [_CUBES[1], _FLAT[1]],
+    "nn.contrib_conv2d_gemm_weight_transform": [
+        Example(lambda w: nn.contrib_conv2d_gemm_weight_transform(w, 8, 2), [_KERNEL]),
+        Example(lambda w: nn.contrib_conv2d_gemm_weight_transform(w, 4, 16), [_BYTES]),
+    ],
+    "nn.contrib_conv2d_gemm_without_weight_transform": [
+        Example(
+            lambda x, w: nn.contrib_conv2d_gemm_without_weight_transform(
+                x, w, (2, 1), (1, 0), channels=7, kernel_size=(3, 2), data_layout="NHWC", kernel_layout="HWIO"
+            ),
+            [floats(2, 6, 7, 5), _TILED],
+            tolerance=1e-4,
+        ),
+        Example(
+            lambda x, w: nn.contrib_conv2d_gemm_without_weight_transform(
+                x, w, channels=7, kernel_size=(3, 2), data_layout="NHWC", kernel_layout="HWIO", out_dtype="int32"
+            ),
+            [ints(1, 5, 4, 5, dtype="int8"), _TILED_BYTES],
+        ),
+    ],
+    "nn.fifo_buffer": [
+        Example(lambda x, b: nn.fifo_buffer(x, b, axis=1), [floats(2, 2, 3), floats(2, 5, 3)]),
+        Example(lambda x, b: nn.fifo_buffer(x, b, axis=-1), [floats(2, 5), floats(2, 5, seed=1)]),
+    ],
+}
