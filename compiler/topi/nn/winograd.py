@@ -231,15 +231,15 @@ def winograd_conv(data: Tensor, weight: Tensor, spec: ConvSpec, tile_size: int, 
     ----------
     A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
     """
-    batch, channels, *spatial = dims(data)
+    batch, channels = dims(data)[:2]
+    spatial = [constant(e, "winograd_conv") for e in dims(data)[2:]]
     count, outputs = len(spatial) - plain, dims(weight)[-2]
-    alpha, depths = constant(dims(weight)[0], "winograd_conv"), dims(weight)[count:-2]
+    alpha, *depths = (constant(e, "winograd_conv") for e in dims(weight)[count - 1 : -2])
     size = alpha - tile_size + 1
-    taps: list[Extent] = [*depths, *[size] * count]
+    taps = [*depths, *[size] * count]
     out = [e + b + a - k + 1 for e, b, a, k in zip(spatial, spec.before, spec.after, taps, strict=True)]
     tiles = [(e + tile_size - 1) // tile_size for e in out[plain:]]
-    fill: list[Extent] = [0] * plain
-    fill += [t * tile_size - e for t, e in zip(tiles, out[plain:], strict=True)]
+    fill = [0] * plain + [t * tile_size - e for t, e in zip(tiles, out[plain:], strict=True)]
     after = [a + f for a, f in zip(spec.after, fill, strict=True)]
     padded = pad(data, [0, 0, *spec.before], [0, 0, *after], name="data_pad")
     by_output, by_data, _ = winograd_transform_matrices(tile_size, size, spec.out_dtype)
