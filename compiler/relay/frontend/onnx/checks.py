@@ -10,6 +10,7 @@ from compiler.relay.frontend.onnx.bodies import schema_of
 from compiler.relay.frontend.onnx.errors import ModelError
 
 _KIND = onnx.AttributeProto.AttributeType.Name
+_INT_FOR_FLOAT = (onnx.AttributeProto.INT, onnx.AttributeProto.FLOAT)
 
 
 def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
@@ -28,7 +29,9 @@ def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
     _check_given(node, schema.inputs)
     for attr in node.attribute:
         known = schema.attributes.get(attr.name)
-        if known is not None and not attr.ref_attr_name and attr.type != int(known.type.value):
+        if known is None or attr.ref_attr_name or attr.type == int(known.type.value):
+            continue
+        if (attr.type, int(known.type.value)) != _INT_FOR_FLOAT:
             raise ModelError(f"attribute {attr.name!r} must be of kind {known.type.name}, got {_KIND(attr.type)}")
 
 

@@ -1,0 +1,48 @@
+"""Operators that draw random numbers, which follow from a seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.onnx.folding import dtype_of, ops
+from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.onnx.reader import dtype_name
+from compiler.relay.frontend.onnx.registry import Convert, converter
+
+MAX_SEED = 1_000_000
+"""Seeds that are drawn where a node gives none are less than this."""
+
+
+def _drawn(node: Node, shape: tuple[int, ...], dtype: str, normal: bool) -> Any:
+    seed = node.attr("seed")
+    key = ops.random.threefry_key(int(np.random.default_rng().integers(MAX_SEED) if seed is None else seed))
+    bounded(*shape)
+    wide = "float64" if dtype == "float64" else "float32"
+    if normal:
+        _, numbers = ops.random.normal(key, shape, wide, float(node.attr("mean", 0)), float(node.attr("scale", 1)))
+    else:
+        _, numbers = ops.random.uniform(key, shape, wide, float(node.attr("low", 0)), float(node.attr("high", 1)))
+    return numbers if dtype == wide else ops.cast(numbers, dtype)
+
+
+def _dtype(node: Node, default: str) -> str:
+    return dtype_name(node.attributes["dtype"], "attribute 'dtype'") if "dtype" in node.attributes else default
+
+
+def _of_shape(normal: bool) -> Convert:
+    return lambda node: _drawn(node, tuple(node.required("shape")), _dtype(node, "float32"), normal)
+
+
+def _like(normal: bool) -> Convert:
+    def convert(node: Node) -> Any:
+        x = node.inputs[0]
+        return _drawn(node, static_dims(x, "the input"), _dtype(node, dtype_of(x)), normal)
+
+    return convert
+
+
+for _name, _normal in (("RandomUniform", False), ("RandomNormal", True)):
+    converter(_name)(_of_shape(_normal))
+    converter(f"{_name}Like")(_like(_normal))
