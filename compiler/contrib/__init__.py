@@ -1,5 +1,7 @@
 """Parts under TVM's names beside the language: ``tvm.contrib``."""
 
-from compiler.ir.extension import public_module
+from compiler.ir.extension import lazy_package
 
-__getattr__, __dir__ = public_module("tvm.contrib", ())
+_MODULES = ("cc", "clang", "debugger", "download", "pickle_memoize", "relay_viz", "tar", "utils")
+
+__getattr__, __dir__ = lazy_package("tvm.contrib", {}, [f"{__name__}.{module}" for module in _MODULES])
