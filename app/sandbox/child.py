@@ -173,6 +173,6 @@ def _die_with(zygote: int) -> None:
 
 def _restrict_paths(surroundings: Surroundings, workspace: str) -> None:
     writable = [readable.NULL]
-    read = [path for path in surroundings.readable if os.path.exists(path)]
+    read = [path for path in (*surroundings.readable, readable.RANDOM) if os.path.exists(path)]
     (writable if surroundings.tier.files is FileAccess.WRITE else read).append(workspace)
     landlock.restrict(read, writable)

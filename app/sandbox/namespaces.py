@@ -53,7 +53,7 @@ def freeze(path: str, flags: int, recursive: bool = True) -> None:
     syscalls.call("mount_setattr", AT_FDCWD, path.encode(), AT_RECURSIVE if recursive else 0, attributes, 32)
 
 
-def enter_private_root(scratch: str, readable: Sequence[str], null: str) -> None:
+def enter_private_root(scratch: str, readable: Sequence[str], devices: Sequence[str]) -> None:
     """Move into a root directory that holds nothing but some paths of the old one, read-only.
 
     Needs a mount namespace of one's own.
@@ -64,14 +64,15 @@ def enter_private_root(scratch: str, readable: Sequence[str], null: str) -> None
         An existing empty directory to build the new root in.
     readable
         Absolute paths that keep their names in the new root.
-    null
-        The null device, which stays writable.
+    devices
+        Devices that may be opened, which those among ``readable`` may not.
     """
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     mount("strata", scratch, "tmpfs", MS_NOSUID, "mode=0755,size=1m,nr_inodes=4096")
     for path in readable:
         _bind(scratch, path, MS_RDONLY | MS_NOSUID | MS_NODEV)
-    _bind(scratch, null, MS_RDONLY | MS_NOSUID)
+    for device in devices:
+        _bind(scratch, device, MS_RDONLY | MS_NOSUID)
     os.mkdir(scratch + WORKSPACE)
     freeze(scratch, MS_RDONLY | MS_NOSUID | MS_NODEV, recursive=False)
     os.chdir(scratch)

@@ -93,7 +93,7 @@ def _privileged() -> None:
 def _try_private_root(scratch: str) -> None:
     _privileged()
     namespaces.unshare(syscalls.CLONE_NEWNS)
-    namespaces.enter_private_root(scratch, readable.paths(), readable.NULL)
+    namespaces.enter_private_root(scratch, readable.paths(), readable.DEVICES)
     namespaces.mount_workspace(1 << 20, os.geteuid(), os.getegid())
 
 

@@ -15,6 +15,9 @@ CODE = ("app", "compiler")
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 _FACTS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 NULL = "/dev/null"
+RANDOM = "/dev/urandom"
+"""PyTorch seeds its generators from it, the first one when it is imported."""
+DEVICES = (NULL, RANDOM)
 
 
 def paths(more: Iterable[str] = ()) -> list[str]:

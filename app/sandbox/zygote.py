@@ -72,7 +72,7 @@ class Zygote:
         self._jobs: dict[int, _Job] = {}
         self._poll = select.poll()
         if Mechanism.PRIVATE_ROOT in self._tier.mechanisms:
-            namespaces.enter_private_root(settings.scratch, self._readable, readable.NULL)
+            namespaces.enter_private_root(settings.scratch, self._readable, readable.DEVICES)
         syscalls.keep_capabilities(_KEPT_CAPABILITIES)
         if Mechanism.SECCOMP in self._tier.mechanisms:
             seccomp.prepare(self._tier.files)

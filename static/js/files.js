@@ -1,7 +1,7 @@
 // Files that lie beside the script: attached by button or by dropping them on the page.
 import { $, $$, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
-import { modelScript } from "./model.js";
+import { isModel, modelScript } from "./model.js";
 import { state, tell } from "./state.js";
 
 const MOST = 32 * 1024 * 1024;
@@ -32,9 +32,9 @@ async function take(files) {
     editor.text = await files[0].text();
     return;
   }
-  const small = files.filter((file) => file.size <= SMALL && !isModel(file));
+  const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;
-  const model = files.find(isModel);
+  const model = files.find(({ name }) => isModel(name));
   if (model) editor.text = modelScript(model.name);
   const size = [...state.files.values(), ...small].reduce((sum, file) => sum + file.size, 0);
   if (size > MOST) {
@@ -45,8 +45,6 @@ async function take(files) {
   draw();
   tell("options");
 }
-
-const isModel = (file) => file.name.endsWith(".onnx");
 
 /** Let the server keep a file; returns whether it does. */
 async function store(file) {

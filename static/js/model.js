@@ -1,21 +1,44 @@
 // The script that a model starts with: visible, ordinary, to be edited.
 
-/** Return a program that imports, builds and runs the model in that file. */
-export function modelScript(file) {
-  const name = JSON.stringify(file);
-  return `"""${file.replaceAll('"', "'").replaceAll("\\", "/")}: from the file to a running model."""
-import numpy as np
-import onnx
-import tvm
-from tvm import relay
-from tvm.contrib import graph_executor
-
-model = onnx.load(${name})
+/** How a model of each kind of file is imported: what to import for it, and the lines that give `mod`, `params`, `inputs`. */
+const FORMATS = {
+  onnx: {
+    library: "import onnx\n",
+    lines: (name) => `model = onnx.load(${name})
 weights = {weight.name for weight in model.graph.initializer}
 inputs = [value for value in model.graph.input if value.name not in weights]
 # A dimension that the file leaves open, such as the batch, is 1 here.
 shape = {value.name: tuple(d.dim_value or 1 for d in value.type.tensor_type.shape.dim) for value in inputs}
-mod, params = relay.frontend.from_onnx(model, shape)
+mod, params = relay.frontend.from_onnx(model, shape)`,
+  },
+  pt: {
+    lines: (name) => `# The shapes are those that the model was traced with. One that was scripted does not know them; give them then:
+# relay.frontend.from_pytorch(${name}, [("input", (1, 3, 224, 224))])
+mod, params = relay.frontend.from_pytorch(${name})`,
+  },
+  pt2: { lines: (name) => `mod, params = relay.frontend.from_pytorch(${name})` },
+  tflite: { lines: (name) => `mod, params = relay.frontend.from_tflite(${name})` },
+  pb: {
+    lines: (name) => `# A dimension that the file leaves open is 1 here; give shape={"input": (1, 224, 224, 3)} where it is another.
+mod, params = relay.frontend.from_tensorflow(${name})`,
+  },
+};
+
+const ending = (file) => file.slice(file.lastIndexOf(".") + 1).toLowerCase();
+
+/** Whether a file is a model, by its name. */
+export const isModel = (file) => Object.hasOwn(FORMATS, ending(file));
+
+/** Return a program that imports, builds and runs the model in that file. */
+export function modelScript(file) {
+  const { library = "", lines } = FORMATS[ending(file)];
+  return `"""${file.replaceAll('"', "'").replaceAll("\\", "/")}: from the file to a running model."""
+import numpy as np
+${library}import tvm
+from tvm import relay
+from tvm.contrib import graph_executor
+
+${lines(JSON.stringify(file))}
 
 with tvm.transform.PassContext(opt_level=3):
     lib = relay.build(mod, target="llvm -mcpu=native", params=params)
@@ -23,9 +46,10 @@ with tvm.transform.PassContext(opt_level=3):
 device = tvm.cpu(0)
 executor = graph_executor.GraphModule(lib["default"](device))
 random = np.random.default_rng(0)
-for value in inputs:
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-    executor.set_input(value.name, random.random(shape[value.name]).astype(dtype))
+for variable in mod["main"].params:
+    if variable.name_hint not in params:
+        numbers = random.random([int(extent) for extent in variable.checked_type.shape])
+        executor.set_input(variable.name_hint, numbers.astype(variable.checked_type.dtype))
 executor.run()
 for index in range(executor.get_num_outputs()):
     print("output", index, executor.get_output(index).shape)

@@ -48,7 +48,7 @@ BAD = [
     BadScript("exception", "def f():\n    return 1 / 0\n\nf()\n", "ZeroDivisionError", "division", 2),
     BadScript("unknown name", "import tvm\ntvm.te.tensor_product()\n", "UnknownNameError", "tensor_product", 2),
     BadScript("unknown module", "import tvm.nothing_like_this\n", "ModuleNotFoundError", "nothing_like_this", 1),
-    BadScript("other package", "import torch\n", "ModuleNotFoundError", "torch", 1),
+    BadScript("other package", "import tensorrt\n", "ModuleNotFoundError", "tensorrt", 1),
     BadScript(
         "foreign axes",
         MATMUL + "s[D].reorder(C.op.axis[0], D.op.axis[1])\n",

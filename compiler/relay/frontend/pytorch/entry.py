@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError, UnavailableError, show
 from compiler.ir.instrument import active_instruments
@@ -13,14 +13,17 @@ from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.frontend.span_filling import begin_import
 from compiler.runtime.ndarray import NDArray
 
+if TYPE_CHECKING:
+    from compiler.relay.frontend.pytorch.reader import ModelSource
+
 __all__ = ["from_pytorch"]
 
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 
 
 def from_pytorch(
-    script_module: Any,
-    input_infos: Sequence[tuple[str, Any]],
+    script_module: ModelSource,
+    input_infos: Sequence[tuple[str, Any]] | None = None,
     custom_convert_map: Mapping[str, Callable[..., Any]] | None = None,
     default_dtype: str = "float32",
     use_parser_friendly_name: bool = False,
@@ -30,11 +33,12 @@ def from_pytorch(
 
     Parameters
     ----------
-    script_module : torch.jit.ScriptModule or torch.export.ExportedProgram
-        A model that was traced, scripted or exported.  Put it into eval mode first.
-    input_infos : sequence of tuple
+    script_module : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
+        A model that was traced, scripted or exported, or the file that ``torch.jit.save`` or ``torch.export.save``
+        made of it.  Put it into eval mode first.
+    input_infos : sequence of tuple, optional
         For each input its name, and its shape, or a pair of shape and data type: ``("x", (1, 3, 224, 224))``,
-        ``("ids", ((1, 128), "int64"))``.
+        ``("ids", ((1, 128), "int64"))``.  By default those that it was traced or exported with.
     custom_convert_map : mapping of str to callable, optional
         Converters of operators by name (``aten::relu``), which come before those that there are: each takes the list
         of a node's arguments and the list of their data types, and returns an expression.
@@ -56,6 +60,8 @@ def from_pytorch(
     ------
     UnsupportedOperatorError
         Naming all operators that nothing converts, with the places in the model.
+    ModelError
+        If a file is damaged or holds something else.
     ConversionError
         If a node cannot be converted; it names the node and its line.
     ArgumentError

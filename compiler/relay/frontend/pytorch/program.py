@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
@@ -18,6 +18,7 @@ from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_flo
 from compiler.relay.frontend.pytorch.errors import ModelError
 from compiler.relay.frontend.pytorch.exported import import_program
 from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model
 from compiler.relay.frontend.pytorch.script import Importer
 from compiler.relay.frontend.pytorch.weights import Weights
 from compiler.relay.inference import infer_module
@@ -29,21 +30,23 @@ assert _converters is not None  # importing them fills the table
 
 
 def convert_model(
-    model: Any, infos: Any, custom: Mapping[str, Callable[..., Any]], default: str, friendly: bool, span: Span
+    model: ModelSource,
+    infos: Any,
+    custom: Mapping[str, Callable[..., Any]],
+    default: str,
+    friendly: bool,
+    span: Span,
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Return the module of a model, and its weights; see :func:`from_pytorch`."""
     default = dtype_name(default)
+    model = read_model(model)
+    infos = input_infos_of(model) if infos is None else infos
     weights = Weights(friendly)
     with using_float(default):
         if isinstance(model, torch.jit.ScriptModule):
             inputs, result = _script(model, infos, custom, default, weights, span)
-        elif isinstance(model, torch.export.ExportedProgram):
-            inputs, result = import_program(model, infos, custom, default, weights, span)
         else:
-            raise ArgumentError(
-                "from_pytorch: script_module must be what torch.jit.trace, torch.jit.script or torch.export.export "
-                f"returns, got {show(model)}"
-            )
+            inputs, result = import_program(model, infos, custom, default, weights, span)
         body = as_expression(result)
     variables: list[Any] = [v for given in inputs for v in (given.fields if isinstance(given, Tuple) else (given,))]
     return infer_module(IRModule({"main": Function((*variables, *weights.variables), body)})), weights.params

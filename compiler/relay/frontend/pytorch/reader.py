@@ -1,0 +1,180 @@
+"""Models of PyTorch as they are stored: a script module (``.pt``) or an exported program (``.pt2``).
+
+Both are ZIP archives.  A script module is read by TorchScript's own reader and an exported program as JSON with tensors
+beside it, so that neither makes Python objects by name.  A pickled module would, and is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+import torch
+
+from compiler.ir.error import ArgumentError, show
+from compiler.relay.frontend.pytorch.errors import ModelError
+
+__all__ = ["MAX_UNPACKED", "Model", "ModelSource", "input_infos_of", "read_model"]
+
+MAX_UNPACKED = 1 << 31
+"""Bytes of all members of an archive together."""
+
+Model: TypeAlias = "torch.jit.ScriptModule | torch.export.ExportedProgram"
+ModelSource: TypeAlias = "Model | bytes | bytearray | memoryview | str | os.PathLike[str]"
+
+_OTHER_FILES = {
+    b"\x80": "it is a pickle of an old torch.save",
+    b"\x1f\x8b": "it is compressed by gzip; unpack it first",
+    b"\x89HDF": "it is an HDF5 file, as Keras writes it",
+    b"version https://git-lfs": "it is a pointer of Git LFS; fetch the file itself with git lfs pull",
+    b"<": "it is a web page or XML; the download may have failed",
+}
+"""What files that are no archives begin with."""
+
+_DAMAGE = (
+    RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OverflowError, OSError,
+    AssertionError,
+)  # fmt: skip
+"""What PyTorch's readers raise for archives that lack a part or contradict themselves."""
+
+
+def read_model(model: ModelSource) -> Model:
+    """Return a model, from its file if it is not loaded yet.
+
+    Parameters
+    ----------
+    model : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
+        Bytes are the contents of a file that ``torch.jit.save`` or ``torch.export.save`` wrote, strings and paths name
+        one.
+
+    Returns
+    -------
+    torch.jit.ScriptModule or torch.export.ExportedProgram
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read, is damaged, or holds something else.
+    ArgumentError
+        If it is none of these.
+    """
+    if isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
+        return model
+    name = "the model"
+    if isinstance(model, (str, os.PathLike)):
+        name = repr(os.fspath(model))
+        try:
+            with open(model, "rb") as file:
+                model = file.read()
+        except OSError as exc:
+            raise ModelError(f"from_pytorch: {name} cannot be read: {exc.strerror}") from None
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        raise ArgumentError(
+            "from_pytorch: script_module must be what torch.jit.trace, torch.jit.script or torch.export.export "
+            f"returns, the bytes of its file or a path, got {show(model)}"
+        )
+    data = bytes(model)
+    load = _reader_of(name, data)
+    try:
+        return load(io.BytesIO(data))
+    except _DAMAGE as exc:
+        reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
+        raise ModelError(f"from_pytorch: {name} ({len(data):,} bytes) is damaged: {reason}") from None
+
+
+def _reader_of(name: str, data: bytes) -> Callable[[io.BytesIO], Model]:
+    """Return what reads an archive; its names tell which kind it is."""
+    label = f"from_pytorch: {name} ({len(data):,} bytes)"
+    if not data.startswith(b"PK\x03\x04"):
+        guess = next((text for start, text in _OTHER_FILES.items() if data.startswith(start)), "")
+        guess = guess or ("a ZIP archive was expected" if data else "it is empty")
+        raise ModelError(f"{label} is no model that torch.jit.save or torch.export.save wrote: {guess}")
+    members = _members(data)
+    if members is None:
+        raise ModelError(f"{label} is damaged: its archive has no directory; the end of the file may be missing")
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > MAX_UNPACKED:
+        raise ModelError(f"{label} holds {unpacked:,} bytes when unpacked; {MAX_UNPACKED:,} are allowed")
+    tops = {"/".join(PurePosixPath(member.filename).parts[1:2]) for member in members}
+    if "constants.pkl" in tops:
+        return _load_script
+    if "archive_format" in tops or {member.filename for member in members} >= {"serialized_exported_program.json"}:
+        return _load_program
+    kind = "weights or a pickled module" if "data.pkl" in tops else "no program of PyTorch"
+    raise ModelError(
+        f"{label} holds {kind}: store the program itself, with torch.jit.save(torch.jit.trace(model, inputs), path) or "
+        "torch.export.save(torch.export.export(model, inputs), path)"
+    )
+
+
+def _members(data: bytes) -> list[zipfile.ZipInfo] | None:
+    """Return the directory of an archive, None if it has none of its own; one that it holds has another."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError):
+        return None
+    return members if members and min(member.header_offset for member in members) == 0 else None
+
+
+def _load_script(file: io.BytesIO) -> torch.jit.ScriptModule:
+    return torch.jit.load(file, map_location="cpu", _restore_shapes=True)
+
+
+def _load_program(file: io.BytesIO) -> torch.export.ExportedProgram:
+    return torch.export.load(file)
+
+
+def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
+    """Return names, shapes and data types of the inputs that a model was traced or exported with.
+
+    Parameters
+    ----------
+    model : torch.jit.ScriptModule or torch.export.ExportedProgram
+
+    Returns
+    -------
+    list of (str, (shape, str))
+        As ``input_infos`` of :func:`from_pytorch` are given.  Extents that an exported program leaves open are those
+        of its example.
+
+    Raises
+    ------
+    ArgumentError
+        If the model does not say them, which scripted ones never do.
+    """
+    if isinstance(model, torch.export.ExportedProgram):
+        return _exported_inputs(model)
+    infos = []
+    for value in list(model.forward.graph.inputs())[1:]:
+        name, kind = value.debugName().split(".")[0], value.type()
+        shape = kind.sizes() if kind.kind() == "TensorType" else None
+        if shape is None or None in shape or kind.dtype() is None:
+            raise ArgumentError(
+                f"from_pytorch: the model does not say the shape of its input {name!r}: give input_infos, such as "
+                f"[({name!r}, (1, 3, 224, 224))]"
+            )
+        infos.append((name, (tuple(int(extent) for extent in shape), str(kind.dtype()).removeprefix("torch."))))
+    return infos
+
+
+def _exported_inputs(program: torch.export.ExportedProgram) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
+    own = set(program.graph_signature.user_inputs)
+    infos = []
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and node.name in own:
+            value = node.meta.get("val")
+            if not isinstance(value, torch.Tensor):
+                raise ArgumentError(f"from_pytorch: input {node.name!r} of the program is no tensor: give input_infos")
+            shape = tuple(_extent(extent) for extent in value.shape)
+            infos.append((node.name, (shape, str(value.dtype).removeprefix("torch."))))
+    return infos
+
+
+def _extent(extent: int | torch.SymInt) -> int:
+    hint = extent.node.hint if isinstance(extent, torch.SymInt) else extent
+    return 1 if hint is None else int(hint)
