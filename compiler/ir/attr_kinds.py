@@ -15,6 +15,15 @@ from compiler.ir.primexpr import IntImm, PrimExpr, as_exprs
 T = TypeVar("T")
 
 
+class Items(tuple[T, ...]):
+    """A sequence as an attribute, which is written as a list: ``[1, 2]``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
 class _Plain(AttrKind[T]):
     """A kind that is a function of the value alone."""
 
@@ -94,8 +103,8 @@ def _optional_dtype(value: object) -> str:
 
 def _ints(value: object) -> tuple[int, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        return (_int(value),)
-    return tuple(_int(v) for v in value)
+        return Items((_int(value),))
+    return Items(_int(v) for v in value)
 
 
 def _int_sequence(value: object) -> tuple[int, ...]:
@@ -114,7 +123,7 @@ def _extent(value: object) -> int | PrimExpr:
 def _shape(value: object) -> tuple[int | PrimExpr, ...]:
     values = value if isinstance(value, Iterable) else (value,)
     try:
-        return tuple(_extent(v) for v in values)
+        return Items(_extent(v) for v in values)
     except ValueError:
         raise ValueError("a sequence of extents") from None
 
@@ -122,13 +131,13 @@ def _shape(value: object) -> tuple[int | PrimExpr, ...]:
 def _floats(value: object) -> tuple[float, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise ValueError("a sequence of numbers")
-    return tuple(_float(v) for v in value)
+    return Items(_float(v) for v in value)
 
 
 def _pairs(value: object) -> tuple[tuple[int, int], ...]:
     try:
         pairs = [tuple(pair) for pair in value] if isinstance(value, Iterable) else [()]
-        return tuple((_int(low), _int(high)) for low, high in pairs)
+        return Items((_int(low), _int(high)) for low, high in pairs)
     except (TypeError, ValueError):
         raise ValueError("a pair of ints for each axis") from None
 

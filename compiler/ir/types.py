@@ -202,7 +202,7 @@ class FuncType(Type):
             return Type._key(self)
         places = {var: place for place, var in enumerate(self.type_params)}
         return (
-            len(places),
+            tuple(var.kind for var in places),
             *(_by_places(part, places) for part in (self.arg_types, self.ret_type, self.type_constraints)),
         )
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import field
+from typing import Any, ClassVar, TypeAlias, dataclass_transform
+from typing import TypeVar as PythonTypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +47,8 @@ __all__ = [
     "var",
 ]
 
+T = PythonTypeVar("T")
+
 GraphExpr: TypeAlias = RelayExpr | Op
 """What a graph is made of: expressions, and the operators that calls name."""
 
@@ -62,6 +66,19 @@ _WORDS = tuple(_VOCABULARY + name for name in _FILES)
 def mint_here(label: str) -> Span:
     """Return the origins of an expression that is being built: the user's line, or what a pass makes it from."""
     return mint_use(label, _WORDS)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def graph_node(cls: type[T]) -> type[T]:
+    """Make ``cls`` a node class whose constructor takes the span as its last argument, by position too."""
+    made = node(cls)
+    init: Any = made.__init__
+    code, by_name = init.__code__, dict(init.__kwdefaults__)
+    assert code.co_varnames[code.co_argcount] == "span", "the span is the first of what is taken by name alone"
+    init.__code__ = code.replace(co_argcount=code.co_argcount + 1, co_kwonlyargcount=code.co_kwonlyargcount - 1)
+    init.__defaults__ = (*(init.__defaults__ or ()), by_name.pop("span"))
+    init.__kwdefaults__ = by_name
+    return made
 
 
 @node
@@ -153,7 +170,7 @@ def _expr(owner: str, value: ExprLike) -> GraphExpr:
     return expr
 
 
-@node
+@graph_node
 class Constant(Expr):
     """A tensor whose value is part of the program.
 
@@ -178,7 +195,7 @@ class Constant(Expr):
         return TensorType(self.data.shape, self.data.dtype)
 
 
-@node
+@graph_node
 class Var(Expr):
     """A variable: a parameter of a function, a name that ``let`` binds, or a name in a pattern.
 
@@ -204,7 +221,7 @@ class Var(Expr):
         return self.name_hint
 
 
-@node
+@graph_node
 class Call(Expr):
     """An operator, constructor or function applied to arguments.
 
@@ -241,7 +258,7 @@ class Call(Expr):
             object.__setattr__(self, "attrs", fill({}))
 
 
-@node
+@graph_node
 class Let(Expr):
     """Binds a value to a variable for the rest of an expression.
 
@@ -268,7 +285,7 @@ class Let(Expr):
         object.__setattr__(self, "body", body)
 
 
-@node
+@graph_node
 class If(Expr):
     """Evaluates one of two branches.
 
@@ -292,7 +309,7 @@ class If(Expr):
             object.__setattr__(self, name, value)
 
 
-@node
+@graph_node
 class Tuple(Expr):
     """Several values as one.
 
@@ -324,7 +341,7 @@ class Tuple(Expr):
         return len(self.fields)
 
 
-@node
+@graph_node
 class TupleGetItem(Expr):
     """One field of a tuple.
 
@@ -344,7 +361,7 @@ class TupleGetItem(Expr):
         object.__setattr__(self, "tuple_value", as_expr(self.tuple_value))
 
 
-@node
+@graph_node
 class Function(BaseFunc, Expr):
     """Parameters and a body; a value like any other, which sees the variables around it.
 
@@ -533,7 +550,8 @@ def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
     value : number, sequence, numpy.ndarray or NDArray
         Any shape.
     dtype : str or TensorType, optional
-        When left out that of an array; of Python numbers ``float32``, ``int32`` or ``bool``.
+        When left out that of an ``NDArray``, and of anything else the data type that NumPy finds, where ``float64``
+        becomes ``float32`` and ``int64`` becomes ``int32``.
 
     Returns
     -------
@@ -550,12 +568,26 @@ def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
     if isinstance(dtype, TensorType):
         dtype = dtype.dtype
     if dtype is None:
-        python = not isinstance(value, (np.ndarray, np.generic))
-        dtype = {"float64": "float32", "int64": "int32"}.get(str(tensor.dtype)) if python else None
+        dtype = {"float64": "float32", "int64": "int32"}.get(str(tensor.dtype))
     if tensor.dtype == object or tensor.dtype.kind in "USOc":
         raise DTypeError(f"const: expected numbers, got {show(value)}")
     with derived_from(mint_here("const")):
         return Constant(array(tensor.astype(numpy_dtype(dtype), copy=False) if dtype else tensor))
+
+
+def array_const(value: np.ndarray) -> Constant:
+    """Return a constant of the data type of an array, which :func:`const` would narrow.
+
+    Parameters
+    ----------
+    value : numpy.ndarray
+        Any shape.
+
+    Returns
+    -------
+    Constant
+    """
+    return const(value, str(value.dtype))
 
 
 def make_call(func: RelayExpr, args: Sequence[ExprLike]) -> Call:

@@ -20,7 +20,7 @@ from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import add_op, registered_ops
 from compiler.relay.accumulation import ACCUMULATING, reference_in_float32
-from compiler.relay.expr import Call, Constant, Expr, TupleWrapper, const
+from compiler.relay.expr import Call, Constant, Expr, TupleWrapper, array_const
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.operator import (
     AlterLayout,
@@ -220,7 +220,7 @@ def _dynamic_call(op: RelayOp, inputs: Mapping[str, Any], attrs: Mapping[str, An
     for argument in dynamic.inputs:
         value = inputs[argument] if argument in inputs else attrs.get(argument)
         if not isinstance(value, Expr) and argument not in inputs:
-            value = const(np.asarray(op.attrs_type.value_of(op.name, argument, attrs), "int64"))
+            value = array_const(np.asarray(op.attrs_type.value_of(op.name, argument, attrs), "int64"))
         arguments.append(value)
     rest = {n: v for n, v in attrs.items() if n not in dynamic.inputs}
     return dynamic(*arguments, **rest)

@@ -134,11 +134,11 @@ class Programs:
             case 0:
                 return rng.choice(self.functions)
             case 1:
-                return relay.const(np.asarray(rng.choice((0, 1, 7))).astype(rng.choice(DTYPES)))
+                return relay.const(rng.choice((0, 1, 7)), rng.choice(DTYPES))
             case 2:
                 return relay.const(np.float32(rng.gauss(0, 10.0 ** rng.randrange(-8, 8))))
             case 3:
-                return relay.const(np.arange(rng.randrange(1, 4)).astype(rng.choice(DTYPES)))
+                return relay.const(np.arange(rng.randrange(1, 4)), rng.choice(DTYPES))
             case _:
                 return relay.const(rng.choice((float("inf"), float("-inf"), float("nan"), -0.0, -3)))
 

@@ -56,7 +56,7 @@ def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator
     """
     graph = Graph(root)
     matcher = Matcher(graph)
-    taken: set[Any] = set()
+    taken = _partitioned(graph)
     for expr in reversed(graph.order):
         if expr in taken or isinstance(expr, Op) or not matcher.match(pattern, expr):
             continue
@@ -65,6 +65,12 @@ def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator
             continue
         taken.update(part for part in inside if not isinstance(part, Constant))
         yield Group(expr, inside, _inputs(expr, inside), dict(matcher.bindings))
+
+
+def _partitioned(graph: Graph) -> set[Any]:
+    """Return the functions that an earlier partition made, and what is in them: patterns do not match there again."""
+    made = (e for e in graph.order if isinstance(e, Function) and "PartitionedFromPattern" in e.attrs)
+    return {part for function in made for part in (function, *post_order(function.body))}
 
 
 def _leaks(graph: Graph, root: GraphExpr, inside: list[Any]) -> bool:

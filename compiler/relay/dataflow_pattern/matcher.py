@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from compiler.relay.analysis.post_dominators import PostDominators, Use
@@ -103,8 +103,12 @@ class Matcher:
 
     def try_all(self, patterns: Sequence[Pattern], exprs: Sequence[GraphExpr]) -> bool:
         """Compare several; where they do not match it is as if nothing had been compared."""
+        return self.attempt(lambda: self.all_fit(patterns, exprs))
+
+    def attempt(self, compare: Callable[[], bool]) -> bool:
+        """Return whether a comparison succeeds; where it does not it is as if nothing had been compared."""
         before = self._state()
-        if self.all_fit(patterns, exprs):
+        if compare():
             return True
         self._restore(before)
         return False

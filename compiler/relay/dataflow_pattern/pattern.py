@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError, show
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _COMMUTATIVE = ("add", "multiply")
+_ASSOCIATIVE = ("multiply", "divide")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -302,13 +303,56 @@ class CallPattern(DFPattern):
     args: tuple[DFPattern, ...] | None
 
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        if not isinstance(expr, Call) or not matcher.fits(self.op, expr.op):
+        if not isinstance(expr, Call):
+            return False
+        if self._matches_as_written(matcher, expr):
+            return True
+        product = isinstance(expr.op, Op) and expr.op.name in _ASSOCIATIVE
+        return product and any(other.fits_whole(matcher, expr) for other in self._alternatives())
+
+    def fits_whole(self, matcher: Matcher, expr: Call) -> bool:
+        """Return whether a call matches as it is written; where it does not it is as if nothing had been compared."""
+        return matcher.attempt(lambda: self._matches_as_written(matcher, expr))
+
+    def _matches_as_written(self, matcher: Matcher, expr: Call) -> bool:
+        if not matcher.fits(self.op, expr.op):
             return False
         args = self.args
         if args is None or matcher.try_all(args, expr.args):
             return matcher.take(expr)
         swapped = isinstance(expr.op, Op) and expr.op.name in _COMMUTATIVE and len(args) == 2
         return swapped and matcher.try_all(args[::-1], expr.args) and matcher.take(expr)
+
+    def _alternatives(self) -> Iterator[CallPattern]:
+        """Yield what the pattern is by the associativity of multiplication and division.
+
+        ``a * b / c`` is ``a * (b / c)`` and ``b * (a / c)``, and ``a / c * b`` is ``a * b / c``.
+        """
+        args = self.args
+        if args is None or len(args) != 2:
+            return
+        product, divisor = args
+        if _is_call_of(self, "divide") and _is_call_of(product, "multiply"):
+            for a, b in (_operands(product), _operands(product)[::-1]):
+                yield CallPattern(product.op, (b, CallPattern(self.op, (a, divisor))))
+        if _is_call_of(self, "multiply"):
+            for quotient, factor in (args, args[::-1]):
+                if _is_call_of(quotient, "divide"):
+                    a, divisor = _operands(quotient)
+                    yield CallPattern(quotient.op, (CallPattern(self.op, (a, factor)), divisor))
+
+
+def _operands(pattern: CallPattern) -> tuple[DFPattern, ...]:
+    assert pattern.args is not None
+    return pattern.args
+
+
+def _is_call_of(pattern: DFPattern, name: str) -> TypeGuard[CallPattern]:
+    """Return whether a pattern is that of a call of an operator with two arguments."""
+    if not isinstance(pattern, CallPattern) or pattern.args is None or len(pattern.args) != 2:
+        return False
+    callee = pattern.op.expr if isinstance(pattern.op, ExprPattern) else None
+    return isinstance(callee, Op) and callee.name == name
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -180,14 +180,12 @@ left_shift = _binary(
     topi.left_shift,
     np.left_shift,
     "Shift the bits of the left tensor to the left by the right one.",
-    relation=integral,
 )
 right_shift = _binary(
     "right_shift",
     topi.right_shift,
     np.right_shift,
     "Shift the bits of the left tensor to the right by the right one, rounding down.",
-    relation=integral,
 )
 bitwise_and = _binary(
     "bitwise_and",

@@ -13,7 +13,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, Tuple, const
+from compiler.relay.expr import Call, Constant, Expr, Tuple, array_const, const
 from compiler.relay.op.common import check_same_extent, normalize_axis
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.type_relations import same_dtype, tensor
@@ -248,7 +248,7 @@ def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | Non
     Call
         ``(num_segments, …)``, of the data type of ``data``.
     """
-    count: RelayExpr = const(np.array([num_segments or 0], "int64"))
+    count: RelayExpr = array_const(np.array([num_segments or 0], "int64"))
     if num_segments is None:
         last = call_op("cast", call_op("max", segment_ids, axis=None), dtype="int64")
         count = call_op("expand_dims", call_op("add", last, const(1, "int64")), axis=0)

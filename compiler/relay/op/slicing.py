@@ -12,7 +12,7 @@ from compiler.ir.attr_kinds import INTS, one_of, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, const
+from compiler.relay.expr import Call, Constant, Expr, array_const
 from compiler.relay.op.axis_layouts import slice_like_layout, strided_slice_layout
 from compiler.relay.op.common import FAR, has_any_dim, normalize_axes
 from compiler.relay.op.type_relations import same_dtype, tensor
@@ -155,7 +155,7 @@ def _slice_gradient(call: Call, grad: Expr) -> list[Expr]:
     begin, strides = ([getattr(p, name) for p in ranges] for name in ("begin", "stride"))
     ends = [b + s * p.count for b, s, p in zip(begin, strides, ranges, strict=True)]
     end = [e if e >= 0 else -FAR for e in ends]
-    values = [const(np.array(v, "int64")) for v in (begin, end, strides)]
+    values = [array_const(np.array(v, "int64")) for v in (begin, end, strides)]
     return [call_op("strided_set", call_op("zeros_like", data), grad, *values)]
 
 
@@ -304,4 +304,4 @@ def strided_set(
 
 
 def _vector(value: RelayExpr | Sequence[int]) -> RelayExpr:
-    return value if isinstance(value, RelayExpr) else const(np.array(value, "int64"))
+    return value if isinstance(value, RelayExpr) else array_const(np.array(value, "int64"))

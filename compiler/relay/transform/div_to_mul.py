@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.expr import Call, Constant, const
+from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, type_of, typed
 
@@ -40,5 +40,5 @@ class _Reciprocals(GraphMutator):
         if division is None or not isinstance(divisor, Constant) or not divisor.data.dtype.startswith("float"):
             return new
         with np.errstate(divide="ignore"):
-            reciprocal = const(np.reciprocal(divisor.value))
+            reciprocal = array_const(np.reciprocal(divisor.value))
         return call_op("multiply", division.args[0], typed(reciprocal, type_of(divisor)))

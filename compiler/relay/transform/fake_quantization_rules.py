@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.expr import Call, Constant, Tuple, const
+from compiler.relay.expr import Call, Constant, Tuple, array_const
 from compiler.relay.op.qnn.arithmetic import is_same
 from compiler.relay.op.qnn.quantize import quantize_array
 from compiler.relay.operator import call_op, op_name
@@ -49,7 +49,7 @@ def _quantized_number(value: float, t: TensorAffineType, rank: int) -> Constant 
     real = np.full(count, value, "float32")
     whole = quantize_array(real, t.scale.value.reshape(-1), t.zero_point.value.reshape(-1), 0, t.dtype)
     shape = () if count == 1 else [count if d == t.axis % rank else 1 for d in range(rank)]
-    return const(whole.reshape(shape))
+    return array_const(whole.reshape(shape))
 
 
 def _rank(expr: Any) -> int:
@@ -140,7 +140,7 @@ def _leaky_relu(expr: Call, types: TypeMap) -> Result:
 
 def _product(a: TensorAffineType, b: TensorAffineType) -> Any:
     if isinstance(a.scale, Constant) and isinstance(b.scale, Constant):
-        return const(np.asarray(a.scale.value * b.scale.value))
+        return array_const(np.asarray(a.scale.value * b.scale.value))
     return call_op("multiply", a.scale, b.scale)
 
 
@@ -154,7 +154,7 @@ def _layer(name: str, expr: Call, types: TypeMap, axis: int) -> Result:
     made = call_op(name, data, weight, x.zero_point, w.zero_point, x.scale, w.scale, **attrs)
     scale = _product(x, w)
     count = scale.value.shape if isinstance(scale, Constant) else ()
-    return [made, TensorAffineType(scale, const(np.zeros(count, "int32")), "int32", axis)]
+    return [made, TensorAffineType(scale, array_const(np.zeros(count, "int32")), "int32", axis)]
 
 
 @integer_rule("nn.conv2d", "nn.conv2d_transpose")

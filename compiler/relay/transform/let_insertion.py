@@ -12,6 +12,7 @@ from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import with_operands
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
+from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import (
     Call,
     Constant,
@@ -31,11 +32,17 @@ class LetInsertion:
         operands of what uses them.
     constants : bool
         Whether constants are parts to bind like others, instead of operands.
+    other_names : bool
+        Whether a ``let`` that only gives a variable or a constant another name stays; what comes after it in the same
+        scope uses that name.
     """
 
-    def __init__(self, must_bind: Callable[[Any, Scopes], bool], constants: bool = False) -> None:
+    def __init__(
+        self, must_bind: Callable[[Any, Scopes], bool], constants: bool = False, other_names: bool = False
+    ) -> None:
         self._must_bind = must_bind
         self._constants = constants
+        self._other_names = other_names
 
     def _is_atom(self, expr: GraphExpr) -> bool:
         return is_atom(expr) and not (self._constants and isinstance(expr, Constant))
@@ -53,7 +60,7 @@ class LetInsertion:
                 if not self._is_atom(value):
                     self._names.setdefault(value, part.var)
         self._new: dict[Any, Any] = {}
-        for part in self._scopes.order:
+        for part in post_order(expr, _in_order) if self._other_names else self._scopes.order:
             self._new[part] = self._replacement(part)
         return self._block(self._scopes.root, self._new[expr])
 
@@ -81,9 +88,19 @@ class LetInsertion:
     def _alias(self, part: GraphExpr) -> Any:
         """Return the value of a variable that is only another name for it."""
         let = self._lets.get(part) if isinstance(part, Var) else None
+        if let is not None and self._other_names and self._is_atom(let.value):
+            return self._renamed(let)
         if let is None or self._names.get(_result(let.value)) is part or let.value not in self._new:
             return part
         return self._new[let.value]
+
+    def _renamed(self, let: Let) -> Var:
+        """Bind the variable of a ``let`` to the other name that it is of its value."""
+        scope = self._scopes.of[let]
+        self._bindings.setdefault(scope, []).append((let.var, self._new.get(let.value, let.value)))
+        if self._scopes.of.get(let.value) is scope:
+            self._new[let.value] = let.var
+        return let.var
 
     def _block(self, scope: Scope, result: RelayExpr) -> Any:
         for var, value in reversed(self._bindings.get(scope, ())):
@@ -94,6 +111,11 @@ class LetInsertion:
                 with derived_from(value.span):
                     result = Let(var, value, result)
         return result
+
+
+def _in_order(expr: GraphExpr) -> tuple[Any, ...]:
+    """Return what an expression is made of as it is evaluated: a ``let`` names its value before its body."""
+    return (expr.value, expr.var, expr.body) if isinstance(expr, Let) else scoped_operands(expr)
 
 
 def _result(expr: GraphExpr) -> Any:

@@ -13,7 +13,7 @@ from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, const
+from compiler.relay.expr import Call, Constant, Function, GraphExpr, array_const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 from compiler.relay.op.common import along_axis as along_axis
@@ -128,7 +128,7 @@ def scalar_value(expr: GraphExpr) -> Any:
 
 def const_like(value: float, dtype: str) -> Constant:
     """Return a scalar constant of a data type."""
-    return const(np.asarray(value, dtype))
+    return array_const(np.asarray(value, dtype))
 
 
 def users_of(expr: GraphExpr) -> dict[Any, int]:

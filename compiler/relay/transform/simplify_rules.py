@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Call, Constant, GraphExpr, const
+from compiler.relay.expr import Call, Constant, GraphExpr, array_const
 from compiler.relay.op.cast import CastAttrs
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
 from compiler.relay.op.unary import ClipAttrs
@@ -334,7 +334,7 @@ def _number_in(expr: GraphExpr) -> Constant | None:
     if name != "full":
         return const_like(float(name == "ones"), t.dtype)
     value = expr.args[0] if isinstance(expr, Call) else None
-    return const(np.asarray(value.value.astype(t.dtype))) if isinstance(value, Constant) else None
+    return array_const(np.asarray(value.value.astype(t.dtype))) if isinstance(value, Constant) else None
 
 
 def _with_full(name: str) -> Callable[[Call], Any]:

@@ -42,4 +42,4 @@ class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
         def must_bind(part: GraphExpr, scopes: Scopes) -> bool:
             return part in scopes.shared or effects.of(part)
 
-        return rebuild(func, body=LetInsertion(must_bind).apply(func.body))
+        return rebuild(func, body=LetInsertion(must_bind, other_names=True).apply(func.body))

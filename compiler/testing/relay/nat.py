@@ -6,6 +6,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternVar, TypeData
 from compiler.relay.expr import Call, Function, Var
+from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import ConstructorValue
 from compiler.relay.prelude import Prelude
 from compiler.relay.ty import GlobalTypeVar
@@ -51,6 +52,7 @@ def define_nat(mod: IRModule) -> None:
         ),
     )
     mod[add] = Function((a, y), added, nat())
+    infer_module(mod)
 
 
 def _constructors(prelude: Prelude) -> tuple[Constructor, Constructor]:

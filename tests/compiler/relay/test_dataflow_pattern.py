@@ -254,3 +254,20 @@ def test_inputs_of_a_partition_are_in_the_order_of_evaluation() -> None:
     scale, shift, data = (relay.var(name, shape=(2,)) for name in ("scale", "shift", "data"))
     moved = (wildcard() * (wildcard() - wildcard())).partition(public.multiply(scale, public.subtract(data, shift)))
     assert list(moved.args) == [scale, data, shift]
+
+
+def test_products_and_quotients_match_in_any_association() -> None:
+    a, b, c = (relay.var(name, shape=(2,)) for name in "abc")
+    p, q, r = wildcard(), wildcard(), wildcard()
+    written = is_op("divide")(is_op("multiply")(p, q), r)
+    for expr in (a * b / c, a * (b / c), (a / c) * b):
+        assert written.match(expr)
+    assert not written.match(a / (b * c))
+    assert is_op("multiply")(is_op("divide")(p, q), r).match(a * b / c)
+
+
+def test_what_was_partitioned_is_left_alone() -> None:
+    x = relay.var("x", shape=(2,))
+    pattern = is_op("exp")(wildcard())
+    once = pattern.partition(relay.exp(relay.negative(x)), {"Composite": "first"})
+    assert structural_equal(pattern.partition(once, {"Composite": "second"}), once)

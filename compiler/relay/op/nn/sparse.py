@@ -12,7 +12,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, TupleWrapper, as_expr, const
+from compiler.relay.expr import Call, TupleWrapper, array_const, as_expr
 from compiler.relay.op.common import check_same_extent, has_any_dim
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.type_relations import same_dtype, tensor
@@ -151,7 +151,7 @@ def _parts(function: str, matrix: Any) -> list[RelayExpr]:
         raise ArgumentError(
             f"{function}: a sparse matrix is (data, indices, indptr), or has these attributes, got {show(matrix)}"
         )
-    return [const(part) if isinstance(part, np.ndarray) else as_expr(part) for part in matrix]
+    return [array_const(part) if isinstance(part, np.ndarray) else as_expr(part) for part in matrix]
 
 
 _MATRIX_DOC = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Constant, const
+from compiler.relay.expr import Constant, array_const
 from compiler.relay.inference import infer_expr
 from compiler.relay.op.common import along_axis
 from compiler.relay.op.qnn.rounding import RequantizeConfig
@@ -178,8 +178,8 @@ def _times(x: RelayExpr, ratio: Array, axis: int, rank: int, upward: bool) -> An
         return call_op("fixed_point_multiply", x, multiplier=pairs[0][0], shift=pairs[0][1])
 
     def vector(values: Sequence[int]) -> Any:
-        numbers = const(np.asarray(values, "int64"))
-        return spread(numbers, axis, rank) if len(pairs) > 1 else const(np.asarray(values[0], "int64"))
+        numbers = array_const(np.asarray(values, "int64"))
+        return spread(numbers, axis, rank) if len(pairs) > 1 else array_const(np.asarray(values[0], "int64"))
 
     wide = cast(x, "int64")
     if any(shift > 0 for _, shift in pairs):
@@ -189,7 +189,7 @@ def _times(x: RelayExpr, ratio: Array, axis: int, rank: int, upward: bool) -> An
     wide = call_op("multiply", wide, vector([m for m, _ in pairs]))
     if not upward:
         below = vector([(1 << (r - 1)) - 1 for r in right])
-        half = call_op("where", call_op("greater_equal", wide, const(np.asarray(0, "int64"))), half, below)
+        half = call_op("where", call_op("greater_equal", wide, array_const(np.asarray(0, "int64"))), half, below)
     shifted = call_op("right_shift", call_op("add", wide, half), vector(right))
     return call_op("cast", shifted, dtype="int32")
 
@@ -205,7 +205,7 @@ def _requantized_as_reals(
     if not is_zero(target.zero_point):
         value = call_op("add", spread(cast(target.zero_point, kind), axis, rank), value)
     if config.rounding == "UPWARD":
-        value = call_op("floor", call_op("add", value, const(np.asarray(0.5, kind))))
+        value = call_op("floor", call_op("add", value, array_const(np.asarray(0.5, kind))))
     else:
         value = call_op("round", value)
     return saturated(value, dtype)
@@ -214,5 +214,5 @@ def _requantized_as_reals(
 def _ratio(source: RelayExpr, target: RelayExpr, dtype: str) -> Any:
     ratio = multipliers(source, target)
     if ratio is not None:
-        return const(ratio.astype(dtype))
+        return array_const(ratio.astype(dtype))
     return call_op("divide", *(cast(scale, dtype) for scale in (source, target)))

@@ -11,7 +11,7 @@ from compiler.ir.attr_kinds import INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Constant, const
+from compiler.relay.expr import Constant, array_const
 from compiler.relay.op.layout_rules import broadcast_layout, quantized_layout
 from compiler.relay.op.qnn.arithmetic import Quantization, centred, is_zero, rank_of, requantized, saturated
 from compiler.relay.op.qnn.parameters import REWRITTEN, axis_of, check_parameter, saturated_array, spread_parameter
@@ -94,7 +94,7 @@ def _canonical_product(attrs: QnnBinaryAttrs, args: Sequence[RelayExpr], types: 
     along = lhs if _is_vector(lhs.scale) else rhs
     rank = max(ranks)
     axis = along.axis + rank - ranks[0 if along is lhs else 1]
-    source = Quantization(_product(lhs.scale, rhs.scale), const(np.asarray(0, "int32")), axis)
+    source = Quantization(_product(lhs.scale, rhs.scale), array_const(np.asarray(0, "int32")), axis)
     return requantized(product, source, result, rank, _dtype(types), RequantizeConfig().completed())
 
 
@@ -105,7 +105,7 @@ def _is_vector(scale: RelayExpr) -> bool:
 def _product(a: RelayExpr, b: RelayExpr) -> Any:
     """Return the product of two scales, computed at once where both are constants."""
     if isinstance(a, Constant) and isinstance(b, Constant):
-        return const(np.asarray(a.value * b.value))
+        return array_const(np.asarray(a.value * b.value))
     return call_op("multiply", a, b)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import const
+from compiler.relay.expr import array_const
 from compiler.relay.op.qnn.arithmetic import centred, rank_of
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
@@ -83,11 +83,11 @@ def _with_dtypes(
         if old != new:
             step = _SIGN_STEP if new == "uint8" else -_SIGN_STEP
             inputs[i] = _moved(inputs[i], step, new)
-            zero_points[i] = call_op("add", zero_points[i], const(np.asarray(step, "int32")))
+            zero_points[i] = call_op("add", zero_points[i], array_const(np.asarray(step, "int32")))
     return call_op(plain.replace("nn.", "qnn."), *inputs, *zero_points, *args[4:], **attrs)
 
 
 def _moved(x: RelayExpr, step: int, dtype: str) -> Any:
     """Return bytes as those of the other signedness."""
     wide = call_op("cast", x, dtype="int32")
-    return call_op("cast", call_op("add", wide, const(np.asarray(step, "int32"))), dtype=dtype)
+    return call_op("cast", call_op("add", wide, array_const(np.asarray(step, "int32"))), dtype=dtype)

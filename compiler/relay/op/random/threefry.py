@@ -13,7 +13,7 @@ import numpy as np
 from compiler.ir.attr_kinds import INTS
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, Expr, const
+from compiler.relay.expr import Call, Constant, Expr, array_const
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import composite, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
@@ -160,4 +160,4 @@ def threefry_key(seed: int) -> Constant:
     """
     words: Any = np.zeros(topi.KEY_WORDS, "uint64")
     words[0], words[8] = seed, topi.FIRST_STEP
-    return const(words)
+    return array_const(words)

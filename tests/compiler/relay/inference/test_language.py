@@ -30,7 +30,7 @@ def _list_module() -> tuple[Any, Any, Any, Any]:
 
 
 def test_constants_and_tuples() -> None:
-    pair = relay.Tuple([relay.const(1.0), relay.const(np.zeros((2, 3), "int64"))])
+    pair = relay.Tuple([relay.const(1.0), relay.const(np.zeros((2, 3), "int64"), "int64")])
     assert infer_expr(pair) == TupleType((F32, TensorType((2, 3), "int64")))
     assert infer_expr(relay.TupleGetItem(pair, 1)) == TensorType((2, 3), "int64")
 

@@ -89,8 +89,9 @@ def test_scalars_stand_in_the_text() -> None:
         (float("inf"), "inff"),
         (-1.5, "-1.5f"),
     ]
-    values += [(np.int64(7), "7i64"), (np.float64(2.5), "2.5f64"), (np.float16(1.5), "1.5f16"), (-0.0, "-0f")]
+    values += [(np.float16(1.5), "1.5f16"), (-0.0, "-0f"), (np.int64(7), "7"), (np.float64(2.5), "2.5f")]
     assert [str(relay.const(value)) for value, _ in values] == [text for _, text in values]
+    assert [str(relay.const(7, "int64")), str(relay.const(2.5, "float64"))] == ["7i64", "2.5f64"]
 
 
 def test_floats_have_as_many_digits_as_it_takes() -> None:

@@ -32,7 +32,7 @@ def program(*args: Any) -> Callable[[Callable[[], IRModule]], Callable[[], IRMod
 
 def real(value: float) -> Any:
     """Return a scalar constant."""
-    return relay.const(np.array(value))
+    return relay.const(np.array(value), "float64")
 
 
 _V, _W = np.array([0.3, -1.2, 2.0]), np.array([1.1, 0.4, -0.7])

@@ -82,7 +82,7 @@ def _layer(x: Any, y: Any) -> Any:
 
 GRAPHS: dict[str, Any] = {
     "the same value twice": lambda x, y: relay.multiply(x, relay.multiply(x, y)),
-    "broadcasting": lambda x, y: relay.divide(x, relay.add(relay.sum(relay.exp(y)), relay.const(np.array(1.0)))),
+    "broadcasting": lambda x, y: relay.divide(x, relay.add(relay.sum(relay.exp(y)), relay.const(1.0, "float64"))),
     "tuples": lambda x, y: relay.Tuple([relay.tanh(x), relay.Tuple([relay.multiply(x, y), y])]),
     "joined and split": lambda x, y: relay.multiply(*list(relay.split(relay.concatenate([y, relay.exp(x)], 0), 2))),
     "a layer": _layer,
@@ -104,7 +104,7 @@ def test_graphs(name: str, mode: str) -> None:
 def test_a_small_network() -> None:
     x, w = relay.var("x", TensorType((1, 2, 6, 6), "float64")), relay.var("w", TensorType((3, 2, 3, 3), "float64"))
     scale = relay.var("scale", VECTOR)
-    rest = [relay.const(np.array(v)) for v in ([0.1, 0.2, 0.3], [0.0, -0.5, 0.5], [1.0, 2.0, 0.5])]
+    rest = [relay.const(np.array(v), "float64") for v in ([0.1, 0.2, 0.3], [0.0, -0.5, 0.5], [1.0, 2.0, 0.5])]
     conv = relay.nn.batch_norm(relay.nn.conv2d(x, w, strides=(2, 2), padding=(1, 1)), scale, *rest)[0]
     pooled = relay.nn.max_pool2d(relay.tanh(conv), pool_size=(2, 2))
     mod = IRModule.from_expr(relay.Function([x, w, scale], relay.nn.batch_flatten(pooled)))

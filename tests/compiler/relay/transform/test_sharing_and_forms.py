@@ -261,3 +261,23 @@ def test_a_bias_computed_from_another_branch_is_not_joined_with_it() -> None:
     assert counted(out, one)["nn.batch_matmul"] == 1
     assert counted(out, one)["add"] == 1
     same_results(out, one)
+
+
+def test_other_names_of_values_stay_in_basic_block_normal_form() -> None:
+    before = """
+    def @main(%a: Tensor[(3), float32]) {
+      let %x = %a;
+      let %y = %x;
+      let %z = add(%x, %x);
+      add(%y, %z)
+    }
+    """
+    expected = """
+    def @main(%a: Tensor[(3), float32]) {
+      let %x = %a;
+      let %y = %x;
+      let %z = add(%y, %y);
+      add(%y, %z)
+    }
+    """
+    check_pass("ToBasicBlockNormalForm()", before, expected)
