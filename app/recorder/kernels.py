@@ -85,7 +85,7 @@ def _fill_inputs(executor: GraphExecutor) -> None:
         executor.set_input(name, random.random(held.shape).astype(held.dtype))
 
 
-def _time(thunk: Callable[[], None]) -> float:
+def _time(thunk: Callable[[], object]) -> float:
     """Return the median time of a call, a first one not counted."""
     thunk()
     taken = []

@@ -97,6 +97,12 @@ def is_bool(dtype: str) -> bool:
 
 
 @cache
+def is_void(dtype: str) -> bool:
+    """Return whether there are no values of the type."""
+    return parse(dtype).code == "void"
+
+
+@cache
 def is_float(dtype: str) -> bool:
     """Return whether elements are floating point."""
     return parse(dtype).code in ("float", "bfloat")

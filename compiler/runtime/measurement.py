@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BenchmarkResult", "benchmark", "call_instrumented", "measure"]
 
-Thunk = Callable[[], None]
+Thunk = Callable[[], object]
 T = TypeVar("T")
 
 

@@ -11,9 +11,10 @@ from compiler.ir.error import ArgumentError, TVMError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
-from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark, call_instrumented
+from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.packed_call import take_failure
+from compiler.runtime.returned import Returned, ReturnSlot
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import num_threads
 
@@ -34,8 +35,13 @@ class Function:
         self.signature = signature
         self.name = signature.name
 
-    def __call__(self, *args: object) -> None:
+    def __call__(self, *args: object) -> Returned:
         """Run the function.
+
+        Returns
+        -------
+        int, float, bool, c_void_p or None
+            What ``tir.ret`` returned; None without it.
 
         Raises
         ------
@@ -47,31 +53,35 @@ class Function:
         run = self.prepare(args)
         instruments = active_instruments()
         if instruments:
-            call_instrumented(instruments, self._module, self.name, args, run)
-        else:
-            run()
+            return call_instrumented(instruments, self._module, self.name, args, run)
+        return run()
 
-    def prepare(self, args: tuple[object, ...]) -> Thunk:
+    def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
         """Check arguments and return what runs the function on them."""
         values = self._binder.bind(args)
         if self.signature.threads:
             values.append(num_threads())
+        result = ReturnSlot(self.signature.returns) if self.signature.returns else None
+        if result is not None:
+            values.append(result.address)
         entry = self._native()
         messages = self.signature.messages
 
-        def run() -> None:
+        def run() -> Returned:
             status = entry(*values)
             if status:
                 failure = take_failure()
                 if failure is not None:
                     raise failure
                 raise TVMError(f"{self.name}: {messages[status - 1]}")
+            return None if result is None else result.value()
 
         return run
 
     def _native(self) -> Callable[..., int]:
         if self._entry is None:
-            types = self._binder.c_types + ([ctypes.c_int32] if self.signature.threads else [])
+            types = self._binder.c_types + [ctypes.c_int32] * self.signature.threads
+            types += [ctypes.c_void_p] * bool(self.signature.returns)
             address = self._code().address(self.signature.symbol)
             self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
         return self._entry
@@ -161,9 +171,9 @@ class Module:
     def __getitem__(self, name: str) -> Function:
         return self.get_function(name)
 
-    def __call__(self, *args: object) -> None:
+    def __call__(self, *args: object) -> Returned:
         """Run the entry function."""
-        self.entry_func(*args)
+        return self.entry_func(*args)
 
     def get_source(self, fmt: str = "") -> str:
         """Return the module as text.

@@ -55,7 +55,9 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     noalias : bool
         Whether arrays that are written must not share memory with others.
     threads : bool
-        Whether the number of threads is passed last.
+        Whether the number of threads is passed after the sizes.
+    returns : str
+        Type of the value that is returned, as 64 bits at an address that is passed last; empty without one.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     sizes: dict[str, str] = {}
     noalias: bool = True
     threads: bool = False
+    returns: str = ""
     messages: list[str] = []
 
 

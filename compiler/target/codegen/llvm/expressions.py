@@ -9,6 +9,7 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
+from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
     EQ,
@@ -59,6 +60,7 @@ from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.subroutines import call_function
 from compiler.target.codegen.llvm.types import I1, I32, constant, lane_mask, lane_numbers, poison, register_type
 from compiler.tir.buffer import Buffer, BufferLoad
 
@@ -287,6 +289,11 @@ class Expressions(Functor):
         return builder.sext(value, typ) if dt.is_int(source) else builder.zext(value, typ)
 
     def visit_Call(self, n: Call) -> ir.Value:
+        if isinstance(n.op, GlobalVar):
+            callee = self.state.shared.functions.get(n.op.name_hint)
+            if callee is None:
+                raise BuildError(f"LLVM code generation: the module has no function {n.op.name_hint!r}")
+            return call_function(self, n, callee, n.args)
         handler = INTRINSICS.get(n.op.name) if isinstance(n.op, Op) else None
         if handler is None:
             name = n.op.name if isinstance(n.op, Op) else getattr(n.op, "name_hint", type(n.op).__name__)

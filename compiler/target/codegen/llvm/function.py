@@ -4,61 +4,111 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Mapping, Sequence
 
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
+from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames
 from compiler.target.codegen.llvm.builder import Builder
-from compiler.target.codegen.llvm.state import FunctionState, ModuleState
+from compiler.target.codegen.llvm.state import DeclaredFunction, FunctionState, ModuleState
 from compiler.target.codegen.llvm.statements import Statements
-from compiler.target.codegen.llvm.types import I32, register_type
+from compiler.target.codegen.llvm.subroutines import returned_type
+from compiler.target.codegen.llvm.types import I32, POINTER, register_type
 from compiler.tir import builtin
 from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind
 
 
-def write_function(shared: ModuleState, name: str, func: PrimFunc) -> Signature:
-    """Write one function into the module and return how it is called."""
-    facts = _Facts()
-    facts.visit(func.body)
+def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:
+    """Declare the functions of a module, so that each can call any other, and return how they are called.
+
+    Parameters
+    ----------
+    shared : ModuleState
+        Gets the functions.
+    functions : sequence of (str, PrimFunc)
+        Each with its name in the module.
+
+    Returns
+    -------
+    list of Signature
+        In the same order.
+    """
+    facts = {name: Facts() for name, _ in functions}
+    for name, func in functions:
+        facts[name].visit(func.body)
+    _propagate_threads(facts)
+    return [_declare(shared, name, func, facts[name]) for name, func in functions]
+
+
+def _propagate_threads(facts: Mapping[str, Facts]) -> None:
+    """Let whatever calls a function that has parallel loops be given the number of threads as well."""
+    changed = True
+    while changed:
+        changed = False
+        for fact in facts.values():
+            if not fact.parallel and any(facts[name].parallel for name in fact.callees if name in facts):
+                fact.parallel = changed = True
+
+
+def _declare(shared: ModuleState, name: str, func: PrimFunc, facts: Facts) -> Signature:
+    public = str(func.attrs.get("global_symbol", name))
     sizes = SizeNames()
     for param in func.params:
         sizes.name(param)
     parameters = [_parameter(p, func.buffer_map.get(p), sizes, facts) for p in func.params]
     hidden = [v for v in sizes.variables() if v not in func.params]
-    noalias = bool(func.attrs.get("tir.noalias", False))
     threads = facts.parallel and shared.parallel
-
-    variables = [*func.params, *hidden]
-    types = [_passed_type(v.dtype) for v in variables] + ([I32] if threads else [])
-    function = ir.Function(shared.module, ir.FunctionType(I32, types), symbol_name(name))
+    types = [_passed_type(v.dtype) for v in (*func.params, *hidden)]
+    types += [I32] * threads + [POINTER] * bool(facts.returns)
+    function = ir.Function(shared.module, ir.FunctionType(I32, types), symbol_name(public))
     function.attributes.add("nounwind")
+    signature = Signature(
+        name=public,
+        symbol=function.name,
+        parameters=parameters,
+        sizes={text: v.dtype for v, text in sizes.variables().items() if v not in func.params},
+        noalias=bool(func.attrs.get("tir.noalias", False)),
+        threads=threads,
+        returns=facts.returns,
+    )
+    shared.functions[name] = shared.functions[public] = DeclaredFunction(function, func, signature, tuple(hidden))
+    return signature
+
+
+def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
+    """Write the body of a declared function.
+
+    Parameters
+    ----------
+    shared : ModuleState
+    declared : DeclaredFunction
+    """
+    function, func, signature = declared.code, declared.func, declared.signature
+    variables = [*func.params, *declared.sizes]
     builder = Builder(function.append_basic_block("entry"))
-    state = FunctionState(shared, function, builder, threads=function.args[-1] if threads else None)
+    threads = function.args[len(variables)] if signature.threads else None
+    state = FunctionState(shared, function, builder, threads=threads)
     for var, argument in zip(variables, function.args, strict=False):
         argument.name = var.name
         narrow = register_type(var.dtype)
         state.values[var] = argument if argument.type == narrow else builder.fptrunc(argument, narrow)
-    for param, argument, described in zip(func.params, function.args, parameters, strict=False):
+    for param, argument, described in zip(func.params, function.args, signature.parameters, strict=False):
         if described.shape is not None:
-            _array_argument(state, param, func.buffer_map.get(param), argument, described, noalias)
-    if threads:
-        function.args[-1].name = "threads"
+            _array_argument(state, param, func.buffer_map.get(param), argument, described, signature.noalias)
+    if threads is not None:
+        threads.name = "threads"
+    if signature.returns:
+        state.result, state.returns = function.args[-1], signature.returns
+        state.result.name = "result"
     Statements(state).visit(func.body)
     builder.ret(ir.Constant(I32, 0))
-    return Signature(
-        name=name,
-        symbol=function.name,
-        parameters=parameters,
-        sizes={text: v.dtype for v, text in sizes.variables().items() if v not in func.params},
-        noalias=noalias,
-        threads=threads,
-    )
 
 
 def _passed_type(dtype: str) -> ir.Type:
@@ -78,7 +128,7 @@ def _array_argument(
     argument.attributes.align = described.alignment
 
 
-def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: _Facts) -> Parameter:
+def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: Facts) -> Parameter:
     if buffer is None:
         if param.dtype == "handle":
             return Parameter(name=param.name, dtype="handle", shape=[], written=param in facts.written)
@@ -108,12 +158,24 @@ def symbol_name(name: str) -> str:
     return f"{clean}.kernel" if taken else clean
 
 
-class _Facts(Visitor):
-    """Which memory a body writes, and whether it has parallel loops."""
+class Facts(Visitor):
+    """Which memory a body writes, whether it has parallel loops, what it returns and which functions it calls.
+
+    Attributes
+    ----------
+    written : set of Var
+    parallel : bool
+    returns : str
+        Data type of the value that ``tir.ret`` returns; empty without one.
+    callees : set of str
+        Names of functions of the module.
+    """
 
     def __init__(self) -> None:
         self.written: set[Var] = set()
         self.parallel = False
+        self.returns = ""
+        self.callees: set[str] = set()
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         self.written.add(n.buffer.data)
@@ -125,6 +187,10 @@ class _Facts(Visitor):
 
     def visit_Call(self, n: Call) -> None:
         """Whoever gets a pointer may write through it."""
+        if n.op is builtin.RET and n.args and not dt.is_void(n.args[0].dtype):
+            self.returns = self.returns or returned_type(n.args[0].dtype)
+        if isinstance(n.op, GlobalVar):
+            self.callees.add(n.op.name_hint)
         for arg in n.args:
             if isinstance(arg, Var):
                 self.written.add(arg)

@@ -18,7 +18,7 @@ from compiler.runtime.signature import Signature
 from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
-from compiler.target.codegen.llvm.function import write_function
+from compiler.target.codegen.llvm.function import declare_functions, write_function
 from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.kinds import KINDS
@@ -230,7 +230,9 @@ def emit(
 
         debug = DebugLocations(llvm, printer.script(module).positions)
     shared = ModuleState(llvm, debug, parallel=openmp() is not None or not target.is_host)
-    signatures = [write_function(shared, str(f.attrs.get("global_symbol", name)), f) for name, f in functions]
+    signatures = declare_functions(shared, functions)
+    for name, _ in functions:
+        write_function(shared, shared.functions[name])
     signatures = [msgspec.structs.replace(s, messages=shared.messages) for s in signatures]
     return signatures, tidy(str(llvm))
 

@@ -13,6 +13,7 @@ from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.packed_calls import call_packed, text_constant
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import Emitter
+from compiler.target.codegen.llvm.subroutines import call_function, return_value
 from compiler.target.codegen.llvm.types import (
     I1,
     I32,
@@ -210,10 +211,10 @@ def _name_of(n: Call) -> str:
 
 def _extern(e: Emitter, n: Call) -> ir.Value:
     name = _name_of(n)
+    if name in e.state.shared.functions:
+        return call_function(e, n, e.state.shared.functions[name], n.args[1:])
     values = [_c_argument(e, a) for a in n.args[1:]]
-    result = register_type(n.dtype)
-    if name in e.state.shared.module.globals and e.state.shared.module.globals[name].blocks:
-        raise BuildError(f"call_extern: {name!r} is a function of this module, not a C function")
+    result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     if isinstance(result, ir.VectorType):
         function = e.state.shared.declare(name, scalar_of(result), [scalar_of(v.type) for v in values])
         return e.state.lanewise(function, values, result)
@@ -238,7 +239,7 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     counted = len(n.args) > 1 and isinstance(n.args[1], IntImm) and dt.is_uint(n.args[1].dtype)
     args = n.args[2:] if counted else n.args[1:]
     values = [e.visit(a) for a in args]
-    result = register_type(n.dtype)
+    result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     overloads: Sequence[ir.Type] = () if name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name) else (result,)
     function = e.state.shared.intrinsic(name, result, [v.type for v in values], overloads)
     return e.state.builder.call(function, values)
@@ -313,6 +314,7 @@ INTRINSICS: dict[str, Handler] = {
     "tir.undef": _undef,
     "tir.atomic_add": _atomic_add,
     "tir.tvm_static_handle": _static_handle,
+    "tir.ret": return_value,
     "tir.call_extern": _extern,
     "tir.call_packed": call_packed,
     "tir.call_pure_extern": _extern,

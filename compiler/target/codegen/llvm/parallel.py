@@ -10,6 +10,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from compiler.ir.functor import Visitor
+from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.runtime.ndarray import ALIGNMENT
@@ -183,7 +184,7 @@ def _may_fail(n: Node) -> bool:
 
 
 class _Failures(Visitor):
-    """Looks for what can end a function early: assertions, calls of Python functions, and memory of the heap."""
+    """Looks for what can end a function early: assertions, calls of Python or own functions, memory of the heap."""
 
     def __init__(self) -> None:
         self.may_fail = False
@@ -193,7 +194,7 @@ class _Failures(Visitor):
         self.may_fail = True
 
     def visit_Call(self, n: Call) -> None:
-        self.may_fail |= n.op is CALL_PACKED
+        self.may_fail |= n.op is CALL_PACKED or isinstance(n.op, GlobalVar)
         self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> None:

@@ -9,10 +9,31 @@ from typing import Protocol
 from llvmlite import ir
 
 from compiler.ir.primexpr import PrimExpr, Var
+from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I32, POINTER, VOID, lane_mask, lanes_of, poison, scalar_of, with_lanes
 from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredFunction:
+    """A function of the module that others can call.
+
+    Attributes
+    ----------
+    code : llvmlite.ir.Function
+    func : PrimFunc
+    signature : Signature
+    sizes : tuple of Var
+        Variables of its shapes, which are passed after its arguments.
+    """
+
+    code: ir.Function
+    func: PrimFunc
+    signature: Signature
+    sizes: tuple[Var, ...]
 
 
 @dataclass(slots=True)
@@ -25,11 +46,14 @@ class ModuleState:
         Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     parallel : bool
         Whether parallel loops call an OpenMP runtime; otherwise they are written as serial ones.
+    functions : dict of str to DeclaredFunction
+        By their names in the module, and by the names of their symbols.
     """
 
     module: ir.Module
     debug: DebugLocations | None
     parallel: bool
+    functions: dict[str, DeclaredFunction] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
@@ -94,6 +118,10 @@ class FunctionState:
         What its allocations take of the stack.
     in_parallel : bool
         Whether this function is the body of a parallel loop.
+    result : ir.Value, optional
+        Where the value that ``tir.ret`` returns is stored.
+    returns : str
+        The data type of that value; empty without one.
     """
 
     shared: ModuleState
@@ -108,6 +136,8 @@ class FunctionState:
     distinct: set[Var] = field(default_factory=set)
     stack_bytes: int = 0
     in_parallel: bool = False
+    result: ir.Value | None = None
+    returns: str = ""
 
     def splat(self, scalar: ir.Value, count: int) -> ir.Value:
         """Return a vector with ``scalar`` in each lane."""
@@ -147,10 +177,14 @@ class FunctionState:
         passed, failed = self.block("passed"), self.block("failed")
         self.builder.cbranch(condition, passed, failed)
         self.enter(failed)
+        self.leave(code)
+        self.enter(passed)
+
+    def leave(self, code: int | ir.Value) -> None:
+        """Return ``code`` from the function; heap memory is given back first."""
         for pointer in reversed(self.cleanups):
             self.free(pointer)
         self.builder.ret(code if isinstance(code, ir.Value) else ir.Constant(I32, code))
-        self.enter(passed)
 
     def free(self, pointer: ir.Value) -> None:
         """Give heap memory back."""

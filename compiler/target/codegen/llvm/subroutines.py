@@ -1,0 +1,104 @@
+"""Returning values, and calls of the other functions of a module.
+
+A function returns a status, and stores what ``tir.ret`` gives through its last parameter, as the 64 bits of an integer,
+a double or a pointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Call, PrimExpr
+from compiler.target.codegen.llvm.state import DeclaredFunction, Emitter
+from compiler.target.codegen.llvm.types import I32, I64, constant, register_type
+
+__all__ = ["call_function", "return_value", "returned_type"]
+
+
+def returned_type(dtype: str) -> str:
+    """Return the type that values of a data type are returned as: of 64 bits, or a truth value.
+
+    Parameters
+    ----------
+    dtype : str
+
+    Returns
+    -------
+    str
+    """
+    if dt.lanes(dtype) != 1:
+        raise BuildError(f"LLVM code generation: a function returns one number or pointer, got a value of type {dtype}")
+    if dt.is_bool(dtype) or dtype == "handle":
+        return dtype
+    return "float64" if dt.is_float(dtype) else "uint64" if dt.is_uint(dtype) else "int64"
+
+
+def return_value(e: Emitter, n: Call) -> ir.Value:
+    """Write ``tir.ret``: store the value where the caller expects it and leave the function."""
+    state, builder = e.state, e.state.builder
+    if state.in_parallel:
+        raise BuildError("LLVM code generation: a parallel loop cannot return from its function")
+    if state.result is not None and n.args:
+        (value,) = n.args
+        if returned_type(value.dtype) != state.returns:
+            raise BuildError(
+                f"LLVM code generation: {state.function.name} returns values of types {state.returns} and {value.dtype}"
+            )
+        passed = dt.is_bool(value.dtype) or value.dtype == "handle"
+        wide = e.visit(value) if passed else e.convert(e.visit(value), value.dtype, state.returns)
+        builder.store(builder.zext(wide, I64) if dt.is_bool(value.dtype) else wide, state.result)
+    state.leave(0)
+    state.enter(state.block("after.return"))
+    return constant(I32, 0)
+
+
+def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[PrimExpr]) -> ir.Value:
+    """Write the call of a function of the same module; the caller fails where it fails.
+
+    Parameters
+    ----------
+    e : Emitter
+    n : Call
+        Of the data type that its value is used as.
+    callee : DeclaredFunction
+        It may have no buffers, since their shapes would be unknown here; pointers are passed instead.
+    args : sequence of PrimExpr
+        Numbers and pointers.
+
+    Returns
+    -------
+    llvmlite.ir.Value
+        What the function returns; 0 where it returns nothing.
+    """
+    state, builder, signature = e.state, e.state.builder, callee.signature
+    if callee.func.buffer_map:
+        raise BuildError(f"LLVM code generation: {signature.name} is called from a function, and takes buffers")
+    if len(args) != len(callee.func.params):
+        raise BuildError(f"{signature.name}: expected {len(callee.func.params)} arguments, got {len(args)}")
+    if signature.threads and state.threads is None:
+        raise BuildError(f"{signature.name}: a function with parallel loops is called from a parallel loop")
+    values = [_argument(e, a, p.dtype) for a, p in zip(args, callee.func.params, strict=True)]
+    slot = state.alloca(I64, 8, "returned") if signature.returns else None
+    if slot is not None:
+        builder.store(ir.Constant(I64, 0), slot)
+    values += [state.threads] * signature.threads + [slot] * (slot is not None)
+    status = builder.call(callee.code, values)
+    state.require(builder.icmp_signed("==", status, ir.Constant(I32, 0)), status)
+    if slot is None or dt.is_void(n.dtype):
+        return constant(I32 if dt.is_void(n.dtype) else register_type(n.dtype), 0)
+    if signature.returns == "handle":
+        return builder.load(slot, typ=register_type("handle"))
+    loaded = builder.load(slot, typ=register_type("int64" if dt.is_bool(signature.returns) else signature.returns))
+    return e.convert(loaded, "int64" if dt.is_bool(signature.returns) else signature.returns, n.dtype)
+
+
+def _argument(e: Emitter, a: PrimExpr, dtype: str) -> ir.Value:
+    if (a.dtype == "handle") != (dtype == "handle"):
+        raise BuildError(f"LLVM code generation: a parameter of type {dtype} is given {a} of type {a.dtype}")
+    value = e.visit(a)
+    value = value if a.dtype == dtype else e.convert(value, a.dtype, dtype)
+    return e.convert(value, dtype, "float32") if dtype == "float16" else value
