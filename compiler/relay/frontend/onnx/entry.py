@@ -15,10 +15,11 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Constant, Function, Tuple, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.common.folding import constant, keeping
 from compiler.relay.frontend.onnx import converters as _converters
 from compiler.relay.frontend.onnx.config import checked_config, converting
-from compiler.relay.frontend.onnx.errors import ModelError, UnknownInputError
-from compiler.relay.frontend.onnx.folding import constant, keeping
+from compiler.relay.frontend.onnx.errors import UnknownInputError
 from compiler.relay.frontend.onnx.importer import Importer
 from compiler.relay.frontend.onnx.node_names import save_named
 from compiler.relay.frontend.onnx.partial import remembering

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from compiler.ir.error import ArgumentError, TVMError
-
-
-class ModelError(TVMError):
-    """A model that cannot be read, or that contradicts itself."""
+from compiler.ir.error import ArgumentError
+from compiler.relay.frontend.common.errors import ConversionError
 
 
 class UnknownInputError(ArgumentError, AssertionError):
     """A shape or data type for an input that the model does not have; TVM's importer raises an AssertionError."""
-
-
-class ConversionError(TVMError):
-    """A node that has no counterpart here; the importer adds which node it is."""
 
 
 class UnsupportedOperatorError(ConversionError):

@@ -10,10 +10,11 @@ import onnx
 
 from compiler.ir.error import TVMError
 from compiler.ir.origin import Span, current_span, derived_from
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.common.folding import constant, settle
 from compiler.relay.frontend.onnx import checks
 from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
-from compiler.relay.frontend.onnx.errors import ConversionError, ModelError, UnsupportedOperatorError
-from compiler.relay.frontend.onnx.folding import constant, settle
+from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
 from compiler.relay.frontend.onnx.node import Node, attribute_value
 from compiler.relay.frontend.onnx.older_opsets import NUMPY_BROADCAST_OPSET, aligned_inputs
 from compiler.relay.frontend.onnx.order import in_order

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import onnx
 
-from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.errors import ConversionError, ModelError
-from compiler.relay.frontend.onnx.folding import dims_of, known
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.common.folding import known
 from compiler.relay.frontend.onnx.reader import tensor_array
 
 _KINDS = onnx.AttributeProto
-
-MAX_COMPUTED = 1 << 25
-"""Elements of a constant that a converter computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +89,6 @@ class Node:
     def wants(self, index: int) -> bool:
         """Return whether an optional output is used."""
         return index < len(self.outputs) and bool(self.outputs[index])
-
-
-def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:
-    """Return the shape of an expression as ints.
-
-    Raises
-    ------
-    ConversionError
-        If an extent is symbolic.
-    """
-    dims = dims_of(expr)
-    if not all(isinstance(d, int) for d in dims):
-        shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
-        raise ConversionError(f"the shape of {what} must be known while importing, got ({shape}); give `shape`")
-    return dims  # type: ignore[return-value]
-
-
-def bounded(*extents: Any) -> int:
-    """Return the number of elements of a constant that is about to be computed.
-
-    Raises
-    ------
-    ConversionError
-        If a small file asks for more memory than is sensible.
-    """
-    count = math.prod(max(int(e), 1) for e in extents)
-    if count > MAX_COMPUTED:
-        raise ConversionError(f"it needs a constant of {count:,} elements; {MAX_COMPUTED:,} are computed at most")
-    return count
 
 
 def attribute_value(attr: onnx.AttributeProto, bindings: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from compiler.relay.frontend.onnx.errors import ModelError
+from compiler.relay.frontend.common.errors import ModelError
 from compiler.relay.frontend.onnx.reader import subgraphs
 
 

@@ -11,8 +11,8 @@ import torch
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, derived_from
+from compiler.relay.frontend.common.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
-from compiler.relay.frontend.pytorch.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.pytorch.inputs import input_variables
 from compiler.relay.frontend.pytorch.registry import Argument, apply, find
 from compiler.relay.frontend.pytorch.script import settled_value, type_name
@@ -66,7 +66,7 @@ def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> No
             if name not in custom and find(name) is None:
                 missing.setdefault(name, []).append(_place(node) or node.name)
     if missing:
-        raise UnsupportedOperatorError(missing)
+        raise UnsupportedOperatorError("from_pytorch", missing)
 
 
 def _operator_name(target: Any) -> str:
@@ -112,7 +112,10 @@ def _call(node: Any, values: Mapping[Any, Any], custom: Mapping[str, Callable[..
     name, scope, place = _operator_name(node.target), _scope(node), _place(node)
     layer = "/".join(filter(None, (scope, node.name)))
     made_of = mint_layer(f"{name} {scope}".strip(), layer, span)
-    with derived_from(made_of), naming_node(f"node {layer!r} ({name})" + (f" at {place}" if place else "")):
+    with (
+        derived_from(made_of),
+        naming_node("from_pytorch", f"node {layer!r} ({name})" + (f" at {place}" if place else "")),
+    ):
         if name in custom:
             return settled_value(custom[name](args, [type_name(a) for a in args]))
         convert = find(name)

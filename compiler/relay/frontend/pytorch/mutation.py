@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.converters.shape import expand
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.common.tensors import expand
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
 from compiler.relay.frontend.pytorch.tensors import reshape, static_shape
 

@@ -12,10 +12,10 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
 from compiler.relay.expr import Function, Tuple
-from compiler.relay.frontend.onnx.folding import settle
+from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.common.folding import settle
 from compiler.relay.frontend.pytorch import converters as _converters
 from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
-from compiler.relay.frontend.pytorch.errors import ModelError
 from compiler.relay.frontend.pytorch.exported import import_program
 from compiler.relay.frontend.pytorch.inputs import input_variables
 from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model

@@ -11,9 +11,9 @@ import torch
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Tuple
-from compiler.relay.frontend.onnx.folding import dtype_of, settle
+from compiler.relay.frontend.common.errors import ConversionError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.common.folding import dtype_of, settle
 from compiler.relay.frontend.pytorch import control_flow
-from compiler.relay.frontend.pytorch.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.pytorch.mutation import Views
 from compiler.relay.frontend.pytorch.registry import Argument, apply, find
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
@@ -67,7 +67,7 @@ class Importer:
             if kind not in _STRUCTURE and kind not in self._custom and find(kind) is None:
                 missing.setdefault(kind, []).append(_place(node) or "an unknown line")
         if missing:
-            raise UnsupportedOperatorError(missing)
+            raise UnsupportedOperatorError("from_pytorch", missing)
 
     def graph(self, graph: Any, inputs: Sequence[Any]) -> Any:
         """Convert a graph and return its result; the first of its inputs is the module."""
@@ -112,7 +112,7 @@ class Importer:
         name = "/".join(filter(None, (scope, self._name(node))))
         span = mint_layer(f"{kind} {scope}".strip(), name, self._span)
         place = _place(node)
-        with derived_from(span), naming_node(f"node {name!r}" + (f" at {place}" if place else "")):
+        with derived_from(span), naming_node("from_pytorch", f"node {name!r}" + (f" at {place}" if place else "")):
             self._convert(node, kind)
 
     def _convert(self, node: Any, kind: str) -> None:

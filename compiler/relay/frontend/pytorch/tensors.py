@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.converters.shape import reshape, transpose, unsqueeze
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
-from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
+from compiler.relay.frontend.common.tensors import reshape, transpose, unsqueeze
 
 __all__ = [
     "axes_of",

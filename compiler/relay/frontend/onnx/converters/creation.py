@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.onnx.converters.shape import reshape
-from compiler.relay.frontend.onnx.errors import ConversionError
-from compiler.relay.frontend.onnx.folding import FOLD_LIMIT, constant, dtype_of, known, ops, scalar
-from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import FOLD_LIMIT, constant, dtype_of, known, ops, scalar
+from compiler.relay.frontend.common.tensors import bounded, reshape, static_dims
+from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.partial import partial_of
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter

@@ -11,9 +11,10 @@ import numpy as np
 import onnx
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.errors import ConversionError, ModelError
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
+from compiler.relay.frontend.common.tensors import bounded, cast, half_to_even, static_dims
+from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 
@@ -52,15 +53,6 @@ def _reciprocal(node: Node) -> Any:
 @converter("Round")
 def _round(node: Node) -> Any:
     return half_to_even(node.inputs[0])
-
-
-def half_to_even(x: RelayExpr) -> Any:
-    """Round to the nearest integer, halves to the even one."""
-    down = ops.floor(x)
-    rest = ops.subtract(x, down)
-    odd = ops.not_equal(ops.floor_mod(down, 2.0), scalar(0.0, x))
-    up = ops.logical_or(ops.greater(rest, 0.5), ops.logical_and(ops.equal(rest, 0.5), odd))
-    return ops.where(up, ops.add(down, 1.0), down)
 
 
 @converter("Mod")
@@ -123,14 +115,6 @@ def _cast(node: Node) -> Any:
 @converter("CastLike")
 def _cast_like(node: Node) -> Any:
     return cast(node.inputs[0], dtype_of(node.inputs[1]))
-
-
-def cast(x: RelayExpr, dtype: str) -> Any:
-    """Convert to another data type; what has it already stays as it is."""
-    own = dtype_of(x)
-    if own == dtype:
-        return x
-    return ops.not_equal(x, scalar(0, x)) if dtype == "bool" else ops.cast(x, dtype)
 
 
 @converter("BitCast")

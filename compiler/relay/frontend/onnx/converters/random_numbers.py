@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.onnx.folding import dtype_of, ops
-from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.common.folding import dtype_of, ops
+from compiler.relay.frontend.common.tensors import bounded, static_dims
+from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter
 

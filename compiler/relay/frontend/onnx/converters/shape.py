@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +9,21 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.errors import ConversionError
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.common.tensors import (
+    count_of,
+    expand,
+    is_copied,
+    pad,
+    reshape,
+    slice_axis,
+    split,
+    static_dims,
+    transpose,
+    unsqueeze,
+)
+from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.ty import Dim
@@ -53,34 +64,11 @@ def _reshape(node: Node) -> Any:
 
 def _is_determined(dims: Sequence[Dim], wanted: Any) -> bool:
     """Return whether all but one of the extents are known, or copied from the same place."""
-    return sum(not _is_plain(w) and not _is_copied(dims, wanted, i) for i, w in enumerate(wanted)) <= 1
+    return sum(not _is_plain(w) and not is_copied(dims, wanted, i) for i, w in enumerate(wanted)) <= 1
 
 
 def _is_plain(extent: Dim) -> bool:
     return isinstance(extent, (int, np.integer)) and bool(extent >= 0)
-
-
-def _is_copied(dims: Sequence[Dim], wanted: Any, i: int) -> bool:
-    return i < len(dims) and wanted[i] is dims[i]
-
-
-def reshape(x: RelayExpr, wanted: Any) -> Any:
-    """Reshape to extents of which at most one is unknown; it follows from the others."""
-    dims = dims_of(x)
-    target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
-    if target.count(-1) > 1:
-        target = [0 if _is_copied(dims, wanted, i) else t for i, t in enumerate(target)]
-        if target.count(-1) > 1:
-            raise ConversionError("more than one extent of the shape is unknown while importing; give `shape`")
-        return ops.reshape(x, target)
-    if (count := _product(dims)) >= 0:
-        rest = math.prod(t for t in target if t != -1)
-        target = [(count // rest if rest else 0) if t == -1 else t for t in target]
-        if math.prod(target) != count:
-            raise ConversionError(f"shape {tuple(dims)} cannot become {tuple(target)}")
-        if count == 0:
-            return constant(np.zeros(target, dtype_of(x)))
-    return x if tuple(target) == tuple(dims) else ops.reshape(x, target)
 
 
 @converter("Flatten")
@@ -93,23 +81,13 @@ def _flatten(node: Node) -> Any:
     left, right = dims[:axis], dims[axis:]
     if axis == 1 and rank_of(x) > 1 and all(isinstance(d, int) for d in right):
         return ops.nn.batch_flatten(x) if rank_of(x) > 2 else x
-    return reshape(x, [_product(left), _product(right)])
-
-
-def _product(dims: Sequence[Dim]) -> int:
-    extents = [d for d in dims if isinstance(d, int)]
-    return math.prod(extents) if len(extents) == len(dims) else -1
+    return reshape(x, [count_of(left), count_of(right)])
 
 
 @converter("Transpose")
 def _transpose(node: Node) -> Any:
     x = node.inputs[0]
     return transpose(x, node.attr("perm", list(range(rank_of(x)))[::-1]))
-
-
-def transpose(x: RelayExpr, axes: Any) -> Any:
-    """Permute axes; what keeps its order stays as it is."""
-    return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
 
 
 @converter("Squeeze")
@@ -128,14 +106,6 @@ def _unsqueeze(node: Node) -> Any:
 
 def _kept(x: RelayExpr) -> Any:
     return partial_of(x) if rank_of(x) <= 1 else None
-
-
-def unsqueeze(x: RelayExpr, axes: Any) -> Any:
-    """Insert axes of extent 1 at places counted in the result."""
-    rank = rank_of(x) + len(axes)
-    for axis in sorted(a + rank if a < 0 else a for a in axes):
-        x = ops.expand_dims(x, axis)
-    return x
 
 
 @converter("Concat")
@@ -161,27 +131,6 @@ def _split(node: Node) -> Any:
 def _equal_parts(extent: int, count: int) -> list[int]:
     each = -(-extent // count)
     return [min(each, max(extent - i * each, 0)) for i in range(count)]
-
-
-def split(x: RelayExpr, sizes: Any, axis: int) -> list[Any]:
-    """Cut an axis into parts of the given sizes."""
-    if len(sizes) == 1:
-        return [x]
-    if all(sizes):
-        return list(ops.split(x, [int(i) for i in np.cumsum(sizes)[:-1]], axis=axis))
-    starts = np.cumsum([0, *sizes])
-    return [slice_axis(x, axis, int(a), int(b)) for a, b in itertools.pairwise(starts)]
-
-
-def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> Any:
-    """Cut a piece out of one axis."""
-    dims = list(dims_of(x))
-    axis %= len(dims)
-    if begin == end and all(isinstance(d, int) for i, d in enumerate(dims) if i != axis):
-        return constant(np.zeros([0 if i == axis else d for i, d in enumerate(dims)], dtype_of(x)))
-    if (begin, end, step) == (0, dims[axis], 1):
-        return x
-    return ops.strided_slice(x, [begin], [end], strides=[step], axes=[axis])
 
 
 @converter("Slice")
@@ -249,21 +198,6 @@ def _joint_shape(x: RelayExpr, shape: Any) -> Any:
     return ops.maximum(own, shape)
 
 
-def expand(x: RelayExpr, wanted: Any) -> Any:
-    """Broadcast against a shape."""
-    dims = dims_of(x)
-    rank = max(len(dims), len(wanted))
-    own = (1,) * (rank - len(dims)) + tuple(dims)
-    other = [1] * (rank - len(wanted)) + list(wanted)
-    target = [o if isinstance(d, int) and d == 1 else d for d, o in zip(own, other, strict=True)]
-    if any(t is None for t in target):
-        raise ConversionError("an extent of the shape is unknown while importing; give `shape`")
-    for d, o in zip(own, other, strict=True):
-        if isinstance(d, int) and isinstance(o, int) and d != o and 1 not in (d, o):
-            raise ConversionError(f"shape {tuple(dims)} cannot be broadcast to {tuple(wanted)}")
-    return x if tuple(target) == tuple(dims) else ops.broadcast_to(x, target)
-
-
 @converter("Tile")
 def _tile_one_axis(node: Node) -> Any:
     """Before operator set 6, one axis and how often it is repeated are inputs."""
@@ -290,40 +224,6 @@ def _pad(node: Node) -> Any:
     for axis, before, after in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         around[axis] = (before, after)
     return pad(x, around, mode, fill)
-
-
-_MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
-
-
-def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:
-    """Pad each axis before and after; negative numbers cut off."""
-    if mode not in _MODES:
-        raise ConversionError(f"mode {mode!r} is unknown; there are {', '.join(_MODES)}")
-    if mode != "constant":
-        return _pad_by_index(x, around, mode)
-    for axis, (before, after) in enumerate(around):
-        if before < 0 or after < 0:
-            extent = static_dims(x, "the input")[axis]
-            x = slice_axis(x, axis, max(-before, 0), extent - max(-after, 0))
-    around = [(max(before, 0), max(after, 0)) for before, after in around]
-    if not any(map(any, around)):
-        return x
-    fill = scalar(0, x) if fill is None else fill if hasattr(fill, "checked_type_") else scalar(fill, x)
-    if dtype_of(x) == "bool":
-        return ops.cast(ops.nn.pad(ops.cast(x, "uint8"), around, ops.cast(fill, "uint8")), "bool")
-    return ops.nn.pad(x, around, fill)
-
-
-def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
-    for axis, (before, after) in enumerate(around):
-        if (before, after) == (0, 0):
-            continue
-        extent = static_dims(x, "the input")[axis]
-        bounded(extent + abs(before) + abs(after))
-        taken = np.arange(extent)[max(-before, 0) : extent - max(-after, 0)]
-        taken = np.pad(taken, (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
-        x = ops.take(x, constant(taken.astype(np.int64)), axis=axis)
-    return x
 
 
 @converter("CenterCropPad")

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.converters.elementwise import cast
-from compiler.relay.frontend.onnx.converters.shape import pad, slice_axis
-from compiler.relay.frontend.onnx.errors import ConversionError
-from compiler.relay.frontend.onnx.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.onnx.node import Node, bounded, static_dims
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.common.tensors import bounded, cast, pad, slice_axis, static_dims
+from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 
 _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
 from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.dtypes import cast
-from compiler.relay.frontend.pytorch.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
     constant,

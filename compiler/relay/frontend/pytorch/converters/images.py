@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import dtype_of, extents, ops, rank_of, static_shape, transpose
 

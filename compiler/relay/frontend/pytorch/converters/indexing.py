@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.converters.shape import expand
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.tensors import expand
 from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
-from compiler.relay.frontend.pytorch.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
     axis_of,

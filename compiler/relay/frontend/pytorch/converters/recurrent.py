@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.relay.frontend.onnx.converters.shape import split
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.tensors import split
 from compiler.relay.frontend.pytorch.converters.matmul import linear
-from compiler.relay.frontend.pytorch.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import constant, ops, rank_of, static_shape, transpose, unsqueeze
 

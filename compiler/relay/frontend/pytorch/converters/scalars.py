@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.pytorch.converters.comparisons import is_expression
 from compiler.relay.frontend.pytorch.dtypes import cast, default_float, dtype_code, tensor
-from compiler.relay.frontend.pytorch.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     dims_of,

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.converters.shape import expand, slice_axis, split
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.tensors import expand, slice_axis, split
 from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
-from compiler.relay.frontend.pytorch.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     axes_of,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.onnx.converters.shape import pad as padded
-from compiler.relay.frontend.pytorch.errors import ConversionError
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.tensors import pad as padded
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     constant,

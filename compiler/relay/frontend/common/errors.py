@@ -1,4 +1,4 @@
-"""What is wrong with a model of PyTorch, or beyond this importer."""
+"""What is wrong with a model, or beyond an importer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MISFITS = (
 
 
 class ModelError(TVMError):
-    """A model that cannot be read, or that is not of a kind that is converted."""
+    """A model that cannot be read, that contradicts itself, or that is not of a kind that is converted."""
 
 
 class ConversionError(TVMError):
@@ -31,15 +31,17 @@ class UnsupportedOperatorError(ConversionError, NotImplementedError):
 
     Parameters
     ----------
+    importer : str
+        E.g. ``from_pytorch``.
     operators : mapping of str to sequence of str
         Where each of them stands in the model.
     """
 
-    def __init__(self, operators: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, importer: str, operators: Mapping[str, Sequence[str]]) -> None:
         self.operators = dict(operators)
         lines = [f"  {name}: {_listed(places)}" for name, places in sorted(operators.items())]
         super().__init__(
-            "\n".join([f"from_pytorch: The following operators are not implemented: {sorted(operators)}", *lines])
+            "\n".join([f"{importer}: The following operators are not implemented: {sorted(operators)}", *lines])
         )
 
 
@@ -49,22 +51,23 @@ def _listed(places: Sequence[str]) -> str:
 
 
 @contextmanager
-def naming_node(label: str) -> Iterator[None]:
+def naming_node(importer: str, label: str) -> Iterator[None]:
     """Say in every error which node it is about; the innermost node is the one that is named.
 
     Parameters
     ----------
+    importer : str
+        E.g. ``from_pytorch``.
     label : str
         The operator, and where it stands.
     """
-    where = f"from_pytorch: {label}"
     try:
         yield
     except UnsupportedOperatorError:
         raise
     except TVMError as exc:
-        if str(exc).startswith("from_pytorch: "):
+        if str(exc).startswith(f"{importer}: "):
             raise
-        raise ConversionError(f"{where}: {exc}") from exc
+        raise ConversionError(f"{importer}: {label}: {exc}") from exc
     except _MISFITS as exc:
-        raise ConversionError(f"{where}: its arguments do not go together ({exc})") from exc
+        raise ConversionError(f"{importer}: {label}: its arguments do not go together ({exc})") from exc

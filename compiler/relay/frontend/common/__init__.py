@@ -1,0 +1,1 @@
+"""What all importers share: calls that are folded and typed as they are made, and what is wrong with models."""

@@ -1,0 +1,193 @@
+"""What converters of all importers make of tensors; what does nothing is left out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
+from compiler.relay.ty import Dim
+
+__all__ = [
+    "MAX_COMPUTED",
+    "bounded",
+    "cast",
+    "count_of",
+    "expand",
+    "half_to_even",
+    "is_copied",
+    "pad",
+    "reshape",
+    "slice_axis",
+    "split",
+    "static_dims",
+    "transpose",
+    "unsqueeze",
+]
+
+_MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
+
+MAX_COMPUTED = 1 << 25
+"""Elements of a constant that a converter computes."""
+
+
+def is_copied(dims: Sequence[Dim], wanted: Any, i: int) -> bool:
+    """Return whether an extent of a new shape is the one that the tensor has at the same place."""
+    return i < len(dims) and wanted[i] is dims[i]
+
+
+def reshape(x: RelayExpr, wanted: Any) -> Any:
+    """Reshape to extents of which at most one is unknown; it follows from the others."""
+    dims = dims_of(x)
+    target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
+    if target.count(-1) > 1:
+        target = [0 if is_copied(dims, wanted, i) else t for i, t in enumerate(target)]
+        if target.count(-1) > 1:
+            raise ConversionError("more than one extent of the shape is unknown while importing; give `shape`")
+        return ops.reshape(x, target)
+    if (count := count_of(dims)) >= 0:
+        rest = math.prod(t for t in target if t != -1)
+        target = [(count // rest if rest else 0) if t == -1 else t for t in target]
+        if math.prod(target) != count:
+            raise ConversionError(f"shape {tuple(dims)} cannot become {tuple(target)}")
+        if count == 0:
+            return constant(np.zeros(target, dtype_of(x)))
+    return x if tuple(target) == tuple(dims) else ops.reshape(x, target)
+
+
+def count_of(dims: Sequence[Dim]) -> int:
+    """Return the number of elements of a shape, -1 if an extent is unknown."""
+    extents = [d for d in dims if isinstance(d, int)]
+    return math.prod(extents) if len(extents) == len(dims) else -1
+
+
+def transpose(x: RelayExpr, axes: Any) -> Any:
+    """Permute axes; what keeps its order stays as it is."""
+    return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
+
+
+def unsqueeze(x: RelayExpr, axes: Any) -> Any:
+    """Insert axes of extent 1 at places counted in the result."""
+    rank = rank_of(x) + len(axes)
+    for axis in sorted(a + rank if a < 0 else a for a in axes):
+        x = ops.expand_dims(x, axis)
+    return x
+
+
+def split(x: RelayExpr, sizes: Any, axis: int) -> list[Any]:
+    """Cut an axis into parts of the given sizes."""
+    if len(sizes) == 1:
+        return [x]
+    if all(sizes):
+        return list(ops.split(x, [int(i) for i in np.cumsum(sizes)[:-1]], axis=axis))
+    starts = np.cumsum([0, *sizes])
+    return [slice_axis(x, axis, int(a), int(b)) for a, b in itertools.pairwise(starts)]
+
+
+def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> Any:
+    """Cut a piece out of one axis."""
+    dims = list(dims_of(x))
+    axis %= len(dims)
+    if begin == end and all(isinstance(d, int) for i, d in enumerate(dims) if i != axis):
+        return constant(np.zeros([0 if i == axis else d for i, d in enumerate(dims)], dtype_of(x)))
+    if (begin, end, step) == (0, dims[axis], 1):
+        return x
+    return ops.strided_slice(x, [begin], [end], strides=[step], axes=[axis])
+
+
+def expand(x: RelayExpr, wanted: Any) -> Any:
+    """Broadcast against a shape."""
+    dims = dims_of(x)
+    rank = max(len(dims), len(wanted))
+    own = (1,) * (rank - len(dims)) + tuple(dims)
+    other = [1] * (rank - len(wanted)) + list(wanted)
+    target = [o if isinstance(d, int) and d == 1 else d for d, o in zip(own, other, strict=True)]
+    if any(t is None for t in target):
+        raise ConversionError("an extent of the shape is unknown while importing; give `shape`")
+    for d, o in zip(own, other, strict=True):
+        if isinstance(d, int) and isinstance(o, int) and d != o and 1 not in (d, o):
+            raise ConversionError(f"shape {tuple(dims)} cannot be broadcast to {tuple(wanted)}")
+    return x if tuple(target) == tuple(dims) else ops.broadcast_to(x, target)
+
+
+def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:
+    """Pad each axis before and after; negative numbers cut off."""
+    if mode not in _MODES:
+        raise ConversionError(f"mode {mode!r} is unknown; there are {', '.join(_MODES)}")
+    if mode != "constant":
+        return _pad_by_index(x, around, mode)
+    for axis, (before, after) in enumerate(around):
+        if before < 0 or after < 0:
+            extent = static_dims(x, "the input")[axis]
+            x = slice_axis(x, axis, max(-before, 0), extent - max(-after, 0))
+    around = [(max(before, 0), max(after, 0)) for before, after in around]
+    if not any(map(any, around)):
+        return x
+    fill = scalar(0, x) if fill is None else fill if hasattr(fill, "checked_type_") else scalar(fill, x)
+    if dtype_of(x) == "bool":
+        return ops.cast(ops.nn.pad(ops.cast(x, "uint8"), around, ops.cast(fill, "uint8")), "bool")
+    return ops.nn.pad(x, around, fill)
+
+
+def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
+    for axis, (before, after) in enumerate(around):
+        if (before, after) == (0, 0):
+            continue
+        extent = static_dims(x, "the input")[axis]
+        bounded(extent + abs(before) + abs(after))
+        taken = np.arange(extent)[max(-before, 0) : extent - max(-after, 0)]
+        taken = np.pad(taken, (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
+        x = ops.take(x, constant(taken.astype(np.int64)), axis=axis)
+    return x
+
+
+def half_to_even(x: RelayExpr) -> Any:
+    """Round to the nearest integer, halves to the even one."""
+    down = ops.floor(x)
+    rest = ops.subtract(x, down)
+    odd = ops.not_equal(ops.floor_mod(down, 2.0), scalar(0.0, x))
+    up = ops.logical_or(ops.greater(rest, 0.5), ops.logical_and(ops.equal(rest, 0.5), odd))
+    return ops.where(up, ops.add(down, 1.0), down)
+
+
+def cast(x: RelayExpr, dtype: str) -> Any:
+    """Convert to another data type; what has it already stays as it is."""
+    own = dtype_of(x)
+    if own == dtype:
+        return x
+    return ops.not_equal(x, scalar(0, x)) if dtype == "bool" else ops.cast(x, dtype)
+
+
+def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:
+    """Return the shape of an expression as ints.
+
+    Raises
+    ------
+    ConversionError
+        If an extent is symbolic.
+    """
+    dims = dims_of(expr)
+    if not all(isinstance(d, int) for d in dims):
+        shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
+        raise ConversionError(f"the shape of {what} must be known while importing, got ({shape}); give `shape`")
+    return dims  # type: ignore[return-value]
+
+
+def bounded(*extents: Any) -> int:
+    """Return the number of elements of a constant that is about to be computed.
+
+    Raises
+    ------
+    ConversionError
+        If a small file asks for more memory than is sensible.
+    """
+    count = math.prod(max(int(e), 1) for e in extents)
+    if count > MAX_COMPUTED:
+        raise ConversionError(f"it needs a constant of {count:,} elements; {MAX_COMPUTED:,} are computed at most")
+    return count
