@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
+from compiler.te.autodiff import gradient
 from compiler.te.axis import reduce_axis, size_var, thread_axis, var
 from compiler.te.create_prim_func import create_prim_func
 from compiler.te.extern import ExternOp, extern, extern_primfunc
@@ -36,6 +37,7 @@ __all__ = [
     "decl_tensor_intrin",
     "extern",
     "extern_primfunc",
+    "gradient",
     "placeholder",
     "reduce_axis",
     "scan",

@@ -31,7 +31,8 @@ def check_numerical_grads(
     input_values : sequence of array, or mapping of str to array
         Where the gradients were taken.
     grad_values : sequence of array, or mapping of str to array
-        The gradient with respect to each input, of its shape.
+        The gradient with respect to each input, of its shape; by position there may be fewer than inputs, of which the
+        others are not differentiated.
     function_value : float, optional
         The value of the function there; central differences do not need it.
     delta : float
@@ -54,7 +55,7 @@ def check_numerical_grads(
     else:
         names = [str(i) for i in range(len(input_values))]
         values = {name: np.asarray(value) for name, value in zip(names, input_values, strict=True)}
-        by_name = dict(zip(names, grad_values, strict=True))
+        by_name = dict(zip(names, grad_values, strict=False))
         _check(lambda **named: function(*(named[name] for name in names)), values, by_name, delta, atol, rtol)
 
 
@@ -66,8 +67,8 @@ def _check(
     atol: float,
     rtol: float,
 ) -> None:
-    for name in values:
-        grad = np.asarray(grad_values[name])
+    for name, given in grad_values.items():
+        grad = np.asarray(given)
         if grad.shape != values[name].shape:
             raise AssertionError(f"the gradient of {name} has shape {grad.shape}, the input {values[name].shape}")
         differences = _central_differences(function, values, name, delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
@@ -84,7 +85,8 @@ def reshape(a: Tensor, newshape: Sequence[Extent]) -> Tensor:
 def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Take two shapes of one size apart into the shortest runs of axes that have the same size in both.
 
-    Indices then need divisions within a run only, and none for an axis that both shapes have.
+    Indices then need divisions within a run only, and none for an axis that both shapes have.  Shapes of two sizes are
+    one run, so that the elements are those of the same places in row-major order.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tupl
     """
     source = [e for e in old if isinstance(e, int) and e > 0]
     result = [e for e in new if isinstance(e, int) and e > 0]
-    if len(source) < len(old) or len(result) < len(new):
+    if len(source) < len(old) or len(result) < len(new) or math.prod(source) != math.prod(result):
         yield (0, len(old)), (0, len(new))
         return
     i = j = 0

@@ -1,0 +1,49 @@
+"""The tensors that gradients are made of beside the operations' own: sums, zeros and the identity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.primexpr import PrimExpr, Var, const
+from compiler.te.operation import compute
+from compiler.te.tensor import Tensor
+from compiler.tir import op as tir
+
+__all__ = ["axis_names", "identity", "sum_of", "zeros"]
+
+
+def axis_names(count: int) -> list[str]:
+    """Return names for the axes of a tensor."""
+    return [f"ax{i}" for i in range(count)]
+
+
+def sum_of(parts: Sequence[Tensor], name: str) -> Tensor:
+    """Return the sum of tensors of one shape, by elements."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def total(*indices: Var) -> PrimExpr:
+        first, *others = [part(*indices) for part in parts]
+        for other in others:
+            first = first + other
+        return first
+
+    return compute(parts[0].shape, total, name, varargs_names=axis_names(len(parts[0].shape)))  # type: ignore[no-any-return]
+
+
+def zeros(shape: Sequence[PrimExpr], dtype: str, name: str) -> Tensor:
+    """Return a tensor of zeros."""
+    return compute(tuple(shape), lambda *_: const(0, dtype), name, varargs_names=axis_names(len(shape)))  # type: ignore[no-any-return]
+
+
+def identity(tensor: Tensor) -> Tensor:
+    """Return the derivative of a tensor by itself: one where the first half of the indices is the second."""
+    shape = (*tensor.shape, *tensor.shape)
+    rank = len(tensor.shape)
+
+    def element(*indices: Var) -> PrimExpr:
+        one, zero = const(1, tensor.dtype), const(0, tensor.dtype)
+        same = [i.equal(j) for i, j in zip(indices[:rank], indices[rank:], strict=True)]
+        return tir.if_then_else(tir.all(*same), one, zero) if same else one
+
+    return compute(shape, element, "identity", varargs_names=axis_names(len(shape)))  # type: ignore[no-any-return]
