@@ -196,6 +196,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """Decided on the IR, not on the text."""
     applied: bool = True
     """False for a schedule primitive that ``Options.prefix`` leaves out, and for a pass that its context leaves out."""
+    refused: str = ""
+    """Why a schedule primitive could not be applied; its text is then the program, with the reason drawn into it."""
     milliseconds: float | None = None
     delta: dict[str, int] = {}
     """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""
@@ -221,12 +223,14 @@ class Loop(Struct, frozen=True, kw_only=True):
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """A stage of the schedule as a nest of loops."""
+    """A stage of the schedule as a nest of loops, or a block of a program with those loops that it has first."""
 
     name: str
     placement: str
-    """``root``, ``inlined``, or ``at C, i_outer``."""
+    """``root``, ``inlined``, or ``at C, i_outer``; of a block ``in C_o, at k_0``."""
     loops: list[Loop]
+    depth: int = 0
+    """Of its body: how many loops and blocks stand around it."""
     body: str
     origins: list[OriginId] = []
 

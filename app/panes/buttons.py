@@ -25,6 +25,8 @@ class TimelineButton:
     """The steps folded into it."""
     prefix: int | None = None
     """Of a schedule primitive: how many primitives the schedule has up to it."""
+    refused: bool = False
+    """Whether it could not be applied."""
 
 
 def by_step(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
@@ -35,12 +37,13 @@ def by_step(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
 def by_primitive(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
     """Return a button for each run of one schedule primitive; it leads to the last of the run."""
     buttons = []
-    for name, run in groupby(steps, lambda step: step.step.name):
+    for (name, refused), run in groupby(steps, lambda step: (step.step.name, bool(step.step.refused))):
         members = list(run)
         last = members[-1]
-        label = f"{name} ×{len(members)}" if len(members) > 1 else name
-        dim = not last.step.applied
-        buttons.append(TimelineButton(label, last, _written_at(members), dim, members, prefix=last.position))
+        label = f"✗ {name}" if refused else name
+        label = f"{label} ×{len(members)}" if len(members) > 1 else label
+        dim = not last.step.applied and not refused
+        buttons.append(TimelineButton(label, last, _written_at(members), dim, members, last.prefix, refused))
     return buttons
 
 

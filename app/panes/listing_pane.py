@@ -39,8 +39,7 @@ class PaneListing:
     @property
     def phases(self) -> list[tuple[str, list[TimelineStep]]]:
         """The steps to choose from, by phase."""
-        titled = groupby(self.choices, lambda step: step.step.phase)
-        return [("Passes" if phase is None else f"Phase {phase}", list(steps)) for phase, steps in titled]
+        return [(title, list(steps)) for title, steps in groupby(self.choices, _phase_title)]
 
     @property
     def chunks(self) -> list[Chunk]:
@@ -87,10 +86,10 @@ class PaneListing:
 def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
     """Return the listing of a pane at the step of the view where it still exists, else at the last."""
     answer, chosen = selection.answer, selection.view.chosen
-    choices = [step for step in selection.steps if step.step.group == pane.group and _listing_of(step, answer)]
+    choices = [step for step in selection.steps if _belongs_to(step, pane) and _listing_of(step, answer)]
     if not choices:
         return None
-    step = next((choice for choice in choices if choice.id == chosen.get(pane.name)), choices[-1])
+    step = next((choice for choice in choices if choice.id == chosen.get(pane.name)), _default(choices))
     listing = _listing_of(step, answer)
     assert listing is not None
     against = chosen.get(pane.against, "") if pane.against else ""
@@ -106,6 +105,24 @@ def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
         step=step,
         against=against,
     )
+
+
+def _belongs_to(step: TimelineStep, pane: Pane) -> bool:
+    """Whether the text of a step can be chosen in a pane; those of primitives that are left out cannot."""
+    further = pane.also and step.step.group == pane.also and (step.step.applied or step.step.refused)
+    return step.step.group == pane.group or bool(further)
+
+
+def _default(choices: Sequence[TimelineStep]) -> TimelineStep:
+    """Return the last step; where a schedule ends at a primitive that was refused, the program with the reason."""
+    scheduled = [choice for choice in choices if choice.step.group == "schedule"]
+    return scheduled[-1] if scheduled and scheduled[-1].step.refused else choices[-1]
+
+
+def _phase_title(step: TimelineStep) -> str:
+    if step.step.group == "schedule":
+        return "Schedule"
+    return "Passes" if step.step.phase is None else f"Phase {step.step.phase}"
 
 
 def _listing_of(step: TimelineStep, answer: Answer) -> Listing | None:

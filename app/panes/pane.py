@@ -62,6 +62,8 @@ class Pane:
     """Why a line of the listing may link to nothing."""
     group: str = ""
     """Group of the recorded steps that it shows, e.g. ``"lowering"``; empty where it shows no steps."""
+    also: str = ""
+    """Group of further steps whose texts can be chosen; their buttons are those of another pane."""
     stepped: bool = False
     """Whether its steps can be chosen and compared."""
     against: str = ""

@@ -21,6 +21,8 @@ class TimelineStep:
     position: int
     before: Step | None = None
     """The step before it in its unit."""
+    prefix: int = 0
+    """How many primitives of the schedule are applied up to it."""
 
     @property
     def name(self) -> str:
@@ -30,6 +32,8 @@ class TimelineStep:
     @property
     def summary(self) -> str:
         """Name, what changed and how long it took: ``VectorizeLoop  −2 lines, 0.31 ms``."""
+        if self.step.refused:
+            return f"✗ {self.name}"
         noun, lines = self._counted
         noun = noun if abs(lines) == 1 else f"{noun}s"
         if not self.step.applied:
@@ -59,7 +63,14 @@ class TimelineStep:
     @property
     def tooltip(self) -> str:
         """What the step does and, of a graph, its facts before and after; a line each."""
-        return "\n".join(line for line in (self.step.detail or self.name, *self.fact_changes, self.verdict) if line)
+        return "\n".join(
+            line for line in (self.step.detail or self.name, self.refusal, *self.fact_changes, self.verdict) if line
+        )
+
+    @property
+    def refusal(self) -> str:
+        """Why the primitive could not be applied."""
+        return f"✗ {self.step.refused}" if self.step.refused else ""
 
     @property
     def verdict(self) -> str:
@@ -85,10 +96,12 @@ def timeline_steps(unit: Unit) -> list[TimelineStep]:
     """Return the steps of a unit, with ids made of group, name and how often the name came before."""
     seen: dict[tuple[str, str], int] = {}
     steps = []
+    prefix = -1  # the first step of a schedule comes before any primitive
     for position, step in enumerate(unit.steps):
+        prefix += step.group == "schedule" and not step.refused
         nth = seen[step.group, step.name] = seen.get((step.group, step.name), -1) + 1
         before = unit.steps[position - 1] if position else None
-        steps.append(TimelineStep(f"{step.group}:{step.name}:{nth}", step, position, before))
+        steps.append(TimelineStep(f"{step.group}:{step.name}:{nth}", step, position, before, max(prefix, 0)))
     return steps
 
 

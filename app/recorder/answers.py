@@ -36,7 +36,7 @@ class AnswerBuilder:
         self._rows = OriginRows(table)
         self._printing = Printing()
         self._graphs = GraphUnits(self._printing, table)
-        self._functions = FunctionUnits(self._printing, self._rows, recorder.schedule_lines)
+        self._functions = FunctionUnits(self._printing, self._rows)
         self._sent: set[str] = set()
         self._began = time.perf_counter()
 

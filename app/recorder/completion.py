@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.artifacts import Mode, Options
 from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
 from app.recorder.pass_check import check_passes
 from app.recorder.recorder import Recorder
-from app.recorder.subjects import primitive_count
+from app.recorder.schedules import ScheduleRecord, TensorSchedule, schedule_arguments
 from compiler.driver.build import build
-from compiler.driver.lower import lower
 from compiler.driver.relay.build import build as build_graph
 from compiler.ir.error import TargetError, TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
+from compiler.ir.primexpr import Var
 from compiler.target.assembly_targets import HOST, assembly_targets
 from compiler.target.codegen.llvm import codegen
 from compiler.target.target import Target
-from compiler.te.operation import PlaceholderOp
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Operation, Tensor
+from compiler.te.tensor import Tensor
 
 CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0, "record": 0.0}
 """How long passes over graphs may be checked."""
@@ -50,6 +48,16 @@ class Completion:
         self._show_last_graph()
         self._assemble()
 
+    def show_refusal(self) -> None:
+        """Build what a schedule was before the primitive at which the script has failed."""
+        schedule = self._recorder.last_schedule
+        if schedule is None or not schedule.primitives or schedule.primitives[-1].error is None:
+            return
+        try:
+            self._build_last_schedule()
+        except TVMError as error:
+            self._note(f"the program before {schedule.primitives[-1].name} is not shown: {error}")
+
     def check_graphs(self) -> None:
         """Try whether the passes of the last graph keep what it computes; for long when the user asked to run."""
         if self._recorder.graphs.last is not None:
@@ -59,15 +67,15 @@ class Completion:
     # schedules
 
     def _build_last_schedule(self) -> None:
-        if not self._recorder.schedules:
+        schedule = self._recorder.last_schedule
+        if schedule is None:
             return
-        schedule = self._recorder.schedules[-1]
-        prefix, count = self._options.prefix, primitive_count(schedule)
-        if prefix is not None and prefix < count:
+        prefix = self._options.prefix
+        if prefix is not None and prefix < schedule.count:
             self._build_prefix(schedule, prefix)
             return
-        if not any(function.is_made_from(schedule, count) for function in self._recorder.functions):
-            lower(schedule, schedule_arguments(schedule))
+        if not any(f.schedule is schedule and f.primitives == schedule.count for f in self._recorder.functions):
+            schedule.lower()
         function = self._recorder.function_from(schedule)
         if function is not None and function.built is None and function.lowered is not None:
             self._build_lowered(function.lowered, function.name)
@@ -79,14 +87,13 @@ class Completion:
         except TargetError as error:
             self._note(f"no machine code is shown: {error}")
 
-    def _build_prefix(self, schedule: Schedule, count: int) -> None:
-        """Build the schedule as it was after ``count`` primitives."""
-        args, target = function_arguments(self._recorder, schedule, self._options)
+    def _build_prefix(self, schedule: ScheduleRecord, count: int) -> None:
+        """Build the schedule as it was after ``count`` primitives, as the script builds all of it."""
         function = self._recorder.function_from(schedule)
-        with uninstrumented():
-            prefix, mapped = schedule.replay(count)
-        build(prefix, [mapped(a) for a in args], target=target, name=function.name if function is not None else "main")
-        self._recorder.show_prefix(schedule, prefix)
+        target = function.target if function is not None and function.target else Target(self._options.target)
+        args, name = (function.args, function.name) if function is not None else (None, "main")
+        prefix = schedule.build_prefix(count, args, target, name)
+        self._recorder.show_prefix(schedule, count, prefix)
 
     # graphs
 
@@ -135,28 +142,11 @@ class Completion:
                 self._note(f"no assembly for {machine.name}: {error}")
 
 
-def function_arguments(recorder: Recorder, schedule: Schedule, options: Options) -> tuple[list[Tensor], Target]:
+def function_arguments(
+    recorder: Recorder, schedule: TensorSchedule, options: Options
+) -> tuple[Sequence[Tensor | Var], Target]:
     """Return the arguments and the target of the function that a script made of a schedule, or would make of it."""
     function = recorder.function_from(schedule)
-    args = list(function.args) if function is not None and function.args else schedule_arguments(schedule)
+    args = function.args if function is not None and function.args else schedule_arguments(schedule.schedule)
     target = function.target if function is not None and function.target else Target(options.target)
     return args, target
-
-
-def schedule_arguments(schedule: Schedule) -> list[Tensor]:
-    """Return the arguments of a function that the script does not build: placeholders that are read, then outputs."""
-    placeholders: list[Tensor] = []
-    seen: set[Operation] = set()
-
-    def visit(op: Operation) -> None:
-        if op in seen:
-            return
-        seen.add(op)
-        for tensor in op.input_tensors:
-            visit(tensor.op)
-            if isinstance(tensor.op, PlaceholderOp) and tensor not in placeholders:
-                placeholders.append(tensor)
-
-    for output in schedule.outputs:
-        visit(output)
-    return [*placeholders, *(op.output(i) for op in schedule.outputs for i in range(op.num_outputs))]

@@ -14,6 +14,7 @@ from app.artifacts import Problem
 from app.recorder.frames import SCRIPT_NAME, columns, deepest_line, user_trace
 from app.recorder.suggestions import suggestion
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
+from compiler.tir.schedule.error import ScheduleError
 
 MAX_DIAGNOSTICS = 20
 """Type errors that are reported one by one."""
@@ -81,13 +82,18 @@ def clean(text: str) -> str:
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"
 
 
+def brief(exc: BaseException) -> str:
+    """Return what an exception says; of a refused step of a schedule, without the program that it is drawn into."""
+    return exc.brief if isinstance(exc, ScheduleError) else str(exc)
+
+
 def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(exc, RecursionError):
         return "the script's calls are nested too deeply"
     if isinstance(exc, MemoryError):
         return "the script asked for more memory than a run may have"
     try:
-        return (printable(str(exc)).strip() or class_name(exc)) + suggestion(exc, names)
+        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names)
     except BaseException as failure:  # an exception may fail even at saying what it is
         return _cannot_be_shown(exc, failure)
 

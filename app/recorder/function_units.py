@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from app.artifacts import Group, Listing, Step, Unit
-from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
+from app.artifacts import Group, Listing, Stage, Step, Unit
+from app.recorder.block_tree import block_stages
+from app.recorder.failures import brief, clean
+from app.recorder.listings import FinalListing, from_assembly, from_builder, from_drawing, from_llvm
 from app.recorder.origins import OriginRows
 from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
-from app.recorder.schedule_tree import schedule_stages
+from app.recorder.schedule_tree import LoopRows, schedule_stages
+from app.recorder.schedules import PrimitiveRecord
 from app.recorder.subjects import CodeRecord, FunctionSubject
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
@@ -15,6 +18,7 @@ from compiler.ir.node import Node
 from compiler.target.codegen.llvm import assembly_summary
 from compiler.te.schedule import Schedule
 from compiler.tir import printer
+from compiler.tir.schedule.error import ScheduleError
 
 LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
 
@@ -27,14 +31,11 @@ class FunctionUnits:
     printing : Printing
     rows : OriginRows
         Where the final loop IR mints a row for each of its nodes.
-    schedule_lines : dict of int to int or None
-        The script's line that made a schedule, by the schedule's id.
     """
 
-    def __init__(self, printing: Printing, rows: OriginRows, schedule_lines: dict[int, int | None]) -> None:
+    def __init__(self, printing: Printing, rows: OriginRows) -> None:
         self._printing = printing
         self._rows = rows
-        self._schedule_lines = schedule_lines
         self._loops: Memo[Listing] = Memo()
         self._finals: Memo[FinalListing] = Memo()
         self._codes: Memo[Listing] = Memo()
@@ -44,16 +45,13 @@ class FunctionUnits:
         """Return the unit of a function."""
         final = self._final(function)
         codes = self._code_steps(function, final)  # first, as they matter most where time is short
-        source = function.source
         return Unit(
             name=function.name,
             line=function.line,
             target=str(function.target or ""),
             built=function.built is not None,
             steps=[*self._schedule_steps(function), *self._lowering_steps(function, final), *codes],
-            schedule=schedule_stages(source, final.loop_rows if final else None)
-            if isinstance(source, Schedule)
-            else [],
+            schedule=_stages(function, final.loop_rows if final else None),
         )
 
     # schedule
@@ -62,21 +60,42 @@ class FunctionUnits:
         schedule = function.schedule
         if schedule is None:
             return []
-        line = self._schedule_lines.get(id(schedule))
-        steps = [Step(group="schedule", name="default", detail="the definition, not scheduled", line=line)]
-        for index, primitive in enumerate(schedule.primitives):
-            applied = index < function.primitives
-            if applied or function.full_schedule is not None:
-                steps.append(
-                    Step(
-                        group="schedule",
-                        name=primitive.name,
-                        detail=primitive.label,
-                        line=primitive.line if function.line else None,  # else the explorer itself asked for it
-                        applied=applied,
-                    )
-                )
+        listing = self._program_listing(schedule.initial, function)
+        steps = [
+            Step(
+                group="schedule",
+                name="default",
+                detail="the definition, not scheduled",
+                line=schedule.line,
+                listing=listing.key if listing else None,
+                delta=_line_delta(None, listing),
+            )
+        ]
+        done = 0
+        for primitive in schedule.primitives:
+            done += primitive.error is None
+            if done <= function.primitives or function.is_prefix:
+                before, listing = listing, self._after(primitive, function)
+                applied = primitive.error is None and done <= function.primitives
+                # Without a line, the explorer itself asked for the function.
+                line = primitive.line if function.line or primitive.module else None
+                steps.append(_primitive_step(primitive, line, applied, before, listing))
         return steps
+
+    def _after(self, primitive: PrimitiveRecord, function: FunctionSubject) -> Listing | None:
+        """Return the program after a primitive, or the one that a refused primitive is drawn into."""
+        if isinstance(primitive.error, ScheduleError) and primitive.error.drawing:
+            return self._printing.keep(from_drawing(primitive.error.drawing, function.name))
+        return self._program_listing(primitive.module, function)
+
+    def _program_listing(self, module: IRModule | None, function: FunctionSubject) -> Listing | None:
+        """Return the listing of a program with blocks; None for tensor expressions."""
+        if module is None:
+            return None
+        listing = self._printing.once(
+            self._loops, module, lambda: from_builder(printer.script(module), function.name, {})
+        )
+        return self._printing.keep(listing) if listing is not None else None
 
     # loop IR
 
@@ -95,10 +114,7 @@ class FunctionUnits:
     def _loop_listing(self, module: IRModule, function: FunctionSubject, final: FinalListing | None) -> Listing | None:
         if final is not None and module is (function.final or function.lowered):
             return final.listing
-        listing = self._printing.once(
-            self._loops, module, lambda: from_builder(printer.script(module), function.name, {})
-        )
-        return self._printing.keep(listing) if listing is not None else None
+        return self._program_listing(module, function)
 
     def _nodes(self, module: IRModule) -> int:
         return self._node_counts.make(module, lambda: count_nodes(module))
@@ -179,6 +195,28 @@ def count_nodes(module: IRModule) -> int:
     for _, func in module.items():
         count.visit(func.body)
     return count.nodes
+
+
+def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> list[Stage]:
+    """Return the stages of a schedule of tensor expressions, or the blocks of a program."""
+    if isinstance(function.source, Schedule):
+        return schedule_stages(function.source, loop_rows)
+    return block_stages(function.first, loop_rows) if function.first is not None else []
+
+
+def _primitive_step(
+    primitive: PrimitiveRecord, line: int | None, applied: bool, before: Listing | None, after: Listing | None
+) -> Step:
+    return Step(
+        group="schedule",
+        name=primitive.name,
+        detail=primitive.label,
+        line=line,
+        applied=applied,
+        refused=clean(brief(primitive.error)) if primitive.error else "",
+        listing=after.key if after else None,
+        delta=_line_delta(before, after),
+    )
 
 
 def _line_delta(before: Listing | None, after: Listing | None) -> dict[str, int]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,31 +13,23 @@ from threadpoolctl import ThreadpoolController
 from app.artifacts import NOISE, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
 from app.recorder.environment import CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
+from app.recorder.measured_program import MeasuredProgram
 from compiler.driver.build import build
-from compiler.driver.lower import lower
-from compiler.ir.error import TVMError, show
+from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.structural import structural_equal
 from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import array, numpy_dtype
+from compiler.runtime.ndarray import array
 from compiler.runtime.threads import set_num_threads
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
-from compiler.te.flops import schedule_flops
-from compiler.te.numpy_reference import NoNumPyProgram, numpy_program
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor
+from compiler.te.numpy_reference import NoNumPyProgram
 
 Array = np.ndarray[Any, Any]
 
 BLAS = ThreadpoolController()
 """NumPy's thread pools, listed at import: later the sandbox closes the file that tells which libraries are loaded."""
-
-
-MAX_TENSOR_BYTES = 512 << 20
-"""Of each tensor: its values are in memory at least twice, as what is computed and as what it is compared with."""
 
 
 Turn = tuple[str, int | None, Callable[[], Measurement | None]]
@@ -50,10 +41,8 @@ class Ladder:
 
     Parameters
     ----------
-    schedule : Schedule
-        As the user left it.
-    args : list of Tensor
-        The function's arguments, placeholders and outputs, in the user's order.
+    program : MeasuredProgram
+        With the schedule as the user left it.
     target : Target
     options : Options
     emit : callable
@@ -64,27 +53,25 @@ class Ladder:
 
     def __init__(
         self,
-        schedule: Schedule,
-        args: Sequence[Tensor | Var],
+        program: MeasuredProgram,
         target: Target,
         options: Options,
         emit: Callable[[Progress | Measured | Failed], None],
         seed: int = 0,
     ) -> None:
-        self._schedule = schedule
-        self._args = _tensors(args)
+        self._program = program
         self._target = target
         self._options = options
         self._emit = emit
-        self._flops = schedule_flops(schedule)
         self._expected: list[Array] | None = None
-        self._inputs = self._make_inputs(seed)
+        parameters = program.parameters
+        self._inputs = random_arrays([p.shape for p in parameters], [p.dtype for p in parameters], seed)
         self._previous: tuple[IRModule, Measurement] | None = None
         self._references: dict[MeasurementKind, Measurement] = {}
 
     def run(self) -> None:
         """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
-        labels = ["default", *(primitive.label for primitive in self._schedule.primitives)]
+        labels = ["default", *self._program.primitives]
         self._measure([(label, step, partial(self._rung, step, label)) for step, label in enumerate(labels)])
 
     def run_last(self, name: str) -> None:
@@ -130,24 +117,8 @@ class Ladder:
         first = second and self._references.get(second.kind)
         return steadied(first, second) if first and second else None
 
-    def _make_inputs(self, seed: int) -> list[Array]:
-        _check_sizes(self._args)
-        shapes = []
-        for tensor in self._args:
-            extents = tuple(d.value for d in tensor.shape if isinstance(d, IntImm))
-            if len(extents) != len(tensor.shape):
-                raise TVMError(f"measuring needs constant shapes; {tensor.name!r} has {tensor.shape}")
-            shapes.append(extents)
-        return random_arrays(shapes, [t.dtype for t in self._args], seed)
-
-    def _outputs(self) -> list[int]:
-        ops = set(self._schedule.outputs)
-        return [i for i, t in enumerate(self._args) if t.op in ops]
-
     def _rung(self, step: int, label: str) -> Measurement:
-        prefix, mapped = self._schedule.replay(step)
-        args = [mapped(t) for t in self._args]
-        module = lower(prefix, args, name="main")
+        module = self._program.lowered(step)
         if self._previous is not None and structural_equal(module, self._previous[0]):
             return self._same_as_before(step, label)
         measurement = self._built("prefix", label, module, step)
@@ -155,7 +126,7 @@ class Ladder:
         return measurement
 
     def _kernel(self, name: str) -> Measurement:
-        return self._built("kernel", name, lower(self._schedule, self._args, name="main"), None)
+        return self._built("kernel", name, self._program.lowered(), None)
 
     def _built(self, kind: MeasurementKind, name: str, module: IRModule, step: int | None) -> Measurement:
         """Build, check and time a function."""
@@ -163,7 +134,7 @@ class Ladder:
         arrays = [array(a, cpu(0)) for a in self._inputs]
         function = built.get_function("main")
         first = time_call(lambda: function(*arrays))
-        check = self._check([arrays[i].numpy() for i in self._outputs()])
+        check = self._check([arrays[i].numpy() for i in self._program.outputs])
         timing = time_calls(lambda: function(*arrays), first) if check.ok else None
         return self._measurement(kind, name, timing, check, step)
 
@@ -194,11 +165,8 @@ class Ladder:
         return compare(outputs, self._expected)
 
     def _numpy(self) -> Measurement | None:
-        tensors = [self._args[i] for i in self._outputs()]
-        inputs = {t: a for i, (t, a) in enumerate(zip(self._args, self._inputs, strict=True)) if t not in tensors}
-        _check_sizes(stage.op.output(i) for stage in self._schedule.stages for i in range(stage.op.num_outputs))
         try:
-            self._expected, program = numpy_program(tensors, inputs)
+            self._expected, program = self._program.reference(self._inputs)
             timing = time_calls(program)
         except NoNumPyProgram:
             self._expected = None  # then the bare definition's own result is what the steps are compared with
@@ -207,7 +175,7 @@ class Ladder:
         return msgspec.structs.replace(measurement, note=program.source)
 
     def _peak(self) -> Measurement | None:
-        if not self._flops:
+        if not self._program.flops:
             return None
         gflops = measure_peak("float32", self._options.threads)
         return Measurement(
@@ -232,8 +200,8 @@ class Ladder:
             repeats=len(timing.seconds) if timing else 0,
             number=timing.number if timing else 0,
             threads=self._options.threads,
-            flops=self._flops,
-            gflops=self._flops / seconds / 1e9 if self._flops and seconds else None,
+            flops=self._program.flops,
+            gflops=self._program.flops / seconds / 1e9 if self._program.flops and seconds else None,
             checked="unchecked" if check is None else "ok" if check.ok else "wrong",
             error=check.largest_error if check else None,
             cpu=CPU,
@@ -272,29 +240,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "this needs more memory than a measurement may have"
     return f"the explorer itself failed here: {error!r}"
-
-
-def _check_sizes(tensors: Iterable[Tensor]) -> None:
-    """Refuse tensors that there is no memory for.
-
-    Raises
-    ------
-    TVMError
-        One is larger than :data:`MAX_TENSOR_BYTES`.
-    """
-    for tensor in tensors:
-        extents = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
-        size = math.prod(extents) * numpy_dtype(tensor.dtype).itemsize
-        if size > MAX_TENSOR_BYTES:
-            raise TVMError(
-                f"measuring needs tensors of at most {MAX_TENSOR_BYTES:,} bytes; "
-                f"{tensor.name!r} of shape {tuple(extents)} has {size:,}"
-            )
-
-
-def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:
-    """Return the arguments of a function, none of which may be a number."""
-    for arg in args:
-        if not isinstance(arg, Tensor):
-            raise TVMError(f"measuring needs functions of tensors; {show(arg)} is a number")
-    return [arg for arg in args if isinstance(arg, Tensor)]

@@ -10,7 +10,9 @@ import msgspec
 from app.artifacts import Level, Line, Listing, Region, listing_key
 from app.recorder.origins import OriginRows
 from compiler.ir.primexpr import Var
+from compiler.ir.text import Line as PrintedLine
 from compiler.ir.text import TextBuilder
+from compiler.tir.schedule.error import DrawnLine
 from compiler.tir.stmt import For
 
 Place = tuple[int, int]
@@ -43,11 +45,18 @@ def from_builder(
     language: str = "python",
 ) -> Listing:
     """Return the listing of a printed module whose nodes carry the user's origins."""
-    lines = []
-    for line in out.lines:
-        regions = [Region(r.start, r.end, sorted(r.node.span)) for r in line.regions if r.node.span]
-        lines.append(Line(line.text, sorted(line.span), regions))
-    return make_listing(level, name, language, lines, summary)
+    return make_listing(level, name, language, [_printed(line) for line in out.lines], summary)
+
+
+def from_drawing(drawing: Iterable[DrawnLine], name: str) -> Listing:
+    """Return the listing of a program into which is drawn what is wrong with a step of its schedule."""
+    lines = [Line(text) if line is None else _printed(line) for text, line in drawing]
+    return make_listing("loop", name, "python", lines, {})
+
+
+def _printed(line: PrintedLine) -> Line:
+    regions = [Region(r.start, r.end, sorted(r.node.span)) for r in line.regions if r.node.span]
+    return Line(line.text, sorted(line.span), regions)
 
 
 class FinalListing:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from app.artifacts import Failed, Message, Problem, Request
 from app.recorder.ladder import Ladder
+from app.recorder.measured_program import TensorProgram
 from compiler.ir.error import TVMError
 from compiler.target.target import Target
 from compiler.te.program import read_program
@@ -24,7 +25,9 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
     Target.default_opt_level = request.options.opt_level
     try:
         program = read_program(request.program)
-        ladder = Ladder(program.schedule, program.args, Target(program.target), request.options, send, request.seed)
+        ladder = Ladder(
+            TensorProgram(program.schedule, program.args), Target(program.target), request.options, send, request.seed
+        )
     except TVMError as error:
         send(Failed(label="program", problem=Problem(kind=type(error).__name__, message=str(error))))
         return

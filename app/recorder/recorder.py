@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from app.recorder.frames import current_line
+from app.recorder.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
 from app.recorder.subjects import (
     MAX_FUNCTIONS,
     MAX_GRAPHS,
@@ -16,13 +17,12 @@ from app.recorder.subjects import (
     FunctionSubject,
     GraphSubject,
     PassRecord,
-    Source,
     Subject,
     SubjectList,
     is_graph,
-    primitive_count,
 )
 from compiler.driver.relay.build import BuiltGraph
+from compiler.ir.error import TVMError
 from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassInfo
@@ -30,9 +30,14 @@ from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
+from compiler.tir.schedule.schedule import Schedule as TIRSchedule
+from compiler.tir.schedule.step import ScheduleStep
 
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee
+
+MAX_SCHEDULES = 200
+"""Schedules that are kept."""
 
 
 @dataclass(slots=True)
@@ -55,8 +60,7 @@ class Recorder(Instrument):
     def __init__(self) -> None:
         self.functions: SubjectList[FunctionSubject] = SubjectList(MAX_FUNCTIONS)
         self.graphs: SubjectList[GraphSubject] = SubjectList(MAX_GRAPHS)
-        self.schedules: list[Schedule] = []
-        self.schedule_lines: dict[int, int | None] = {}
+        self.schedules: list[ScheduleRecord] = []
         self._function: FunctionSubject | None = None
         self._graph: GraphSubject | None = None
         self._in_graph_build = False
@@ -68,15 +72,38 @@ class Recorder(Instrument):
 
     def schedule_created(self, schedule: Schedule) -> None:
         if not self._in_graph_build:
-            self.schedules.append(schedule)
-            self.schedule_lines[id(schedule)] = current_line()
+            self.schedules.append(TensorSchedule(schedule))
+
+    def tir_schedule_created(self, schedule: TIRSchedule, parent: TIRSchedule | None) -> None:
+        """Keep a schedule; of many, such as a search makes, those that were made last."""
+        if self._in_graph_build:
+            return
+        self.schedules.append(BlockSchedule(schedule, self._block_schedule(parent)))
+        del self.schedules[:-MAX_SCHEDULES]
+
+    def tir_step_applied(self, schedule: TIRSchedule, step: ScheduleStep) -> None:
+        record = self._block_schedule(schedule)
+        if record is not None:
+            record.add(step)
+
+    def tir_step_refused(self, schedule: TIRSchedule, step: ScheduleStep, error: TVMError) -> None:
+        record = self._block_schedule(schedule)
+        if record is not None:
+            record.add(step, error)
+
+    def _block_schedule(self, schedule: TIRSchedule | None) -> BlockSchedule | None:
+        records = (record for record in reversed(self.schedules) if isinstance(record, BlockSchedule))
+        return next((record for record in records if record.schedule is schedule), None)
 
     def lower_begin(self, name: str, source: Source, args: Sequence[Any] | None) -> None:
         """Begin a function, in the place of an older one that was lowered from the same schedule and not built."""
         if self._in_graph_build:
             return
-        count = primitive_count(source)
-        self._function = FunctionSubject(name, current_line(), source=source, args=args, primitives=count)
+        schedule = next((s for s in reversed(self.schedules) if s.applied_in(source) is not None), None)
+        count = (schedule.applied_in(source) if schedule else None) or 0
+        self._function = FunctionSubject(
+            name, current_line(), source=source, args=args, schedule=schedule, primitives=count
+        )
         for old in self.functions:
             if old.is_made_from(source, count) and old.built is None:
                 self.functions.replace(old, self._function)
@@ -134,18 +161,24 @@ class Recorder(Instrument):
         finally:
             self._function = self._machine = None
 
-    def show_prefix(self, schedule: Schedule, prefix: Schedule) -> None:
-        """Show the function that was made from ``prefix`` in the place of the last one made from ``schedule``."""
+    def show_prefix(self, schedule: ScheduleRecord, count: int, prefix: Source) -> None:
+        """Show the function that was made from ``prefix`` in the place of the last one made of ``schedule``."""
         shown = next(function for function in reversed(self.functions) if function.source is prefix)
-        shown.full_schedule = schedule
-        replaced = self.function_from(schedule)
+        replaced = next((f for f in reversed(self.functions) if f.schedule is schedule and f is not shown), None)
+        shown.schedule, shown.primitives, shown.is_prefix = schedule, count, True
         if replaced is not None:
             shown.line = replaced.line
             self.functions.replace(replaced, shown)
 
-    def function_from(self, source: Source) -> FunctionSubject | None:
-        """Return the last function that was lowered from ``source``."""
-        return next((function for function in reversed(self.functions) if function.source is source), None)
+    @property
+    def last_schedule(self) -> ScheduleRecord | None:
+        """The schedule that is shown and measured: the last one; copies that nothing was made of were only tried."""
+        used = {id(function.schedule) for function in self.functions}
+        return next((s for s in reversed(self.schedules) if not s.is_copy or id(s) in used), None)
+
+    def function_from(self, schedule: ScheduleRecord) -> FunctionSubject | None:
+        """Return the last function that was lowered from a schedule."""
+        return next((function for function in reversed(self.functions) if function.schedule is schedule), None)
 
     def function_of(self, built: Callee) -> FunctionSubject | None:
         """Return the function that ``built`` is the machine code of."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from app.artifacts import Options, Recorded
 from app.recorder.completion import function_arguments
+from app.recorder.measured_program import BlockProgram, MeasuredProgram, TensorProgram
 from app.recorder.recorder import Recorder
-from app.recorder.subjects import FunctionSubject, primitive_count
+from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
+from app.recorder.subjects import FunctionSubject
 from compiler.ir.error import TVMError
 from compiler.ir.primexpr import Var
 from compiler.target.target import Target
@@ -19,12 +21,12 @@ NOT_TENSOR_EXPRESSIONS = "only schedules of tensor expressions can be measured a
 MODELS = "the kernels of models cannot be measured again yet; a kernel opened as a script of its own can"
 
 
-def record_schedule(schedule: Schedule, recorder: Recorder, options: Options) -> Recorded:
+def record_schedule(schedule: ScheduleRecord, recorder: Recorder, options: Options) -> Recorded:
     """Write a schedule with all of its primitives.
 
     Parameters
     ----------
-    schedule : Schedule
+    schedule : ScheduleRecord
     recorder : Recorder
         Knows the function that the script made of it, if it did.
     options : Options
@@ -33,9 +35,30 @@ def record_schedule(schedule: Schedule, recorder: Recorder, options: Options) ->
     -------
     Recorded
     """
-    args, target = function_arguments(recorder, schedule, options)
     function = recorder.function_from(schedule)
-    return _record(schedule, args, target, function.name if function is not None else "main")
+    name = function.name if function is not None else "main"
+    if not isinstance(schedule, TensorSchedule):
+        return Recorded(name=name, reason=NOT_TENSOR_EXPRESSIONS)
+    args, target = function_arguments(recorder, schedule, options)
+    return _record(schedule.schedule, args, target, name)
+
+
+def program_of(schedule: ScheduleRecord, recorder: Recorder, options: Options) -> tuple[MeasuredProgram, Target]:
+    """Return what a ladder of a schedule measures, and the target.
+
+    Raises
+    ------
+    TVMError
+        It cannot be measured.
+    """
+    if isinstance(schedule, TensorSchedule):
+        args, target = function_arguments(recorder, schedule, options)
+        return TensorProgram(schedule.schedule, args), target
+    assert isinstance(schedule, BlockSchedule)
+    function = recorder.function_from(schedule)
+    target = function.target if function is not None and function.target else Target(options.target)
+    labels = [primitive.label for primitive in schedule.primitives if primitive.error is None]
+    return BlockProgram(schedule.programs, labels), target
 
 
 def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]:
@@ -58,11 +81,10 @@ def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]
 
 
 def _record_function(function: FunctionSubject, default: Target) -> Recorded:
-    schedule = function.schedule
-    if schedule is None or not function.args:
+    if not isinstance(function.schedule, TensorSchedule) or not function.args:
         return Recorded(name=function.name, reason=NOT_TENSOR_EXPRESSIONS)
-    args = function.args
-    if function.primitives < primitive_count(schedule):
+    schedule, args = function.schedule.schedule, function.args
+    if function.primitives < function.schedule.count:
         schedule, mapped = schedule.replay(function.primitives)
         args = [mapped(a) if isinstance(a, Tensor) else a for a in args]
     return _record(schedule, args, function.target or default, function.name)

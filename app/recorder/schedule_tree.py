@@ -54,6 +54,7 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
                 _loop(axis, depth, stage, str(extents.get(axis, "?")), origins(axis, stage))
                 for depth, axis in enumerate(_loops(stage))
             ],
+            depth=len(_loops(stage)),
             body=_body(stage.op),
             origins=sorted(stage.op.span),
         )

@@ -124,8 +124,22 @@ class Script:
         self.shielded = False
         """Set while the explorer does work of its own inside the script's time, which must not be broken off."""
 
-    def run(self, budget_seconds: float, afterwards: Callable[[], None] | None = None) -> None:
-        """Run the script, then ``afterwards``, within the budget; what goes wrong becomes a problem."""
+    def run(
+        self,
+        budget_seconds: float,
+        afterwards: Callable[[], None] | None = None,
+        after_failure: Callable[[], None] | None = None,
+    ) -> None:
+        """Run the script, then ``afterwards``, within the budget; what goes wrong becomes a problem.
+
+        Parameters
+        ----------
+        budget_seconds : float
+        afterwards : callable, optional
+            Called when the script has come to its end.
+        after_failure : callable, optional
+            Called when it has raised an exception.
+        """
         lines = self.source.splitlines(keepends=True)
         linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)
         module = types.ModuleType("__main__")
@@ -136,7 +150,12 @@ class Script:
         out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
         try:
             with self._budget(budget_seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                exec(compile(self.source, SCRIPT_NAME, "exec"), module.__dict__)
+                try:
+                    exec(compile(self.source, SCRIPT_NAME, "exec"), module.__dict__)
+                except Exception:
+                    if after_failure is not None:
+                        after_failure()
+                    raise
                 if afterwards is not None:
                     afterwards()
         except BudgetExceeded as exc:

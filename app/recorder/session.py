@@ -11,12 +11,12 @@ from typing import NoReturn, SupportsIndex
 
 from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
-from app.recorder.completion import Completion, function_arguments
+from app.recorder.completion import Completion
 from app.recorder.frames import current_line, main_thread_line
 from app.recorder.ladder import Ladder
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
 from app.recorder.recorder import Recorder
-from app.recorder.recording import record_functions, record_schedule
+from app.recorder.recording import program_of, record_functions, record_schedule
 from app.recorder.script import Script
 from app.recorder.watchdog import Watchdog
 from compiler import alias
@@ -65,7 +65,8 @@ class Session:
         instruments = instrumented(self._recorder, self._policy, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         with recording(self._table, process_wide=True), instruments, guard, self._exits_noted():
-            self._script.run(self._request.budget_seconds, afterwards=self._completion.run)
+            budget = self._request.budget_seconds
+            self._script.run(budget, self._completion.run, self._completion.show_refusal)
         measures = self._request.mode in ("ladder", "record")
         try:
             self._completion.check_graphs()
@@ -142,17 +143,17 @@ class Session:
 
     def _ladder(self) -> None:
         """Send the last schedule for another process to measure; measure it here where that is impossible."""
-        if not self._recorder.schedules:
+        schedule = self._recorder.last_schedule
+        if schedule is None:
             problem = Problem(kind="NoSchedule", message="the ladder measures a schedule, and this script makes none")
             self._send(Failed(label="ladder", problem=problem))
             return
-        schedule = self._recorder.schedules[-1]
         recorded = record_schedule(schedule, self._recorder, self._request.options)
         self._send(recorded)
         if recorded.program:
             return
-        args, target = function_arguments(self._recorder, schedule, self._request.options)
         try:
-            Ladder(schedule, args, target, self._request.options, self._send).run()
+            program, target = program_of(schedule, self._recorder, self._request.options)
+            Ladder(program, target, self._request.options, self._send).run()
         except TVMError as exc:
             self._send(Failed(label="ladder", problem=Problem(kind=type(exc).__name__, message=str(exc))))

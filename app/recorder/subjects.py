@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
 from compiler.ir.module import IRModule
@@ -17,16 +18,11 @@ from compiler.relay.expr import Function
 from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.target import Target
-from compiler.te.schedule import Schedule
-from compiler.tir.function import PrimFunc
 
 MAX_FUNCTIONS = 24
 """Functions of one script that are shown; what comes after is counted."""
 MAX_GRAPHS = 16
 """Graphs of one script that are shown; what comes after is counted."""
-
-Source = Schedule | PrimFunc | IRModule
-"""What a function is lowered from."""
 
 
 @dataclass(slots=True)
@@ -79,22 +75,17 @@ class FunctionSubject(Subject):
 
     source: Source | None = None
     args: Sequence[Any] | None = None
+    schedule: ScheduleRecord | None = None
+    """The user's schedule; None for a function that had none."""
     primitives: int = 0
     """How many primitives the schedule had when it was lowered."""
+    is_prefix: bool = False
+    """Whether the explorer built it, from the schedule as it was after so many primitives."""
     lowered: IRModule | None = None
     final: IRModule | None = None
     """The module that code generation read."""
     codes: list[CodeRecord] = field(default_factory=list)
     built: Module | None = None
-    full_schedule: Schedule | None = None
-    """The user's schedule, where ``source`` is a prefix of it."""
-
-    @property
-    def schedule(self) -> Schedule | None:
-        """The user's schedule, all of its primitives applied; None for a function that had none."""
-        if self.full_schedule is not None:
-            return self.full_schedule
-        return self.source if isinstance(self.source, Schedule) else None
 
     def steps_of(self, record: PassRecord, members: list[PassRecord]) -> list[PassRecord]:
         """Return the members, then the pass itself."""
@@ -165,11 +156,6 @@ class SubjectList(Generic[S]):
     def last(self) -> S | None:
         """The subject that was added last."""
         return self._items[-1] if self._items else None
-
-
-def primitive_count(source: Source) -> int:
-    """Return how many primitives a schedule has had applied; 0 for anything else."""
-    return len(source.primitives) if isinstance(source, Schedule) else 0
 
 
 def is_graph(module: IRModule) -> bool:

@@ -50,9 +50,7 @@ export function setOption(name, value) {
 
 function choose(chip) {
   if (chip.dataset.prefix !== undefined) {
-    const last = $$(".primitive").length - 1;
-    const prefix = Number(chip.dataset.prefix);
-    setOption("prefix", prefix >= last ? undefined : prefix);
+    choosePrefix(chip.dataset);
     return;
   }
   const pane = paneOfGroup(chip.dataset.group);
@@ -63,6 +61,16 @@ function choose(chip) {
     showOnly(pane.name, chip);
   }
 }
+
+/** Show the schedule up to a primitive and, where it is a program then, that program. */
+function choosePrefix({ prefix, group, target, listing }) {
+  const pane = PANES.find(({ also }) => also && also === group);
+  if (pane && listing) state.view[pane.name] = target;
+  setOption("prefix", Number(prefix) >= lastPrefix() ? undefined : Number(prefix));
+}
+
+/** How many primitives the whole schedule has. */
+const lastPrefix = () => Math.max(0, ...$$(".primitive").map(({ dataset }) => Number(dataset.prefix)));
 
 /** Let the panes of a level show the last step of another unit. */
 function forgetSteps(level) {
@@ -170,8 +178,8 @@ function isShown({ dataset }) {
 
 /** Press the chips of what is shown. */
 function mark() {
-  const last = $$(".primitive").length - 1;
-  const prefix = state.options.prefix ?? last;
+  const last = lastPrefix();
+  const prefix = Math.min(state.options.prefix ?? last, last);
   let pressed = null;
   for (const chip of $$("#strip .chip")) {
     chip.setAttribute("aria-pressed", String(isShown(chip)));
@@ -179,8 +187,8 @@ function mark() {
   }
   pressed?.setAttribute("aria-pressed", "true");
   for (const chip of [pressed, $('#strip .graph [aria-pressed="true"]')]) if (chip) reveal(chip);
-  $$(".primitive").forEach((button, index) => {
-    if (index === Math.min(prefix, last)) button.setAttribute("aria-current", "step");
+  $$(".primitive").forEach((button) => {
+    if (Number(button.dataset.prefix) === prefix && !button.matches(".refused")) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
   });
 }

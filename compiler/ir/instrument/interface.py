@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from compiler.driver.relay.build import BuiltGraph
+    from compiler.ir.error import TVMError
     from compiler.ir.module import IRModule
     from compiler.ir.node import Node
     from compiler.ir.pass_context import PassInfo
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from compiler.te.schedule import Schedule
     from compiler.te.tensor import Tensor
     from compiler.tir.function import PrimFunc
+    from compiler.tir.schedule.schedule import Schedule as TIRSchedule
+    from compiler.tir.schedule.step import ScheduleStep
 
     Callee: TypeAlias = Module | GraphExecutor | VirtualMachine
     """What native code is called through."""
@@ -168,6 +171,41 @@ class Instrument(PassInstrument):
             The schedule after it.
         primitive : Primitive
             The call, with what it made.
+        """
+
+    def tir_schedule_created(self, schedule: TIRSchedule, parent: TIRSchedule | None) -> None:
+        """Called when a TensorIR schedule has been created.
+
+        Parameters
+        ----------
+        schedule : tir.Schedule
+            The new one.
+        parent : tir.Schedule or None
+            The one that it is a copy of.
+        """
+
+    def tir_step_applied(self, schedule: TIRSchedule, step: ScheduleStep) -> None:
+        """Called when a primitive of a TensorIR schedule has been applied.
+
+        Parameters
+        ----------
+        schedule : tir.Schedule
+            The schedule after it.
+        step : ScheduleStep
+            The call, and the program after it.
+        """
+
+    def tir_step_refused(self, schedule: TIRSchedule, step: ScheduleStep, error: TVMError) -> None:
+        """Called when a primitive of a TensorIR schedule cannot be applied.
+
+        Parameters
+        ----------
+        schedule : tir.Schedule
+            The schedule, as it was before.
+        step : ScheduleStep
+            The call, and the program before it.
+        error : TVMError
+            Why: what the call is about to raise.
         """
 
     # lowering and code generation

@@ -9,15 +9,34 @@ from compiler.ir import error as base
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.text import Line
+from compiler.tir.block import Block
 from compiler.tir.printer import script
+from compiler.tir.stmt import For
 
-__all__ = ["ERROR_RENDER_LEVELS", "IllegalStepError", "ScheduleError", "refuse", "rendered"]
+__all__ = ["ERROR_RENDER_LEVELS", "DrawnLine", "IllegalStepError", "ScheduleError", "refuse", "rendered"]
 
 ERROR_RENDER_LEVELS = ("detail", "fast", "none")
 
 
+DrawnLine = tuple[str, Line | None]
+"""A line of a drawing, and the line of the program that it is; None for a remark."""
+
+
 class ScheduleError(base.ScheduleError):
-    """A primitive of a TensorIR schedule that cannot be applied; its message shows where in the program."""
+    """A primitive of a TensorIR schedule that cannot be applied; its message shows where in the program.
+
+    Attributes
+    ----------
+    brief : str
+        What is wrong, without the program.
+    drawing : list of tuple of str and Line or None
+        The lines of the program, among remarks on the places that it is about; empty where nothing was drawn.
+    """
+
+    def __init__(self, message: str, brief: str = "", drawing: Sequence[DrawnLine] = ()) -> None:
+        super().__init__(message)
+        self.brief = brief or message
+        self.drawing = list(drawing)
 
 
 class IllegalStepError(Exception):
@@ -86,27 +105,41 @@ def rendered(error: IllegalStepError, primitive: str, level: str) -> ScheduleErr
     if level == "fast":
         return ScheduleError(f"ScheduleError: {error.summary}")
     names = [f"tir.{type(place).__name__}#{index}" for index, place in enumerate(error.places)]
-    message = error.detail
-    for index, name in enumerate(names):
-        message = message.replace(f"{{{index}}}", name)
+    message = _filled(error.detail, names)
     head = f"ScheduleError: An error occurred in the schedule primitive '{primitive.replace('_', '-')}'."
-    lines = [head, "The IR with diagnostic is:", *_drawn(error.mod, error.places, names), f"Error message: {message}"]
-    return ScheduleError("\n".join(lines))
+    drawing = _drawn(error.mod, error.places, names)
+    texts = [text for text, _ in drawing]
+    lines = [head, "The IR with diagnostic is:", *texts, f"Error message: {message}"]
+    own_names = [_name_of(place, name) for place, name in zip(error.places, names, strict=True)]
+    return ScheduleError("\n".join(lines), f"{primitive}: {_filled(error.detail, own_names)}", drawing)
 
 
-def _drawn(mod: IRModule, places: Sequence[Node], names: Sequence[str]) -> list[str]:
+def _filled(detail: str, names: Sequence[str]) -> str:
+    for index, name in enumerate(names):
+        detail = detail.replace(f"{{{index}}}", name)
+    return detail
+
+
+def _name_of(place: Node, otherwise: str) -> str:
+    """Return what the program calls one of its blocks or loops."""
+    if isinstance(place, Block):
+        return repr(place.name_hint)
+    return repr(place.loop_var.name) if isinstance(place, For) else otherwise
+
+
+def _drawn(mod: IRModule, places: Sequence[Node], names: Sequence[str]) -> list[DrawnLine]:
     """Return the lines of a program with some places named and underlined."""
-    lines: list[str] = []
+    lines: list[DrawnLine] = []
     parts = [_parts(place) for place in places]
     begun: set[int] = set()
     for line in script(mod).lines:
         indent = " " * (len(line.text) - len(line.text.lstrip()))
         here = [index for index, nodes in enumerate(parts) if _belongs_to(line, nodes, places[index])]
-        lines += [f"{indent}# {names[index]}" for index in here if index not in begun]
+        lines += [(f"{indent}# {names[index]}", None) for index in here if index not in begun]
         begun.update(here)
-        lines.append(line.text)
+        lines.append((line.text, line))
         if here:
-            lines.append(indent + "^" * len(line.text.strip()))
+            lines.append((indent + "^" * len(line.text.strip()), None))
     return lines
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from compiler.ir.error import TVMError
+from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import derived_from, mint_source
 from compiler.tir.schedule.error import IllegalStepError, rendered
 from compiler.tir.schedule.instruction import InstructionKind
 from compiler.tir.schedule.roles import ATTRIBUTE, Role
+from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
@@ -82,9 +84,7 @@ class Primitive:
         def method(sch: Schedule, *args: object, **kwargs: object) -> object:
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            with self._drawing(sch):
-                recorded = self._recorded(sch, bound.arguments)
-                return self._run(sch, recorded, bound.arguments.get("decision"))
+            return self._step(sch, bound.arguments)
 
         method.__qualname__ = f"Schedule.{self.name}"
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -137,17 +137,30 @@ class Primitive:
         return arguments
 
     def _apply(self, sch: Schedule, inputs: Sequence[Any], attrs: Sequence[Any], decision: Any) -> Sequence[Any]:
-        with self._drawing(sch):
-            recorded = self._recorded(sch, self._arguments(inputs, attrs))
-            return self._listed(self._run(sch, recorded, decision))
+        return self._listed(self._step(sch, {**self._arguments(inputs, attrs), "decision": decision}))
 
-    @contextmanager
-    def _drawing(self, sch: Schedule) -> Iterator[None]:
-        """Draw what is wrong with a step into the program."""
+    def _step(self, sch: Schedule, given: Mapping[str, Any]) -> Any:
+        """Apply the primitive and tell the instruments; what is wrong with a step is drawn into the program."""
+        instruments = active_instruments()
+        label = call_text(sch, self.name, self._parameters, given) if instruments else ""
         try:
-            yield
-        except IllegalStepError as error:
-            raise rendered(error, self.name, sch.error_render_level) from None
+            try:
+                outputs = self._run(sch, self._recorded(sch, given), given.get("decision"))
+            except IllegalStepError as error:
+                raise rendered(error, self.name, sch.error_render_level) from None
+        except TVMError as error:
+            for instrument in instruments:
+                instrument.tir_step_refused(sch, self._seen(sch, label), error)
+            raise
+        if instruments:
+            made = result_text(sch, self._listed(outputs))
+            step = self._seen(sch, f"{label} -> {made}" if made else label)
+            for instrument in instruments:
+                instrument.tir_step_applied(sch, step)
+        return outputs
+
+    def _seen(self, sch: Schedule, label: str) -> ScheduleStep:
+        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure)
 
     def _recorded(self, sch: Schedule, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as a trace keeps them."""

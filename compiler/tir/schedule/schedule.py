@@ -8,6 +8,7 @@ from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.primexpr import IntImm, PrimExpr, Var, convert
 from compiler.ir.substitute import substitute
@@ -79,6 +80,8 @@ class Schedule:
         self._random = random.Random()
         self.seed(-1 if seed is None else seed)
         self._func_working_on = _entry(self._state.mod)
+        for instrument in active_instruments():
+            instrument.tir_schedule_created(self, None)
 
     @staticmethod
     def _create_non_traced(
@@ -150,6 +153,8 @@ class Schedule:
         twin.error_render_level = self.error_render_level
         twin._random = random.Random(self.fork_seed())
         twin._func_working_on = self._func_working_on
+        for instrument in active_instruments():
+            instrument.tir_schedule_created(twin, self)
         return twin
 
     def seed(self, seed: int) -> None:
@@ -280,6 +285,20 @@ class Schedule:
         functions = [f for f in self.mod.functions.values() if isinstance(f, PrimFunc)]
         dims = (d for f in functions for b in f.buffer_map.values() for d in (*b.shape, *b.strides))
         return any(var is v for f in functions for v in f.params) or any(var is dim for dim in dims)
+
+    def meaning(self, rv: object) -> StmtSRef | int | None:
+        """Return what a random variable stands for.
+
+        Parameters
+        ----------
+        rv : BlockRV, LoopRV or Var
+
+        Returns
+        -------
+        StmtSRef, int or None
+            None where the schedule does not know it.
+        """
+        return self._meanings.get(rv)
 
     def remove_rv(self, rand_var: ExprRV | BlockRV | LoopRV) -> None:
         """Forget a random variable.

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from compiler.ir.node import rebuild
-from compiler.ir.origin import derived_from
+from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import Range, Var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.schedule.sref import StmtSRef
@@ -25,6 +25,7 @@ __all__ = [
     "loops_above",
     "lowest_common_ancestor",
     "matching_blocks",
+    "rewritten",
     "scope_of",
     "with_child",
 ]
@@ -36,6 +37,23 @@ Body = TypeVar("Body", bound=For | Block)
 def changed(n: S, **changes: object) -> S:
     """Return a statement with some of its fields changed; it comes from where the old one came from."""
     with derived_from(n.span):
+        return rebuild(n, **changes)
+
+
+def rewritten(n: S, **changes: object) -> S:
+    """Return a statement that a primitive was called to change; it comes from the primitive's line as well.
+
+    Parameters
+    ----------
+    n : Stmt
+    **changes : object
+        Fields with their new values.
+
+    Returns
+    -------
+    same class as ``n``
+    """
+    with derived_from(n.span | current_span()):
         return rebuild(n, **changes)
 
 

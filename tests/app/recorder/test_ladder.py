@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from app.artifacts import Event, Failed, Measured, Measurement, Options, Progress
-from app.recorder import ladder as ladder_module
+from app.recorder import measured_program
 from app.recorder.ladder import Ladder, steadied
+from app.recorder.measured_program import TensorProgram
 from compiler import te
 from compiler.ir.error import TVMError
 from compiler.runtime.threads import num_threads, set_num_threads
@@ -26,7 +27,7 @@ def climb(backwards: bool = False) -> list[Event]:
     schedule[b].vectorize(inner)
     events: list[Event] = []
     threads = num_threads()
-    Ladder(schedule, [a, b], Target("llvm"), Options(), events.append).run()
+    Ladder(TensorProgram(schedule, [a, b]), Target("llvm"), Options(), events.append).run()
     set_num_threads(threads)
     return events
 
@@ -75,7 +76,7 @@ def test_arguments_that_are_too_large_are_named(extent: int) -> None:
     A = te.placeholder((extent, 4), name="giant")
     B = te.compute((4,), lambda i: A[0, i] + 1.0)
     with pytest.raises(TVMError, match=r"at most 536,870,912 bytes; 'giant' of shape .* has [\d,]+"):
-        Ladder(te.create_schedule(B.op), [A, B], Target("llvm"), Options(), lambda event: None)
+        Ladder(TensorProgram(te.create_schedule(B.op), [A, B]), Target("llvm"), Options(), lambda event: None)
 
 
 @pytest.mark.parametrize("extent", [1 << 40, 1 << 62])
@@ -84,7 +85,7 @@ def test_a_stage_that_is_too_large_says_so(extent: int) -> None:
     giant = te.compute((extent,), lambda i: A[i % 4], name="giant")
     B = te.compute((4,), lambda i: giant[i] + 1.0)
     events: list[Event] = []
-    Ladder(te.create_schedule(B.op), [A, B], Target("llvm"), Options(), events.append).run()
+    Ladder(TensorProgram(te.create_schedule(B.op), [A, B]), Target("llvm"), Options(), events.append).run()
     failures = [event for event in events if isinstance(event, Failed)]
     assert failures
     assert not [event.problem.message for event in failures if "explorer itself failed" in event.problem.message]
@@ -92,7 +93,7 @@ def test_a_stage_that_is_too_large_says_so(extent: int) -> None:
 
 
 def test_a_rung_that_fails_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, calls = ladder_module.lower, []
+    honest, calls = measured_program.lower, []
 
     def lower(*args: Any, **options: Any) -> Any:
         calls.append(args)
@@ -100,7 +101,7 @@ def test_a_rung_that_fails_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> N
             raise KeyError("inside")
         return honest(*args, **options)
 
-    monkeypatch.setattr(ladder_module, "lower", lower)
+    monkeypatch.setattr(measured_program, "lower", lower)
     events = climb()
     [failed] = [event for event in events if isinstance(event, Failed)]
     assert (failed.step, failed.problem.kind) == (1, "KeyError")

@@ -13,7 +13,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK, BLOCK_OR_LOOP, VALUE
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import changed
+from compiler.tir.schedule.tree import rewritten
 
 __all__ = ["annotate", "reorder_block_iter_var", "unannotate", "unsafe_hide_buffer_access"]
 
@@ -70,10 +70,10 @@ def unannotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str) -> N
 
 def _change(state: ScheduleState, sref: StmtSRef, annotations: dict[str, Any]) -> None:
     if sref.is_block:
-        block = changed(sref.block, annotations=annotations)
+        block = rewritten(sref.block, annotations=annotations)
         state.replace(sref, block, {sref.block: block})
     else:
-        state.replace(sref, changed(sref.loop, annotations=annotations))
+        state.replace(sref, rewritten(sref.loop, annotations=annotations))
 
 
 def _plain(value: Any) -> Any:
@@ -113,12 +113,12 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
             f"The new order {list(new_order)} is no permutation of the {len(realize.iter_values)} axes of block {{0}}",
             block.block,
         )
-    new = changed(block.block, iter_vars=tuple([block.block.iter_vars[index] for index in new_order]))
+    new = rewritten(block.block, iter_vars=tuple([block.block.iter_vars[index] for index in new_order]))
     values = tuple([realize.iter_values[index] for index in new_order])
     above = block.parent
     if above is None:
         return
-    replace_statement(state, above, realize, changed(realize, block=new, iter_values=values), {block.block: new})
+    replace_statement(state, above, realize, rewritten(realize, block=new, iter_values=values), {block.block: new})
 
 
 @primitive("UnsafeHideBufferAccess", block=BLOCK, buf_index_array=VALUE)
@@ -145,5 +145,5 @@ def unsafe_hide_buffer_access(
     for index in buf_index_array:
         buffer_of(state, block, index, buf_type)
     left = tuple([region for index, region in enumerate(regions) if index not in buf_index_array])
-    new = changed(block.block, **{"reads" if buf_type == "read" else "writes": left})
+    new = rewritten(block.block, **{"reads" if buf_type == "read" else "writes": left})
     state.replace(block, new, {block.block: new})

@@ -12,7 +12,7 @@ from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.thread_scope import is_cross_thread
-from compiler.tir.schedule.tree import changed
+from compiler.tir.schedule.tree import rewritten
 from compiler.tir.stmt import ForKind
 
 __all__ = ["bind", "parallel", "unroll", "vectorize"]
@@ -96,7 +96,7 @@ def unroll(state: ScheduleState, loop: StmtSRef) -> None:
     loop : LoopRV
         Any loop.
     """
-    state.replace(loop, changed(loop.loop, kind=ForKind.UNROLLED, thread_binding=None))
+    state.replace(loop, rewritten(loop.loop, kind=ForKind.UNROLLED, thread_binding=None))
 
 
 def _carry_out(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis: str = "") -> None:
@@ -106,7 +106,7 @@ def _carry_out(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis:
         if block.is_block:
             _check_independent(state, loop, state.realize_of(block), block, thread_axis)
     axis = IterVar(None, Var(thread_axis), IterVar.ThreadIndex, thread_axis) if thread_axis else None
-    state.replace(loop, changed(loop.loop, kind=kind, thread_binding=axis))
+    state.replace(loop, rewritten(loop.loop, kind=kind, thread_binding=axis))
 
 
 def _check_independent(

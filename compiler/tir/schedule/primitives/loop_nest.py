@@ -25,6 +25,7 @@ from compiler.tir.schedule.tree import (
     loop_ranges,
     loops_above,
     matching_blocks,
+    rewritten,
     scope_of,
     with_child,
 )
@@ -168,7 +169,7 @@ def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
     _check_independent_extents(state, new_order)
     stmt: Stmt = chain[-1].loop.body
     for sref in reversed(new_order):
-        stmt = changed(sref.loop, body=stmt)
+        stmt = (rewritten if sref in chosen else changed)(sref.loop, body=stmt)
     assert isinstance(stmt, For)
     state.replace(chain[0], stmt)
 

@@ -17,7 +17,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, changed
+from compiler.tir.schedule.tree import ancestors, rewritten
 from compiler.tir.stmt import BufferStore, Stmt
 
 __all__ = ["set_scope", "storage_align", "unsafe_set_dtype"]
@@ -75,7 +75,7 @@ def storage_align(
     entries = [entry if list(e[:2]) == entry[:2] else list(e) for e in given]
     if entry not in entries:
         entries.append(entry)
-    new = changed(block.block, annotations={**block.block.annotations, _ALIGN: entries})
+    new = rewritten(block.block, annotations={**block.block.annotations, _ALIGN: entries})
     state.replace(block, new, {block.block: new})
 
 

@@ -1,0 +1,112 @@
+"""The steps of a schedule as instruments are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import Var
+from compiler.tir.schedule.instruction import value_text
+from compiler.tir.schedule.random_variables import RandomVariable
+from compiler.tir.schedule.sref import StmtSRef
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["ScheduleStep", "call_text", "result_text"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduleStep:
+    """One call of a primitive of a TensorIR schedule.
+
+    Attributes
+    ----------
+    name : str
+        The method, e.g. ``split``.
+    label : str
+        The call and its result, e.g. ``split(i, factors=[None, 32]) -> i_0, i_1``.
+    module : IRModule
+        The program after it; before it, where it was refused.
+    is_pure : bool
+        Whether primitives of its kind leave the program as it is.
+    """
+
+    name: str
+    label: str
+    module: IRModule
+    is_pure: bool
+
+
+def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> str:
+    """Return a call as a line of Python in which loops and blocks have the names that the program gives them.
+
+    Parameters
+    ----------
+    sch : Schedule
+        As it is before the call.
+    name : str
+        The method.
+    parameters : sequence of inspect.Parameter
+        Those of the method.
+    given : mapping of str to object
+        The arguments; those that are at their defaults are left out.
+
+    Returns
+    -------
+    str
+    """
+    names = _names(sch, list(given.values()))
+    parts: list[str] = []
+    for parameter in parameters:
+        value = given.get(parameter.name)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            parts += [value_text(item, names) for item in value or ()]
+        elif isinstance(value, RandomVariable):
+            parts.append(value_text(value, names))
+        elif not (value is parameter.default or (isinstance(value, (bool, int, str)) and value == parameter.default)):
+            parts.append(f"{parameter.name}={value_text(value, names)}")
+    return f"{name}({', '.join(parts)})"
+
+
+def result_text(sch: Schedule, outputs: Sequence[Any]) -> str:
+    """Return what a call gave: names of loops and blocks, and numbers.
+
+    Parameters
+    ----------
+    sch : Schedule
+        As it is after the call.
+    outputs : sequence of BlockRV, LoopRV or Var
+        What the call gave.
+
+    Returns
+    -------
+    str
+        Empty where it gave nothing.
+    """
+    names = _names(sch, outputs)
+    return ", ".join(names.get(rv, "_") for rv in outputs)
+
+
+def _names(sch: Schedule, values: Sequence[Any]) -> dict[Any, str]:
+    """Return the names of the random variables among some values; those of what is gone have none."""
+    names: dict[Any, str] = {}
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            names.update(_names(sch, value))
+        elif isinstance(value, (RandomVariable, Var)):
+            name = _name(sch.meaning(value))
+            if name:
+                names[value] = name
+    return names
+
+
+def _name(meaning: StmtSRef | int | None) -> str:
+    if isinstance(meaning, int):
+        return str(meaning)
+    if meaning is None or meaning.stmt is None:
+        return ""
+    return meaning.block.name_hint if meaning.is_block else meaning.loop.loop_var.name

@@ -1,0 +1,200 @@
+"""A TensorIR schedule is a timeline of its primitives, each with its program, its line and what it was made from."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.artifacts import Answer, Failed, Line, Measured, Message, Options, Request, Snapshot, Step
+from app.recorder import handle
+
+MATMUL = """\
+import tvm
+from tvm import tir
+from tvm.script import tir as T
+
+
+@T.prim_func
+def matmul(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32"), C: T.Buffer((32, 32), "float32")):
+    for i, j, k in T.grid(32, 32, 32):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+"""
+SCHEDULED = (
+    MATMUL
+    + """\
+sch = tir.Schedule(matmul)
+block = sch.get_block("C")
+i, j, k = sch.get_loops(block)
+j_0, j_1 = sch.split(j, factors=[None, 8])
+sch.reorder(i, j_0, k, j_1)
+sch.vectorize(j_1)
+sch.decompose_reduction(block, k)
+"""
+)
+LOOPS, BLOCK, AXES, INIT, UPDATE = 8, 9, 10, 12, 13
+SCHEDULE, SPLIT, REORDER, VECTORIZE, DECOMPOSE = 16, 19, 20, 21, 22
+
+
+def messages(script: str, mode: str = "compile", **options: object) -> list[Message]:
+    sent: list[bytes] = []
+    request = Request(mode=mode, script=script, options=Options(**options))  # type: ignore[arg-type]
+    handle(msgspec.json.encode(request), sent.append)
+    return [msgspec.json.decode(message, type=Message) for message in sent]
+
+
+def answered(script: str, **options: object) -> Answer:
+    snapshots = [m.answer for m in messages(script, **options) if isinstance(m, Snapshot)]  # type: ignore[arg-type]
+    listings = {key: item for answer in snapshots for key, item in answer.listings.items()}
+    return msgspec.structs.replace(snapshots[-1], listings=listings)
+
+
+def schedule_steps(answer: Answer) -> list[Step]:
+    return [step for step in answer.units[-1].steps if step.group == "schedule"]
+
+
+def script_lines(answer: Answer, origins: list[int]) -> set[int]:
+    """Return the lines of the script that some origins come from."""
+    rows = {row.id: row for row in answer.origins}
+    lines, seen, todo = set(), set(origins), list(origins)
+    while todo:
+        row = rows[todo.pop()]
+        if row.level == "source" and row.line:
+            lines.add(row.line)
+        todo.extend(set(row.parents) - seen)
+        seen.update(row.parents)
+    return lines
+
+
+def printed(answer: Answer, step: Step) -> list[Line]:
+    return answer.listings[step.listing or ""].lines
+
+
+def test_the_steps_are_the_primitives_with_their_lines_and_calls() -> None:
+    answer = answered(SCHEDULED)
+    steps = schedule_steps(answer)
+    assert [(step.name, step.line) for step in steps] == [
+        ("default", SCHEDULE),
+        ("split", SPLIT),
+        ("reorder", REORDER),
+        ("vectorize", VECTORIZE),
+        ("decompose_reduction", DECOMPOSE),
+    ]
+    assert steps[1].detail == "split(j, factors=[None, 8]) -> j_0, j_1"
+    assert steps[4].detail == "decompose_reduction(C, k) -> C_init"
+    assert all(step.applied and not step.refused for step in steps)
+    assert {step.group for step in answer.units[-1].steps} == {"schedule", "lowering", "llvm", "assembly"}
+
+
+def test_the_text_of_a_step_is_the_program_after_it() -> None:
+    answer = answered(SCHEDULED)
+    texts = ["\n".join(line.text for line in printed(answer, step)) for step in schedule_steps(answer)]
+    grids = ["T.grid(32, 32, 32)", "T.grid(32, 4, 8, 32)", "T.grid(32, 4, 32, 8)", "T.grid(32, 4, 32)", "T.grid(32, 4)"]
+    for text, grid in zip(texts, grids, strict=True):
+        assert grid in text
+    assert ["T.vectorized(8)" in text for text in texts] == [False, False, False, True, True]
+    assert ["C_init" in text for text in texts] == [False] * 4 + [True]
+
+
+def test_each_line_of_the_program_comes_from_the_script() -> None:
+    answer = answered(SCHEDULED)
+    lines = printed(answer, schedule_steps(answer)[-1])
+    first = next(i for i, line in enumerate(lines) if "def " in line.text)
+    assert all(line.origins for line in lines[first:])
+    origins = {line.text.strip(): script_lines(answer, line.origins) for line in lines}
+    assert origins["for i, j_0 in T.grid(32, 4):"] == {LOOPS, SPLIT, REORDER}
+    assert origins['with T.block("C_init"):'] == {BLOCK, DECOMPOSE}
+    assert origins["C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"] == {UPDATE}
+    assert [lines for text, lines in origins.items() if text.startswith("for j_1 in T.vectorized")] == [
+        {LOOPS, SPLIT, REORDER, VECTORIZE}
+    ]
+
+
+def test_instructions_come_from_the_lines_of_the_program() -> None:
+    answer = answered(SCHEDULED)
+    assembly = next(step for step in answer.units[-1].steps if step.group == "assembly")
+    multiplied = [line for line in printed(answer, assembly) if "mulps" in line.text or "fmadd" in line.text]
+    assert multiplied
+    assert all(UPDATE in script_lines(answer, line.origins) for line in multiplied)
+
+
+def test_a_prefix_is_the_schedule_after_so_many_primitives() -> None:
+    answer = answered(SCHEDULED + 'f = tvm.build(sch.mod, target="llvm")\n', prefix=2)
+    (unit,) = answer.units
+    assert [step.applied for step in schedule_steps(answer)] == [True, True, True, False, False]
+    assert [(stage.name, [loop.name for loop in stage.loops]) for stage in unit.schedule] == [
+        ("C", ["i", "j_0", "k", "j_1"])
+    ]
+    first = next(step for step in unit.steps if step.group == "lowering")
+    assert printed(answer, first) == printed(answer, schedule_steps(answer)[2])
+
+
+def test_blocks_are_a_tree_of_loops() -> None:
+    stages = answered(SCHEDULED).units[-1].schedule
+    init, update = stages
+    assert [(loop.name, loop.depth) for loop in init.loops] == [("i", 0), ("j_0", 1), ("j_1_init", 2)]
+    assert [(loop.name, loop.kind, loop.depth, loop.annotation) for loop in update.loops] == [
+        ("k", "reduce", 2, ""),
+        ("j_1", "spatial", 3, "vectorize"),
+    ]
+    assert (update.placement, update.body) == ("at j_0", "C[vi, vj] += A[vi, vk] * B[vk, vj]")
+
+
+def test_a_refused_primitive_stands_at_its_place_with_the_reason() -> None:
+    answer = answered(SCHEDULED.replace("sch.vectorize(j_1)", "sch.parallel(k)"))
+    (problem,) = answer.problems
+    assert problem.line == VECTORIZE
+    assert "\n" not in problem.message
+    assert "block 'C' has axis 'vk', which depends on the loop 'k'" in problem.message
+    *applied, refused = schedule_steps(answer)
+    assert [step.name for step in applied] == ["default", "split", "reorder"]
+    assert (refused.name, refused.line, refused.applied) == ("parallel", VECTORIZE, False)
+    assert refused.refused == problem.message
+    drawn = [line.text.strip() for line in printed(answer, refused)]
+    assert drawn[drawn.index("# tir.For#0") + 2].startswith("^^^")
+    assert any(step.group == "assembly" for step in answer.units[-1].steps)
+
+
+def test_a_refused_primitive_that_the_script_survives_is_no_prefix() -> None:
+    tried = SCHEDULED.replace(
+        "sch.vectorize(j_1)", "try:\n    sch.parallel(k)\nexcept tvm.tir.ScheduleError: print('no')\nsch.vectorize(j_1)"
+    )
+    answer = answered(tried, prefix=3)
+    assert not answer.problems
+    names = [(step.name, step.applied, bool(step.refused)) for step in schedule_steps(answer)]
+    assert names[3:] == [
+        ("parallel", False, True),
+        ("vectorize", True, False),
+        ("decompose_reduction", False, False),
+    ]
+
+
+def test_a_copy_begins_with_the_primitives_of_its_schedule() -> None:
+    script = SCHEDULED.replace("sch.vectorize(j_1)", "sch.copy().parallel(i)\nother = sch.copy()\nother.vectorize(j_1)")
+    script = script.replace("sch.decompose_reduction(block, k)", "f = tvm.build(other.mod)")
+    names = [step.name for step in schedule_steps(answered(script))]
+    assert names == ["default", "split", "reorder", "vectorize"]
+
+
+def test_a_program_without_a_schedule_shows_its_blocks_and_lines() -> None:
+    answer = answered(MATMUL + 'f = tvm.build(matmul, target="llvm")\n')
+    (unit,) = answer.units
+    assert schedule_steps(answer) == []
+    assert [stage.name for stage in unit.schedule] == ["C"]
+    text = printed(answer, next(step for step in unit.steps if step.group == "lowering"))
+    lines = [script_lines(answer, line.origins) for line in text if "C[vi, vj] =" in line.text]
+    assert lines == [{INIT}, {UPDATE}]
+
+
+def test_every_prefix_of_a_ladder_computes_what_numpy_does() -> None:
+    sent = messages(SCHEDULED, "ladder")
+    assert not [message for message in sent if isinstance(message, Failed)]
+    rows = [message.measurement for message in sent if isinstance(message, Measured)]
+    assert next(row.note for row in rows if row.kind == "numpy") == "(A @ B)"
+    rungs = [row for row in rows if row.kind == "prefix"]
+    assert [(row.step, row.checked) for row in rungs] == [(step, "ok") for step in range(5)]
+    assert {row.flops for row in rungs} == {2 * 32**3}
