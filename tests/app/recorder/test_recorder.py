@@ -43,11 +43,11 @@ def test_a_function_is_kept_from_its_schedule_to_its_code() -> None:
         schedule, args = addition()
         built = tvm.build(schedule, args, target="llvm", name="add")
     [function] = recorder.functions
-    assert (function.name, function.schedule, function.built) == ("add", schedule, built)
+    assert (function.name, function.source, function.built) == ("add", schedule, built)
     assert {record.phase for record in function.passes} == {1, 2, 3}  # there is none in phase 0
     assert [code.form for code in function.codes] == ["emitted", "optimised", "assembly"]
     assert recorder.function_of(built) is function
-    assert recorder.schedules == [schedule]
+    assert recorder.schedules == [function.schedule]
 
 
 def test_lowering_again_takes_the_place_of_what_nobody_built() -> None:
