@@ -170,8 +170,17 @@ class RewriteSimplifier(Simplifier):
         opposite = LT(b, a)
         result = self.resimplify(opposite)
         if isinstance(result, LT) and result.a is b and result.b is a:
-            return e
+            return self._stronger_order(e)
         return negation(result)
+
+    def _stronger_order(self, e: LE) -> PrimExpr:
+        """Return ``a <= b`` as an equation where ``a`` is never less, as ``a < b`` where they are never equal."""
+        if self.difference(e.a, e.b)[0] == 0:
+            return self.resimplify(EQ(e.a, e.b))
+        different = EQ(e.a, e.b), EQ(e.b, e.a)
+        if self.facts.truths and any(self.assumed_truth(equation) is not None for equation in different):
+            return self.resimplify(LT(e.a, e.b))
+        return e
 
     def visit_EQ(self, n: EQ) -> PrimExpr:
         e = self._operands(n)
@@ -207,8 +216,15 @@ class RewriteSimplifier(Simplifier):
         equality = EQ(a, b)
         result = self.resimplify(equality)
         if isinstance(result, EQ) and result.a is a and result.b is b:
-            return e
+            return self._order_of_different(e)
         return negation(result)
+
+    def _order_of_different(self, e: NE) -> PrimExpr:
+        """Return ``a != b`` as the order that they have where they differ, if it is always the same."""
+        order = self.compare(e.a, e.b) if e.a.dtype in ("int32", "int64") else None
+        if order is None:
+            return e
+        return LT(e.a, e.b) if order < 0 else LT(e.b, e.a)
 
     def visit_Not(self, n: Not) -> PrimExpr:
         a = self.visit(n.a)
@@ -257,7 +273,10 @@ class RewriteSimplifier(Simplifier):
 
     def visit_Var(self, n: Var) -> PrimExpr:
         value = self.facts.values.get(n)
-        return n if value is None else self.visit(value)
+        if value is not None:
+            return self.visit(value)
+        truth = self.assumed_truth(n) if n.dtype == "bool" and self.facts.truths else None
+        return n if truth is None else truth
 
     def visit_Cast(self, n: Cast) -> PrimExpr:
         value = self.visit(n.value)

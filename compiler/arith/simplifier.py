@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from math import gcd
 from typing import ClassVar
 
 from compiler.arith.const_int_bound import UNBOUNDED, Interval
 from compiler.arith.deep_equal import deep_equal, tokens
+from compiler.arith.extension import Extension
 from compiler.arith.facts import NEGATION, Facts
+from compiler.arith.integer_region import certain_region, possible_region
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import (
@@ -22,6 +25,7 @@ from compiler.ir.primexpr import (
     Add,
     And,
     Broadcast,
+    CmpOp,
     IntImm,
     Mul,
     Not,
@@ -31,7 +35,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
-from compiler.ir.substitute import substitute, uses_var
+from compiler.ir.substitute import free_vars, substitute, uses_var
 
 MAX_REWRITES = 64
 """How deep rewritten results are rewritten again; real expressions need a few."""
@@ -224,7 +228,22 @@ class Simplifier(Mutator):
                 return const(True)
             if deep_equal(truth, negation(e)):
                 return const(False)
+        if Extension.TransitivelyProveInequalities in self.facts.extensions and isinstance(e, CmpOp):
+            return self._transitive_truth(e)
         return None
+
+    def _transitive_truth(self, e: CmpOp) -> PrimExpr | None:
+        """Return true or false for a comparison that follows from all that is assumed, or whose opposite does."""
+        context = possible_region(reduce(And, self.facts.truths, const(True)))
+        for var in free_vars(e):
+            low, high = self.facts.bounds.visit(var)
+            if dt.is_int(var.dtype) and low > -UNBOUNDED and high < UNBOUNDED:
+                context = context & possible_region(
+                    And(GE(var, const(low, var.dtype)), LE(var, const(high, var.dtype)))
+                )
+        if certain_region(e).covers(context):
+            return const(True)
+        return const(False) if certain_region(Not(e)).covers(context) else None
 
 
 def negation(e: PrimExpr) -> PrimExpr:

@@ -7,7 +7,7 @@ from compiler.ir.op import CallEffect, Op
 from compiler.ir.primexpr import Call, PrimExpr
 from compiler.tir.buffer import BufferLoad
 
-__all__ = ["has_effect", "is_pure"]
+__all__ = ["has_effect", "is_pure", "reads_memory"]
 
 
 def has_effect(e: PrimExpr) -> bool:
@@ -28,6 +28,16 @@ def is_pure(e: PrimExpr) -> bool:
     e : PrimExpr
     """
     return _effect(e).value <= CallEffect.PURE.value
+
+
+def reads_memory(e: PrimExpr) -> bool:
+    """Return whether the value of an expression depends on memory.
+
+    Parameters
+    ----------
+    e : PrimExpr
+    """
+    return not is_pure(e)
 
 
 def _effect(e: PrimExpr) -> CallEffect:

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from compiler.arith.analyzer import Analyzer
+from compiler.arith.and_of_ors import and_of_ors
 from compiler.arith.extension import Extension
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import And, Call, FloatImm, IntImm, IterVar, Not, Or, PrimExpr, Range, StringImm, Var
+from compiler.ir.primexpr import (
+    EQ,
+    And,
+    Call,
+    FloatImm,
+    IntImm,
+    IterVar,
+    Not,
+    Or,
+    PrimExpr,
+    Range,
+    StringImm,
+    Var,
+    const,
+)
 from compiler.ir.structural import structural_equal
+from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
-from compiler.tir.analysis.side_effect import has_effect, is_pure
+from compiler.tir.analysis.buffer_values import BufferValues
+from compiler.tir.analysis.side_effect import has_effect, is_pure, reads_memory
 from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import LIKELY
+from compiler.tir.builtin import ASSUME, LIKELY, is_call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     THREAD_KEYS,
     AssertStmt,
     AttrStmt,
+    BlockRealize,
     BufferStore,
     Evaluate,
     For,
     IfThenElse,
     LetStmt,
     Stmt,
+    While,
     no_op,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -49,15 +66,16 @@ class Simplify(PrimFuncPass, configurable=True):
     Parameters
     ----------
     transitively_prove_inequalities : bool
-        Accepted for compatibility with TVM; a comparison is proved from one assumed comparison at a time.
+        Whether comparisons are proved from several assumed ones: ``i < k`` from ``i < j`` and ``j < k``.
     convert_boolean_to_and_of_ors : bool
-        Whether conditions become conjunctions of disjunctions, as far as these are no more than ``MAX_CLAUSES``.
+        Whether conditions become conjunctions of disjunctions, as far as these are no more than
+        ``and_of_ors.MAX_CLAUSES``.
     apply_constraints_to_boolean_branches : bool
         Whether one side of ``and`` is simplified as the other one holds, of ``or`` as the other one does not.
     propagate_knowns_to_prove_conditional : bool
-        Accepted for compatibility with TVM; what stores and ``T.assume`` say about buffers is not used.
+        Whether the conditions of branches are decided by what stores and ``T.assume`` say about buffers.
     propagate_knowns_to_simplify_expressions : bool
-        Accepted for compatibility with TVM, likewise.
+        Whether loads of elements whose value is known thereby are replaced by it, in stored values.
     """
 
     transitively_prove_inequalities: bool = False
@@ -67,9 +85,14 @@ class Simplify(PrimFuncPass, configurable=True):
     propagate_knowns_to_simplify_expressions: bool = False
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        options = self.configured(ctx)
         analyzer = Analyzer()
-        analyzer.enabled_extensions = self.configured(ctx).extensions
-        return func.with_body(_Simplifier(analyzer).visit(func.body))
+        analyzer.enabled_extensions = options.extensions
+        if options.propagate_knowns_to_prove_conditional or options.propagate_knowns_to_simplify_expressions:
+            simplifier: _Simplifier = _DataFlowSimplifier(analyzer, options)
+        else:
+            simplifier = _Simplifier(analyzer)
+        return func.with_body(simplifier.visit(func.body))
 
     @property
     def extensions(self) -> Extension:
@@ -91,6 +114,16 @@ _EXTENSIONS = {
 class _Simplifier(Mutator):
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
+        self._lets: dict[Var, PrimExpr] = {}
+
+    def _decided(self, condition: PrimExpr) -> PrimExpr:
+        """Return the condition of a branch, simplified: a constant where what is known decides it."""
+        e = self.visit(condition)
+        if isinstance(e, IntImm) or not self._lets:
+            return e  # type: ignore[no-any-return]
+        written_out = substitute(e, self._lets)
+        decided = e if written_out is e else self._analyzer.simplify(written_out)
+        return decided if isinstance(decided, IntImm) else e
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return self._analyzer.simplify(n)
@@ -108,7 +141,7 @@ class _Simplifier(Mutator):
         extensions = self._analyzer.enabled_extensions
         e = self._analyzer.simplify(n)
         if Extension.ConvertBooleanToAndOfOrs in extensions and not has_effect(e):
-            e = conjunctive(e)
+            e = and_of_ors(e, self._analyzer.simplify)
         if Extension.ApplyConstraintsToBooleanBranches in extensions:
             e = self._branches(e)
         return e
@@ -146,6 +179,8 @@ class _Simplifier(Mutator):
         if _may_inline(value):
             self._analyzer.bind(n.var, value)
             return self.visit(n.body)  # type: ignore[no-any-return]
+        if is_pure(value):
+            self._lets[n.var] = value
         body = self.visit(n.body)
         return rebuild(n, value=value, body=body)
 
@@ -157,7 +192,7 @@ class _Simplifier(Mutator):
         return rebuild(n, value=value, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        condition = self.visit(n.condition)
+        condition = self._decided(n.condition)
         plain = without_likely(condition)
         if isinstance(plain, IntImm):
             taken = n.then_case if plain.value else n.else_case
@@ -191,37 +226,80 @@ class _Simplifier(Mutator):
         return BufferStore(n.buffer, value, indices)
 
 
-def conjunctive(e: PrimExpr) -> PrimExpr:
-    """Return a condition as a conjunction of disjunctions, unless there would be too many of them.
+class _DataFlowSimplifier(_Simplifier):
+    """Uses the values of elements that stores and assumptions tell, too."""
 
-    ::
+    def __init__(self, analyzer: Analyzer, options: Simplify) -> None:
+        super().__init__(analyzer)
+        self._values = BufferValues(analyzer)
+        self._options = options
 
-        a or (b and c)    →    (a or b) and (a or c)
+    def _decided(self, condition: PrimExpr) -> PrimExpr:
+        e = super()._decided(condition)
+        if isinstance(e, IntImm) or not (self._values.knows_scalars or reads_memory(e)):
+            return e
+        truth = self._values.truth(without_likely(e))
+        return e if truth is None else const(truth)
 
-    Parameters
-    ----------
-    e : PrimExpr
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        condition = self._decided(n.condition)
+        if isinstance(condition, IntImm):
+            taken = n.then_case if condition.value else n.else_case
+            return no_op() if taken is None else self.visit(taken)
+        values, plain, before = self._values, without_likely(condition), self._values.facts()
+        with self._analyzer.constraint(plain), values.alternative(plain, before) as after_then:
+            then = self.visit(n.then_case)
+        opposite = self._analyzer.simplify(Not(plain))
+        with self._analyzer.constraint(opposite), values.alternative(opposite, before) as after_else:
+            other = None if n.else_case is None else self.visit(n.else_case)
+        values.join(plain, before, after_then, after_else)
+        return rebuild(n, condition=condition, then_case=then, else_case=other)
 
-    Returns
-    -------
-    PrimExpr
-    """
-    clauses = _clauses(e)
-    return e if clauses is None else reduce(And, clauses)
+    def visit_For(self, n: For) -> Stmt:
+        with self._values.loop(n):
+            return super().visit_For(n)
 
+    def visit_While(self, n: While) -> Stmt:
+        self._values.forget(n)
+        with self._values.scope():
+            result = self.visit_Node(n)
+        self._values.forget(n)
+        return result  # type: ignore[no-any-return]
 
-MAX_CLAUSES = 32
-"""How many disjunctions a condition is written as at most: their number doubles with each ``and`` below an ``or``."""
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        with self._values.scope(EQ(n.var, n.value) if n.var.dtype != "handle" else None, n.var):
+            return super().visit_LetStmt(n)
 
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key not in THREAD_KEYS:
+            return super().visit_AttrStmt(n)
+        with self._values.concurrently():
+            return super().visit_AttrStmt(n)
 
-def _clauses(e: PrimExpr) -> list[PrimExpr] | None:
-    if not isinstance(e, (And, Or)):
-        return [e]
-    a, b = _clauses(e.a), _clauses(e.b)
-    if a is None or b is None:
-        return None
-    clauses: list[PrimExpr] = a + b if isinstance(e, And) else [Or(x, y) for x in a for y in b]
-    return clauses if len(clauses) <= MAX_CLAUSES else None
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        with self._values.concurrently():
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        with self._values.scope(n.condition):
+            return super().visit_AssertStmt(n)
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        if not is_call(n.value, ASSUME):
+            self._values.forget(n.value)
+            return super().visit_Evaluate(n)
+        call = self.visit(n.value)
+        self._values.assume(call.args[0])
+        return n if call is n.value else Evaluate(call)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        self._values.forget(n.value)
+        if self._options.propagate_knowns_to_simplify_expressions:
+            n = rebuild(n, value=self._values.resolve(n.value))
+        result = super().visit_BufferStore(n)
+        if isinstance(result, BufferStore):
+            self._values.store(result)
+        return result
 
 
 def _may_inline(value: PrimExpr) -> bool:
