@@ -220,10 +220,18 @@ def _dynamic_call(op: RelayOp, inputs: Mapping[str, Any], attrs: Mapping[str, An
     for argument in dynamic.inputs:
         value = inputs[argument] if argument in inputs else attrs.get(argument)
         if not isinstance(value, Expr) and argument not in inputs:
-            value = array_const(np.asarray(op.attrs_type.value_of(op.name, argument, attrs), "int64"))
+            value = _constant_argument(op, argument, attrs)
         arguments.append(value)
     rest = {n: v for n, v in attrs.items() if n not in dynamic.inputs}
     return dynamic(*arguments, **rest)
+
+
+def _constant_argument(op: RelayOp, name: str, attrs: Mapping[str, Any]) -> Constant:
+    """Return an attribute that is known as the argument of the dynamic operator; nothing given is an empty vector."""
+    value = op.attrs_type.value_of(op.name, name, attrs)
+    numbers = np.asarray(() if value is None else value)
+    is_real = numbers.dtype.kind == "f" or value is None or isinstance(value, float)
+    return array_const(numbers.astype("float32" if is_real else "int64"))
 
 
 class TupleFunction(Protocol):

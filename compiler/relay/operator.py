@@ -128,8 +128,7 @@ class StaticForm:
         values : sequence of numpy.ndarray
             The arguments that decide the shape.
         """
-        numbers = [value.reshape(-1).tolist() for value in values]
-        given = {name: n[0] if len(n) == 1 else n for name, n in zip(self.arguments.values(), numbers, strict=True)}
+        given = {name: _attribute(value) for name, value in zip(self.arguments.values(), values, strict=True)}
         return {**attrs, **given}
 
     def call(self, call: Call, values: Sequence[Array]) -> Call:
@@ -325,6 +324,19 @@ class RelayOp(Op):
         if not given and not self.attributes:
             return NO_ATTRS
         return self.attrs_type.make(self.name, given)
+
+
+def _attribute(value: Array) -> Any:
+    """Return an argument as the value of an attribute: a number, a list, or for more dimensions a list of lists.
+
+    Real numbers that are whole become ints, as attributes may be.
+    """
+    if value.dtype.kind == "f" and bool(np.all(value == np.trunc(value))):
+        value = value.astype("int64")
+    if value.ndim > 1:
+        return value.tolist()
+    numbers = value.reshape(-1).tolist()
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def operator_of(call: Call) -> RelayOp:

@@ -60,7 +60,8 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
     Raises
     ------
     ArgumentError
-        If a value does not have the type of its parameter, or several parameters have its name.
+        If a value does not have the shape of its parameter, or does not fit its data type, or several parameters have
+        its name.
     """
     names = [v.name_hint for v in func.params]
     ambiguous = next((name for name in params if names.count(name) > 1), None)
@@ -69,6 +70,15 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
     given = {v: _constant(v, params[v.name_hint]) for v in func.params if v.name_hint in params}
     bound: Function = bind(func, given)
     return bound
+
+
+def _same_values(data: NDArray, dtype: str) -> NDArray:
+    """Return an array of another data type if that holds the very same values, else the array."""
+    if data.dtype == dtype or "bfloat16" in (data.dtype, dtype):
+        return data
+    values = data.numpy()
+    cast = values.astype(dtype)
+    return array(cast) if np.array_equal(cast.astype(values.dtype), values) else data
 
 
 def _constant(var: Var, value: Value) -> Constant:
@@ -80,6 +90,7 @@ def _constant(var: Var, value: Value) -> Constant:
         fits = len(declared.dims) == len(data.shape) and all(
             not isinstance(d, int) or d == n for d, n in zip(declared.dims, data.shape, strict=True)
         )
+        data = _same_values(data, declared.dtype)
         if not fits or data.dtype != declared.dtype:
             raise ArgumentError(
                 f"params: {show(var.name_hint)} must be {declared}, got shape {data.shape} of {data.dtype}"

@@ -7,7 +7,7 @@ from typing import Any
 from compiler.ir.module import as_function
 from compiler.relay.adt import Match
 from compiler.relay.analysis.traversal import post_order
-from compiler.relay.expr import Expr, Function, GraphExpr, Let, Var
+from compiler.relay.expr import Expr, Function, GraphExpr, Let, TupleWrapper, Var
 from compiler.relay.expr_functor import bound_in_pattern
 
 __all__ = [
@@ -78,6 +78,12 @@ def _bound(parts: list[Any]) -> set[Var]:
             case Match():
                 bound.update(v for clause in part.clauses for v in bound_in_pattern(clause.lhs))
     return bound
+
+
+@as_function.register
+def _(values: TupleWrapper) -> Function:
+    body = values.astuple()
+    return Function(tuple(free_vars(body)), body)
 
 
 @as_function.register

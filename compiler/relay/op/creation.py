@@ -13,8 +13,8 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Constant, const
-from compiler.relay.op.common import NOT_SMOOTH, is_symbolic
+from compiler.relay.expr import Call, Constant, Expr, const
+from compiler.relay.op.common import is_symbolic
 from compiler.relay.op.type_relations import identity, same_dtype, tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
@@ -161,6 +161,14 @@ def _arange_reference(attrs: ArangeAttrs, start: Array, stop: Array, step: Array
     return (start + step * np.arange(count).astype(attrs.dtype)).astype(attrs.dtype)
 
 
+def _arange_gradient(call: Call, grad: Expr) -> list[Call]:
+    """``start + step * i``: the gradient of ``step`` is weighted by ``i``; that of ``stop`` is zero."""
+    start, stop, step = call.args
+    place = call_op("divide", call_op("subtract", call, start), step)
+    weighted = call_op("multiply", grad, place)
+    return [call_op("sum", grad, axis=None), call_op("zeros_like", stop), call_op("sum", weighted, axis=None)]
+
+
 _ARANGE = register(
     "arange",
     doc="Return evenly spaced numbers from a start up to, and without, a stop.",
@@ -174,7 +182,7 @@ _ARANGE = register(
     pattern=OpPattern.INJECTIVE,
     compute=_arange_compute,
     reference=_arange_reference,
-    waived=NOT_SMOOTH,
+    gradient=_arange_gradient,
 )
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, DTYPE, INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import NOT_SMOOTH, check_same_extent, normalize_axis
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi import indexing as topi
 
@@ -50,6 +51,17 @@ def _one_hot_reference(attrs: OneHotAttrs, indices: Array, on: Array, off: Array
     return np.where(np.expand_dims(indices, at) == places, on, off).astype(attrs.dtype)
 
 
+def _one_hot_gradient(call: Call, grad: Expr) -> list[Call]:
+    """Each of the two values has the gradients of the places where it stands."""
+    indices, on, off = call.args
+    attrs = OneHotAttrs.of(call)
+    one, zero = (const(v, attrs.dtype) for v in (1, 0))
+    here = call_op("one_hot", indices, one, zero, depth=attrs.depth, axis=attrs.axis, dtype=attrs.dtype)
+    to_on = call_op("sum", call_op("multiply", grad, here), axis=None)
+    to_off = call_op("subtract", call_op("sum", grad, axis=None), to_on)
+    return [call_op("zeros_like", indices), call_op("cast_like", to_on, on), call_op("cast_like", to_off, off)]
+
+
 one_hot = register(
     "one_hot",
     doc="Return one value where the position along a new axis is the index, another value elsewhere.",
@@ -65,7 +77,7 @@ one_hot = register(
         topi.one_hot(inputs[0], inputs[1], inputs[2], attrs.depth, attrs.axis, attrs.dtype)
     ],
     reference=_one_hot_reference,
-    waived=NOT_SMOOTH,
+    gradient=_one_hot_gradient,
 )
 
 

@@ -145,7 +145,7 @@ def pool_grad_nchw(
     """
     top, left, bottom, right = padding
     height, width = a_np.shape[2:]
-    result = np.zeros_like(a_np)
+    result = np.zeros(a_np.shape, np.result_type(a_np.dtype, out_grad_np.dtype))
     for y, x in np.ndindex(*out_grad_np.shape[2:]):
         first_row, first_column = y * strides[0] - top, x * strides[1] - left
         rows = slice(max(first_row, 0), min(first_row + pool_size[0], height))
@@ -160,6 +160,8 @@ def pool_grad_nchw(
             result[:, :, rows, columns] += (grad / divisor)[:, :, None, None]
             continue
         flat = part.reshape(*part.shape[:2], -1)
+        if not flat.size:  # the window sees padding alone
+            continue
         chosen = flat.argmax(axis=2)
         for n, c in np.ndindex(*chosen.shape):
             row, column = divmod(int(chosen[n, c]), part.shape[3])

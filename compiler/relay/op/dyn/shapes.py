@@ -11,6 +11,7 @@ from typing import Any
 
 from compiler.ir.attrs import Attrs, AttrsMeta
 from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr
 from compiler.relay.op.broadcasting import broadcast_to
 from compiler.relay.op.common import normalize_axes, normalize_axis
 from compiler.relay.op.concat_split import tile
@@ -22,7 +23,18 @@ from compiler.relay.op.slicing import strided_slice
 from compiler.relay.op.sorting import TopKAttrs, top_types, topk
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, Relation, RelationError, RelayOp, StaticForm, Types, get
+from compiler.relay.operator import (
+    Array,
+    Gradient,
+    OpPattern,
+    Relation,
+    RelationError,
+    RelayOp,
+    StaticForm,
+    Types,
+    call_op,
+    get,
+)
 from compiler.relay.ty import AnyDim, Dim, TensorType
 
 _WAIVED = {
@@ -31,36 +43,56 @@ _WAIVED = {
 }
 
 
-def _register(static: RelayOp, arguments: Mapping[str, str], relation: Relation[Any], returns: str) -> None:
-    """Register the operator that has some attributes of a static one as arguments, behind its inputs.
+def register_dynamic(
+    static: RelayOp,
+    arguments: Mapping[str, str],
+    relation: Relation[Any],
+    returns: str,
+    first: int | None = None,
+    gradient: Gradient | None = None,
+) -> None:
+    """Register the operator that has some attributes of a static one as arguments.
 
     Parameters
     ----------
     static : RelayOp
+        Its row is read.
     arguments : mapping of str to str
         The attributes that become arguments, each with its documentation.
+    relation : callable
+        The type relation, of all arguments.
+    returns : str
+        What the result is.
+    first : int, optional
+        Where the arguments come among the inputs; behind them when left out.
+    gradient : callable, optional
+        The gradient of a call whose arguments are not known.
     """
-    first = len(static.inputs)
+    first = len(static.inputs) if first is None else first
     form = StaticForm(static, {first + i: name for i, name in enumerate(arguments)})
     fields = {name: field for name, field in static.attributes.items() if name not in arguments}
     kind: Any = AttrsMeta(f"Dyn{static.attrs_type.__name__}", (Attrs,), fields)
 
     def reference(attrs: Attrs, *arrays: Array) -> Any:
         assert static.reference is not None
-        values = static.complete_attrs(form.attributes(attrs, arrays[first:]))
-        return static.reference(values, *arrays[:first])
+        behind = first + len(arguments)
+        values = static.complete_attrs(form.attributes(attrs, arrays[first:behind]))
+        return static.reference(values, *arrays[:first], *arrays[behind:])
+
+    inputs = [(name, given.doc) for name, given in static.inputs.items()]
 
     register(
         f"dyn.{static.name}",
         doc=f"{static.doc.removesuffix('.')}; {' and '.join(arguments)} known at run time only.",
-        inputs={**{name: given.doc for name, given in static.inputs.items()}, **arguments},
+        inputs=dict([*inputs[:first], *arguments.items(), *inputs[first:]]),
         attrs=kind,
         relation=relation,
         pattern=OpPattern.OPAQUE,
         reference=reference,
         static_form=form,
+        gradient=gradient,
         returns=returns,
-        waived=_WAIVED,
+        waived={field: why for field, why in _WAIVED.items() if field == "compute" or gradient is None},
     )
 
 
@@ -123,17 +155,58 @@ def _sparse_relation(types: Types, attrs: Attrs) -> Type:
     return sparse_shape(_any(_length(types[3], "output_shape")), types[:3])
 
 
+def _no_slope(call: Call) -> list[Call]:
+    """Return the gradients of the arguments that decide the shape: zeros."""
+    return [call_op("zeros_like", argument) for argument in call.args[1:]]
+
+
+def _reshape_gradient(call: Call, grad: Expr) -> list[Call]:
+    return [call_op("reshape_like", grad, call.args[0]), *_no_slope(call)]
+
+
+def _broadcast_gradient(call: Call, grad: Expr) -> list[Call]:
+    return [call_op("collapse_sum_like", grad, call.args[0]), *_no_slope(call)]
+
+
+def _full_gradient(call: Call, grad: Expr) -> list[Call]:
+    return [call_op("sum", grad, axis=None), *_no_slope(call)]
+
+
 _SHAPE = {"shape": "Shape of the result, a vector of integers."}
 
-_register(reshape.op, {"newshape": "Shape as ``reshape`` takes it, a vector."}, _of_length(1, "newshape"), "The data.")
-_register(broadcast_to.op, _SHAPE, _of_length(1, "shape"), "The data, broadcast to ``shape``.")
-_register(full.op, _SHAPE, _of_length(1, "shape"), "A tensor of shape ``shape``.")
-_register(zeros.op, _SHAPE, _of_length(0, "shape"), "Zeros of shape ``shape``.")
-_register(ones.op, _SHAPE, _of_length(0, "shape"), "Ones of shape ``shape``.")
-_register(tile.op, {"reps": "Copies along each axis, a vector."}, _tile_relation, "The copies, as one tensor.")
-_register(expand_dims.op, {"axis": "Position of the new axes, a scalar."}, _expand_relation, "The data with more axes.")
-_register(squeeze.op, {"axis": "Axes to remove, a vector."}, _squeeze_relation, "The data with fewer axes.")
-_register(
+register_dynamic(
+    reshape.op,
+    {"newshape": "Shape as ``reshape`` takes it, a vector."},
+    _of_length(1, "newshape"),
+    "The data.",
+    gradient=_reshape_gradient,
+)
+register_dynamic(
+    broadcast_to.op,
+    _SHAPE,
+    _of_length(1, "shape"),
+    "The data, broadcast to ``shape``.",
+    gradient=_broadcast_gradient,
+)
+register_dynamic(full.op, _SHAPE, _of_length(1, "shape"), "A tensor of shape ``shape``.", gradient=_full_gradient)
+register_dynamic(zeros.op, _SHAPE, _of_length(0, "shape"), "Zeros of shape ``shape``.")
+register_dynamic(ones.op, _SHAPE, _of_length(0, "shape"), "Ones of shape ``shape``.")
+register_dynamic(tile.op, {"reps": "Copies along each axis, a vector."}, _tile_relation, "The copies, as one tensor.")
+register_dynamic(
+    expand_dims.op,
+    {"axis": "Position of the new axes, a scalar."},
+    _expand_relation,
+    "The data with more axes.",
+    gradient=_reshape_gradient,
+)
+register_dynamic(
+    squeeze.op,
+    {"axis": "Axes to remove, a vector."},
+    _squeeze_relation,
+    "The data with fewer axes.",
+    gradient=_reshape_gradient,
+)
+register_dynamic(
     strided_slice.op,
     {
         "begin": "First index along each axis, a vector.",
@@ -143,9 +216,9 @@ _register(
     _slice_relation,
     "The slice, of the rank of the data.",
 )
-_register(topk.op, {"k": "Number of elements, a scalar or a vector of one."}, _topk_relation, "As of ``topk``.")
-_register(one_hot.op, {"depth": "Extent of the new axis, a scalar."}, _one_hot_relation, "As of ``one_hot``.")
-_register(
+register_dynamic(topk.op, {"k": "Number of elements, a scalar or a vector of one."}, _topk_relation, "As of ``topk``.")
+register_dynamic(one_hot.op, {"depth": "Extent of the new axis, a scalar."}, _one_hot_relation, "As of ``one_hot``.")
+register_dynamic(
     get("sparse_to_dense"),
     {"output_shape": "Shape of the result, a vector of integers."},
     _sparse_relation,

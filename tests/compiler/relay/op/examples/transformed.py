@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from compiler import relay
 from compiler.relay.expr import Call
 from compiler.relay.inference import infer_expr
@@ -41,6 +43,7 @@ _WIDE = _winograd(2, floats(2, 3, 5, 5), floats(1, 3, 8, 8), 2, 0)
 _CUBES = _winograd(3, floats(2, 3, 3, 3, 3), floats(1, 3, 5, 6, 5), 2, 1)
 _FLAT = _winograd(3, floats(2, 3, 1, 3, 3), floats(1, 3, 4, 6, 5), 4, 0)
 
+_IMAGE, _VOLUME = floats(1, 2, 3, 4), floats(1, 2, 2, 3, 4)
 _KERNEL = floats(3, 2, 5, 7)
 _TILED = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 16), _KERNEL)
 _BYTES = ints(3, 2, 5, 7, dtype="int8")
@@ -69,6 +72,44 @@ EXAMPLES: dict[str, list[Example]] = {
             ),
             [ints(1, 5, 4, 5, dtype="int8"), _TILED_BYTES],
         ),
+    ],
+    "dyn.nn.pad": [
+        Example(
+            lambda x, w: nn.pad(x, w, 1.5),
+            [floats(2, 3), np.array([[0, 1], [2, 0]], "int64")],
+            np.pad(floats(2, 3), [(0, 1), (2, 0)], constant_values=1.5),
+        )
+    ],
+    "dyn.nn.upsampling": [
+        Example(
+            lambda x, h, w: nn.upsampling(x, h, w),
+            [_IMAGE, np.array(2, "float32"), np.array(3, "float32")],
+            _IMAGE.repeat(2, 2).repeat(3, 3),
+        )
+    ],
+    "dyn.nn.upsampling3d": [
+        Example(
+            lambda x, d: nn.upsampling3d(x, d, 1, 2, coordinate_transformation_mode="asymmetric"),
+            [_VOLUME, np.array(2, "float32")],
+            _VOLUME.repeat(2, 2).repeat(2, 4),
+        )
+    ],
+    "dyn.image.resize1d": [
+        Example(lambda x, n: relay.image.resize1d(x, n), [floats(1, 2, 4), np.array([4], "int64")], floats(1, 2, 4))
+    ],
+    "dyn.image.resize2d": [
+        Example(
+            lambda x, n: relay.image.resize2d(x, n, None, "NCHW", "nearest_neighbor", "asymmetric"),
+            [_IMAGE, np.array([6, 4], "int64")],
+            _IMAGE.repeat(2, 2),
+        )
+    ],
+    "dyn.image.resize3d": [
+        Example(
+            lambda x, n: relay.image.resize3d(x, n, None, "NCDHW", "nearest_neighbor", "asymmetric"),
+            [_VOLUME, np.array([2, 3, 8], "int64")],
+            _VOLUME.repeat(2, 4),
+        )
     ],
     "nn.fifo_buffer": [
         Example(lambda x, b: nn.fifo_buffer(x, b, axis=1), [floats(2, 2, 3), floats(2, 5, 3)]),

@@ -1,0 +1,9 @@
+"""Operators over images whose shape is known at run time only: ``relay.op.dyn.image``."""
+
+from compiler.relay.op_registry import find_public, load_operators
+
+__all__ = load_operators(globals(), "dyn.image")
+
+
+def __getattr__(name: str) -> object:
+    return find_public("dyn.image", name)
