@@ -12,6 +12,7 @@ from app.recorder.printing import Memo, Printing
 from app.recorder.schedule_tree import LoopRows, schedule_stages
 from app.recorder.schedules import PrimitiveRecord
 from app.recorder.subjects import CodeRecord, FunctionSubject
+from compiler.ir.error import TVMError
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
@@ -213,10 +214,15 @@ def _primitive_step(
         detail=primitive.label,
         line=line,
         applied=applied,
-        refused=clean(brief(primitive.error)) if primitive.error else "",
+        refused=_reason(primitive.error) if primitive.error else "",
         listing=after.key if after else None,
         delta=_line_delta(before, after),
     )
+
+
+def _reason(error: TVMError) -> str:
+    """Return the sentence that says why a primitive was refused, without the conditions that may follow it."""
+    return clean(brief(error).partition("\n")[0])
 
 
 def _line_delta(before: Listing | None, after: Listing | None) -> dict[str, int]:
