@@ -1,0 +1,73 @@
+"""A TensorIR schedule in the page: its primitives are steps whose programs are shown, compared and linked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.app.recorder.test_tir_schedules import SCHEDULED, UPDATE, VECTORIZE
+from tests.e2e.steps import lines, settled, violations, write
+
+
+def test_a_primitive_shows_its_program_the_code_of_its_prefix_and_what_it_changed(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    write(page, SCHEDULED)
+    page.click("#strip .chip[data-prefix='1']")
+    settled(page)
+    expect(page.locator("#step-loops option:checked")).to_contain_text("split")
+    assert "    for i, j_0, j_1, k in T.grid(32, 4, 8, 32):" in [line[4:] for line in lines(page, "loops")]
+    expect(page.locator("#pane-schedule .stage")).to_have_count(1)
+    assert page.locator("#pane-schedule .axis").all_inner_texts() == ["i", "j_0", "j_1", "k"]
+    page.keyboard.press("Escape")
+    page.locator("#body-loops .l", has_text="for i, j_0").hover()
+    expect(page.locator(".cm-line.related", has_text="sch.split(j")).to_have_count(1)
+    page.locator("#body-loops .l", has_text="C[vi, vj] + A").hover()
+    expect(page.locator("#body-asm .l.related").first).to_be_attached()
+    page.select_option("#against-loops", "previous")
+    expect(page.locator("#body-loops .l.removed", has_text="T.grid(32, 32, 32)")).to_have_count(1)
+    expect(page.locator("#body-loops .l.added", has_text="T.grid(32, 4, 8, 32)")).to_have_count(1)
+    page.click("#strip .chip[data-prefix='4']")
+    settled(page)
+    expect(page.locator("#body-loops .l.added", has_text="C_init")).to_have_count(1)
+    expect(page.locator("#pane-schedule .stage")).to_have_count(2)
+
+
+def test_a_link_opens_the_same_prefix_at_its_program(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, SCHEDULED)
+    page.click("#strip .chip[data-prefix='3']")
+    settled(page)
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    other = open_page(page.url)
+    settled(other)
+    expect(other.locator("#step-loops option:checked")).to_contain_text("vectorize")
+    expect(other.locator("#strip .chip[aria-pressed='true'][data-prefix]")).to_contain_text("vectorize")
+    assert lines(other, "loops") == lines(page, "loops")
+
+
+def test_a_refused_primitive_is_drawn_where_it_stands(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, width=1280, height=800)
+    write(page, SCHEDULED.replace("sch.vectorize(j_1)", "sch.parallel(k)"))
+    refused = page.locator("#strip .chip.refused")
+    expect(refused).to_contain_text("✗ parallel")
+    expect(refused).to_contain_text(f"line {VECTORIZE}")
+    expect(refused).to_have_attribute("title", re.compile("✗ parallel: The block 'C' has axis 'vk'"))
+    expect(page.locator("#body-loops .l", has_text="# tir.For#0")).to_have_count(1)
+    expect(page.locator("#strip .chip[aria-pressed='true'][data-prefix]")).to_contain_text("reorder")
+    assert violations(page) == []
+    assert lines(page, "asm")
+
+
+def test_the_links_of_a_program_written_by_hand(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    program = SCHEDULED.split("sch = ")[0]
+    write(page, program + 'f = tvm.build(matmul, target="llvm")\n')
+    expect(page.locator("#strip .group.schedule")).to_have_count(0)
+    assert page.locator("#pane-schedule .axis").all_inner_texts() == ["i", "j", "k"]
+    page.locator(".cm-line", has_text=program.splitlines()[UPDATE - 1].strip()).hover()
+    expect(page.locator("#body-asm .l.related").first).to_be_attached()
