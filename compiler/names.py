@@ -104,6 +104,7 @@ PUBLIC = {
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
+    "tvm.support": "compiler.runtime.support",
     "tvm.runtime": "compiler.runtime",
     "tvm.runtime.ObjectPath": "compiler.ir.object_path:ObjectPath",
     "tvm.runtime.PackedFunc": "compiler.runtime.packed_func:PackedFunc",
@@ -189,6 +190,7 @@ COMPLETED_BY = {
         "compiler.runtime.packed_func",
         "compiler.driver.relay.ccompiler",
         "compiler.driver.relay.vm_kernels",
+        "compiler.testing.callbacks",
     ),
     "nodes": (
         "compiler.runtime.ndarray",

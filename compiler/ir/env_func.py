@@ -68,6 +68,11 @@ class EnvFunc:
             raise ArgumentError(f"EnvFunc: no function is registered under {self.name!r}")
         return registered
 
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function that is registered now."""
+        return self.resolve()
+
     def __call__(self, *args: object) -> Any:
         """Call the function."""
         return self.resolve()(*args)

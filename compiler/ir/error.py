@@ -77,6 +77,10 @@ class UnknownNameError(AttributeError, TVMError):
     """A name that a module or object does not have."""
 
 
+class UnknownFunctionError(ArgumentError, AttributeError):
+    """A function that a module does not have."""
+
+
 class TargetError(TVMError, ValueError):
     """A target that is not known, or that cannot do what a function needs."""
 

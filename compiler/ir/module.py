@@ -325,7 +325,36 @@ class IRModule:
         -------
         IRModule
         """
-        return IRModule(self.functions, {**self.attrs, attr_key: attr_value}, self.type_definitions)
+        return self.with_attrs({attr_key: attr_value})
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+        """Return a module with more attributes.
+
+        Parameters
+        ----------
+        attr_map : mapping of str to object
+            Each replaces the one of its name that the module has.
+
+        Returns
+        -------
+        IRModule
+        """
+        return IRModule(self.functions, {**self.attrs, **attr_map}, self.type_definitions)
+
+    def without_attr(self, attr_key: str) -> IRModule:
+        """Return a module without an attribute.
+
+        Parameters
+        ----------
+        attr_key : str
+            Name of the attribute; it need not be there.
+
+        Returns
+        -------
+        IRModule
+        """
+        rest = {key: value for key, value in self.attrs.items() if key != attr_key}
+        return IRModule(self.functions, rest, self.type_definitions)
 
     def import_from_std(self, file_to_import: str) -> None:
         """Add the types and functions of one of the modules that come with the compiler.

@@ -20,7 +20,7 @@ import msgspec
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.graph_factory import GraphExecutorFactory
 from compiler.runtime.module import Module
-from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, host_features, host_triple
+from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, compiled, host_features, host_triple
 from compiler.runtime.params import load_param_dict
 from compiler.runtime.signature import Signature
 
@@ -64,15 +64,15 @@ def marked(mark: bytes, content: bytes) -> bytes:
     return mark + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + content
 
 
-def find_marked(mark: bytes, data: bytes, path: str, largest: int) -> bytes | None:
-    """Return the content behind a mark, or None where there is no such mark.
+def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 0) -> bytes | None:
+    """Return the content behind the first mark from ``begin`` on, or None where there is no such mark.
 
     Raises
     ------
     ArgumentError
         If it is damaged.
     """
-    start = data.find(mark)
+    start = data.find(mark, begin)
     if start < 0:
         return None
     start += len(mark)
@@ -85,20 +85,25 @@ def find_marked(mark: bytes, data: bytes, path: str, largest: int) -> bytes | No
 
 
 def read_description(data: bytes, path: str) -> Description:
-    """Return the description inside a file.
+    """Return the description inside a file: of all modules that were linked into it.
 
     Raises
     ------
     ArgumentError
         If there is none, or it is damaged.
     """
-    content = find_marked(MARK, data, path, _LARGEST)
-    if content is None:
+    descriptions, begin = [], 0
+    while (content := find_marked(MARK, data, path, _LARGEST, begin)) is not None:
+        try:
+            descriptions.append(msgspec.json.decode(content, type=Description))
+        except msgspec.MsgspecError as exc:
+            raise ArgumentError(f"load_module: {path!r} is damaged: {exc}") from None
+        begin = data.index(MARK, begin) + len(MARK) + len(content)
+    if not descriptions:
         raise ArgumentError(f"load_module: {path!r} was not written by export_library")
-    try:
-        return msgspec.json.decode(content, type=Description)
-    except msgspec.MsgspecError as exc:
-        raise ArgumentError(f"load_module: {path!r} is damaged: {exc}") from None
+    signatures = {s.name: s for d in descriptions for s in d.signatures}
+    features = sorted({f for d in descriptions for f in d.features})
+    return msgspec.structs.replace(descriptions[0], signatures=list(signatures.values()), features=features)
 
 
 def write_library(object_code: bytes, path: str, attached: bytes = b"") -> None:
@@ -157,7 +162,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     path : str or path-like
         The file.
     fmt : str
-        Accepted as TVM does; the file itself says what it is.
+        ``ll`` or ``bc`` of LLVM IR, which the file's ending says when left out; any other file says itself what it is.
 
     Returns
     -------
@@ -174,6 +179,8 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
         data = Path(name).read_bytes()
     except OSError as exc:
         raise ArgumentError(f"load_module: cannot read {name!r}: {exc.strerror}") from None
+    if (fmt or name.rpartition(".")[2]) in ("ll", "bc"):
+        data = compiled(data, name)
     description = read_description(data, name)
     if description.triple.split("-")[0] != host_triple().split("-")[0]:
         raise ArgumentError(f"load_module: {name!r} is for {description.triple}, this machine is a {host_triple()}")

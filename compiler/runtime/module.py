@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.ir.error import ArgumentError, TVMError, expected, show
+from compiler.ir.error import ArgumentError, TVMError, UnknownFunctionError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
@@ -105,6 +105,8 @@ class Module:
         Writes the module to a path, for :meth:`export_library`.
     target : Target or str, optional
         What the code was made for; of a loaded module, as text.
+    files : mapping of str to callable
+        What :meth:`save` writes by format, where that is not what the exporter does: ``ll``, ``bc``, ``s``, …
     """
 
     def __init__(
@@ -114,13 +116,16 @@ class Module:
         sources: Mapping[str, Callable[[], str]] | None = None,
         exporter: Callable[[str], None] | None = None,
         target: Target | str | None = None,
+        files: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
         self._code = code
         self._loaded: NativeCode | None = None
         self._sources = dict(sources or {})
         self._exporter = exporter
+        self._files = dict(files or {})
         self.target = target
         self._functions = {s.name: Function(self, s, self._native) for s in signatures}
+        self._imports: list[Module] = []
         self.entry_name = signatures[0].name
 
     def _native(self) -> NativeCode:
@@ -131,12 +136,101 @@ class Module:
     @property
     def type_key(self) -> str:
         """The kind of module, as TVM names it."""
-        return "llvm"
+        return "llvm" if self._sources else "library"
+
+    @property
+    def format(self) -> str:
+        """The format of the module's source."""
+        return "ll" if self._sources else ""
+
+    @property
+    def is_runnable(self) -> bool:
+        """Whether its functions can be called: always."""
+        return True
+
+    @property
+    def is_binary_serializable(self) -> bool:
+        """Whether it can be written into a host's library as data: machine code is linked instead."""
+        return False
+
+    @property
+    def is_dso_exportable(self) -> bool:
+        """Whether its machine code can be linked into a library."""
+        return self._exporter is not None
+
+    def get_property_mask(self) -> int:
+        """Return what the module can do as bits.
+
+        Returns
+        -------
+        int
+            1 for data that a library holds, 2 for functions that can be called, 4 for code that is linked.
+        """
+        return self.is_binary_serializable | self.is_runnable << 1 | self.is_dso_exportable << 2
 
     @property
     def imported_modules(self) -> list[Module]:
-        """Modules for other devices that this one launches; code for a CPU has none."""
-        return []
+        """The modules whose functions this one finds as well."""
+        return list(self._imports)
+
+    def import_module(self, module: Module) -> None:
+        """Let this module find the functions of another one.
+
+        Parameters
+        ----------
+        module : Module
+
+        Raises
+        ------
+        ArgumentError
+            If that module finds the functions of this one.
+        """
+        if not isinstance(module, Module):
+            expected("import_module", "module", "a module of machine code", module)
+        if module._reaches(self):
+            raise ArgumentError("import_module: the modules would import each other")
+        self._imports.append(module)
+
+    def _reaches(self, module: Module) -> bool:
+        return self is module or any(each._reaches(module) for each in self._imports)
+
+    def clear_imports(self) -> None:
+        """Import no modules any more."""
+        self._imports.clear()
+
+    def same_as(self, other: object) -> bool:
+        """Return whether another module is this very one.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
+
+    def implements_function(self, func_name: str, query_imports: bool = False) -> bool:
+        """Return whether there is a function of a name.
+
+        Parameters
+        ----------
+        func_name : str
+        query_imports : bool
+            Whether those of imported modules count as well.
+
+        Returns
+        -------
+        bool
+        """
+        return self._find(func_name, query_imports) is not None
+
+    def _find(self, name: str, query_imports: bool) -> Function | None:
+        function = self._functions.get(name)
+        if function is None and query_imports:
+            return next((f for m in self._imports if (f := m._find(name, True)) is not None), None)
+        return function
 
     @property
     def entry_func(self) -> Function:
@@ -151,7 +245,7 @@ class Module:
         name : str
             One of the module's functions.
         query_imports : bool
-            Accepted as TVM does; a module here imports no others.
+            Whether imported modules are asked as well.
 
         Returns
         -------
@@ -159,17 +253,17 @@ class Module:
 
         Raises
         ------
-        ArgumentError
-            If the module has no such function.
+        UnknownFunctionError
+            If there is no such function.
         """
-        function = self._functions.get(name)
+        function = self._find(name, query_imports)
         if function is None:
             names = ", ".join(repr(n) for n in self._functions)
-            raise ArgumentError(f"Module: no function is named {show(name)}; there are {names}")
+            raise UnknownFunctionError(f"Module: no function is named {show(name)}; there are {names}")
         return function
 
     def __getitem__(self, name: str) -> Function:
-        return self.get_function(name)
+        return self.get_function(name, query_imports=True)
 
     def __call__(self, *args: object) -> Returned:
         """Run the entry function."""
@@ -225,20 +319,21 @@ class Module:
         file_name : str
             Where to.
         fmt : str
-            ``ll``, ``asm``, ``o``, …; what the file's ending says when left out.
+            ``ll``, ``bc``, ``asm``, ``o``, …; what the file's ending says when left out.  ``load_module`` reads all
+            but assembly.
 
         Raises
         ------
         ArgumentError
             If the file cannot be written.
         """
-        path = Path(file_name)
-        make = self._sources.get({"s": "asm"}.get(fmt or path.suffix[1:], fmt or path.suffix[1:]))
+        path, form = Path(file_name), fmt or Path(file_name).suffix[1:]
+        make = self._files.get(form)
         if make is None:
             self.export_library(str(path))
             return
         try:
-            path.write_text(make(), encoding="utf-8")
+            path.write_bytes(make())
         except OSError as exc:
             raise ArgumentError(f"save: cannot write {show(str(path))}: {exc.strerror}") from None
 

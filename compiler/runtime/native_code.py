@@ -84,6 +84,39 @@ def _let_call(variable: int) -> None:
         ctypes.c_void_p.from_address(variable).value = call_address()
 
 
+def compiled(data: bytes, path: str) -> bytes:
+    """Return the object code of LLVM IR that :meth:`compiler.runtime.module.Module.save` wrote.
+
+    Parameters
+    ----------
+    data : bytes
+        As text, or as bitcode.
+    path : str
+        The file that it comes from, for the error.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    ArgumentError
+        If LLVM cannot read it.
+    """
+    target = _prepare()
+    try:
+        is_text = not data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b"))
+        module = binding.parse_assembly(data.decode()) if is_text else binding.parse_bitcode(data)
+        module.verify()
+    except (RuntimeError, UnicodeDecodeError) as exc:
+        raise ArgumentError(f"load_module: {path!r} is not LLVM IR: {exc}") from None
+    if module.triple.split("-")[0] != host_triple().split("-")[0]:
+        raise ArgumentError(f"load_module: {path!r} is for {module.triple}, this machine is a {host_triple()}")
+    features = ",".join(f"+{feature}" for feature in sorted(host_features()))
+    machine = target.create_target_machine(cpu=host_cpu(), features=features, opt=3)
+    return bytes(machine.emit_object(module))
+
+
 class ObjectCode:
     """Relocatable object code, linked into this process.
 

@@ -15,7 +15,7 @@ from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.runtime.device import Device, cpu
 
-__all__ = ["ArrayLike", "NDArray", "array", "empty", "numpyasarray"]
+__all__ = ["ArrayLike", "NDArray", "array", "empty", "from_dlpack", "numpyasarray"]
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register of any CPU."""
@@ -194,6 +194,26 @@ class NDArray:
             return array(self, target)
         raise ArgumentError(f"copyto: target must be an NDArray or a Device, got {show(type(target).__name__)}")
 
+    def __dlpack__(self, *, stream: object = None) -> Any:
+        """Return a capsule through which other libraries see the same memory.
+
+        Parameters
+        ----------
+        stream : object
+            None: the CPU has no streams.
+
+        Returns
+        -------
+        PyCapsule
+        """
+        return self._memory.__dlpack__(stream=None)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the kind and the number of the device."""
+        return self.device.device_type, self.device.device_id
+
+    to_dlpack = __dlpack__
+
     def __getitem__(self, key: _Index) -> Any:
         return self.numpy()[key]
 
@@ -290,6 +310,44 @@ def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
     if not values.flags.c_contiguous:
         raise ArgumentError("numpyasarray: the array must be C-contiguous")
     return NDArray(values, str(values.dtype), cpu())
+
+
+def from_dlpack(dltensor: Any) -> NDArray:
+    """Return an array that shares the memory of another library's tensor.
+
+    Parameters
+    ----------
+    dltensor : object
+        A tensor on the CPU that has ``__dlpack__``, or the capsule that this method returns.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither, or its elements are not contiguous.
+    """
+    source = dltensor if hasattr(dltensor, "__dlpack__") else _Capsule(dltensor)
+    try:
+        memory: npt.NDArray[Any] = np.from_dlpack(source)  # type: ignore[arg-type]  # a capsule has no type
+        return numpyasarray(memory)
+    except (BufferError, TypeError, ValueError, RuntimeError, AttributeError) as exc:
+        raise ArgumentError(f"from_dlpack: expected a tensor with __dlpack__, got {show(dltensor)}: {exc}") from None
+
+
+class _Capsule:
+    """Gives NumPy a capsule that somebody else asked for."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: object) -> object:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return cpu().device_type, 0
 
 
 def _written(arr: NDArray) -> dict[str, object]:

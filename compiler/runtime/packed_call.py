@@ -16,7 +16,7 @@ from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.packed_func import get_global_func
 
-__all__ = ["FAILED", "VARIABLE", "TypeCode", "call", "call_address", "take_failure"]
+__all__ = ["FAILED", "VARIABLE", "TypeCode", "call", "call_address", "call_traced", "take_failure"]
 
 VARIABLE = "__strata_call_packed"
 """The variable of machine code that holds the address of what carries out its calls."""
@@ -54,7 +54,7 @@ _failures: dict[int, BaseException] = {}
 _lock = threading.Lock()
 
 
-def call(name: str, args: list[Any]) -> Any:
+def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:
     """Call a registered function.
 
     Parameters
@@ -63,6 +63,8 @@ def call(name: str, args: list[Any]) -> Any:
         The name that it is registered under.
     args : list of int, float, str, c_void_p or NDArray
         Its arguments.
+    expected : TypeCode
+        ``FLOAT`` where it may return a float.
 
     Returns
     -------
@@ -80,10 +82,33 @@ def call(name: str, args: list[Any]) -> Any:
     if isinstance(result, (bool, np.integer)):
         return int(result)
     if result is None or isinstance(result, int):
-        return result
+        return result if result is None or expected is TypeCode.INT else float(result)
+    if expected is TypeCode.FLOAT and isinstance(result, (float, np.floating)):
+        return float(result)
     raise TVMError(
         f"{name}: a function that machine code calls must return an integer, pointer or None, got {result!r}"
     )
+
+
+def call_traced(name: str, args: list[Any], is_float: bool) -> Any:
+    """Call a registered function with values to look at.
+
+    Parameters
+    ----------
+    name : str
+        The name that it is registered under.
+    args : list of int or float
+        The values; the last one is traced.
+    is_float : bool
+        Whether that is a float.
+
+    Returns
+    -------
+    int or float
+        What the function returns; the traced value where it returns nothing.
+    """
+    result = call(name, args, TypeCode.FLOAT if is_float else TypeCode.INT)
+    return args[-1] if result is None else result
 
 
 class _Ints(Protocol):
@@ -105,15 +130,24 @@ _Callback = ctypes.CFUNCTYPE(
 
 
 def _carry_out(name: bytes, values: _Ints, codes: _Ints, count: int, result: _Ints) -> int:
-    """Call a registered function with arguments in memory; return 0, or 1 where it raised an exception."""
+    """Call a registered function with arguments in memory; return 0, or 1 where it raised an exception.
+
+    ``result[1]`` says which kind of number is expected, and after the call whether there is one.
+    """
     try:
-        returned = call(name.decode(), [_argument(values[i], codes[i]) for i in range(count)])
-        result[0] = 0 if returned is None else returned
+        expected = TypeCode(result[1])
+        returned = call(name.decode(), [_argument(values[i], codes[i]) for i in range(count)], expected)
+        result[1] = returned is not None
+        result[0] = _bits(returned or 0, expected)
     except BaseException as exception:  # crosses machine code, and is raised again on the other side
         with _lock:
             _failures[len(_failures)] = exception
         return 1
     return 0
+
+
+def _bits(value: float, kind: TypeCode) -> int:
+    return int(value) if kind is TypeCode.INT else int(struct.unpack("q", struct.pack("d", value))[0])
 
 
 _callback = _Callback(_carry_out)

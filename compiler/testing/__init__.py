@@ -17,6 +17,7 @@ _HOMES = {
     ),
     "compiler.testing.callbacks": (
         "ErrorTest",
+        "device_test",
         "echo",
         "identity_after",
         "nop",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from compiler.ir import error
+from compiler.ir.error import ArgumentError
+from compiler.runtime.device import Device
+from compiler.runtime.packed_func import PackedFunc, register_func
+
 __all__ = [
     "ErrorTest",
+    "device_test",
     "echo",
     "identity_after",
     "nop",
@@ -61,8 +68,8 @@ def identity_after(x: Value, sleep: float) -> Value:
     return x
 
 
-def test_wrap_callback(callback: Callable[[], object]) -> object:
-    """Call a function.
+def test_wrap_callback(callback: Callable[[], object]) -> PackedFunc:
+    """Return a function that calls another one.
 
     Parameters
     ----------
@@ -70,10 +77,14 @@ def test_wrap_callback(callback: Callable[[], object]) -> object:
 
     Returns
     -------
-    object
-        What it returns.
+    PackedFunc
+        Takes and returns nothing.
     """
-    return callback()
+
+    def wrapped() -> None:
+        callback()
+
+    return PackedFunc(wrapped)
 
 
 def test_raise_error_callback(message: str) -> Callable[[], None]:
@@ -143,12 +154,38 @@ def ErrorTest(x: int, y: int) -> None:
         raise (ValueError if x == 0 else RuntimeError)(f"expected x == y, got {x} vs. {y}")
 
 
-def _error(message: str) -> Exception:
-    import builtins
+def device_test(dev: Device, device_type: int, device_id: int) -> Device:
+    """Check what a device says of itself.
 
-    cls = getattr(builtins, message.partition(":")[0].strip(), None)
+    Parameters
+    ----------
+    dev : Device
+    device_type, device_id : int
+        What its numbers must be.
+
+    Returns
+    -------
+    Device
+        The same.
+
+    Raises
+    ------
+    ArgumentError
+        If they are others.
+    """
+    if (dev.device_type, dev.device_id) != (device_type, device_id):
+        raise ArgumentError(f"device_test: expected device {device_type} number {device_id}, got {dev}")
+    return dev
+
+
+def _error(message: str) -> Exception:
+    name = message.partition(":")[0].strip()
+    cls = getattr(builtins, name, None) or getattr(error, name, None)
     return cls(message) if isinstance(cls, type) and issubclass(cls, Exception) else RuntimeError(message)
 
 
+for _function in (ErrorTest, device_test, echo, identity_after, nop):
+    register_func(f"testing.{_function.__name__}", _function)
 for _callback in (test_wrap_callback, test_raise_error_callback, test_check_eq_callback):
     vars(_callback)["__test__"] = False  # pytest takes them for tests otherwise
+    register_func(f"testing.{_callback.__name__}", _callback)

@@ -104,21 +104,23 @@ class PrimFunc(BaseFunc):
         """
         return self if new_body is self.body else self._changed("body", new_body)
 
-    def with_attr(self, key: str, value: Any) -> PrimFunc:
-        """Return this function with one more attribute.
+    def with_attr(self, attr_key_or_dict: str | Mapping[str, Any], attr_value: Any = None) -> PrimFunc:
+        """Return this function with one more attribute, or several.
 
         Parameters
         ----------
-        key : str
-            Name of the attribute.
-        value : object
-            Its value; replaces the one that the function has.
+        attr_key_or_dict : str or mapping of str to object
+            Name of the attribute; or names with their values.
+        attr_value : object, optional
+            The value of the one attribute. Values replace those that the function has.
 
         Returns
         -------
         PrimFunc
         """
-        return self._changed("attrs", {**self.attrs, key: value})
+        if isinstance(attr_key_or_dict, Mapping):
+            return self._changed("attrs", {**self.attrs, **attr_key_or_dict})
+        return self._changed("attrs", {**self.attrs, attr_key_or_dict: attr_value})
 
     def without_attr(self, key: str) -> PrimFunc:
         """Return this function without an attribute.

@@ -94,6 +94,7 @@ from compiler.tir.math import (
     trunc,
 )
 from compiler.tir.reducer import comm_reducer, infinity, max, max_value, min, min_value, prod, sum
+from compiler.tir.trace import trace
 
 __all__ = [
     "abs",
@@ -178,6 +179,7 @@ __all__ = [
     "sum",
     "tan",
     "tanh",
+    "trace",
     "trunc",
     "truncdiv",
     "truncmod",

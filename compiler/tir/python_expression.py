@@ -41,6 +41,7 @@ from compiler.ir.primexpr import (
 from compiler.runtime import packed_call
 from compiler.tir import builtin, evaluation, memory
 from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.trace import CALL_TRACE_PACKED
 
 _DEEPEST = 40
 """Python's parser allows 200 nested parentheses; deeper expressions become functions of their own."""
@@ -72,6 +73,7 @@ _LIBRARY: dict[str, Any] = {
     "leading_zeros": evaluation.leading_zeros,
     "leave": _leave,
     "call_packed": packed_call.call,
+    "call_traced": packed_call.call_traced,
     "new_memory": memory.new_memory,
     "packed_array": memory.packed_array,
     "prod": math.prod,
@@ -305,6 +307,12 @@ class PythonExpression(Functor):
         args = ", ".join(self._packed_argument(a) for a in n.args[1:])
         return f"call_packed({self.visit(n.args[0])}, [{args}])"
 
+    def _traced(self, n: Call) -> str:
+        args = ", ".join(self.visit(a) for a in n.args[1:])
+        passed = "float64" if dt.is_float(n.dtype) else "int64"
+        traced = f"call_traced({self.visit(n.args[0])}, [{args}], {dt.is_float(n.dtype)})"
+        return f"cast_value({traced}, {passed!r}, {n.dtype!r})"
+
     def _packed_argument(self, a: PrimExpr) -> str:
         if isinstance(a, Call) and a.op is builtin.STACK_MAKE_ARRAY:
             data, shape, strides, _, kind, offset = a.args
@@ -332,6 +340,7 @@ _CALLS: dict[Any, Callable[[PythonExpression, Call], str]] = {
     builtin.VECTOR_HIGH: PythonExpression._half,
     builtin.VECTOR_COMBINE: PythonExpression._combine,
     builtin.CALL_PACKED: PythonExpression._packed,
+    CALL_TRACE_PACKED: PythonExpression._traced,
     builtin.PREFETCH: PythonExpression._no_effect,
     builtin.ASSUME: PythonExpression._no_effect,
     builtin.STORAGE_SYNC: PythonExpression._no_effect,

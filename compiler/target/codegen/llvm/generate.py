@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
-from llvmlite import ir
+from llvmlite import binding, ir
 
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments
@@ -92,9 +92,16 @@ class Generated:
         bytes
             An object file.
         """
-        content = bytearray(describe(described(self.target, self.signatures)))
-        module = pipeline.parse(self.optimised + _constant("strata_description", content))
-        return pipeline.object_code(module, self.target)
+        return pipeline.object_code(self.described_module(), self.target)
+
+    def described_module(self) -> binding.ModuleRef:
+        """Return the optimised LLVM module with its description.
+
+        Returns
+        -------
+        llvmlite.binding.ModuleRef
+        """
+        return pipeline.parse(self.optimised + _description(described(self.target, self.signatures)))
 
 
 def described(target: Target, signatures: Sequence[Signature], graph: str = "", model: str = "") -> Description:
@@ -139,8 +146,7 @@ def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], descri
     bytes
         An object file.
     """
-    content = bytearray(describe(description))
-    module = pipeline.parse(_constant("strata_description", content))
+    module = pipeline.parse(_description(description))
     target = parts[0][0].target if parts else Target(description.target)
     for generated, names in parts:
         part = pipeline.parse(generated.optimised)
@@ -150,10 +156,14 @@ def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], descri
     return pipeline.object_code(module, target)
 
 
-def _constant(name: str, content: bytearray) -> str:
-    """Return LLVM IR for bytes that no linker drops."""
+def _description(description: Description) -> str:
+    """Return LLVM IR for a description, which no linker drops; each module that is linked into a file has its own."""
+    content = bytearray(describe(description))
     data = "".join(f"\\{byte:02x}" for byte in content)
-    return f'\n@{name} = constant [{len(content)} x i8] c"{data}"\n'
+    return (
+        f'\n@strata_description = internal constant [{len(content)} x i8] c"{data}"\n'
+        '@llvm.used = appending global [1 x ptr] [ptr @strata_description], section "llvm.metadata"\n'
+    )
 
 
 def codegen(module: IRModule, target: Target) -> Generated:

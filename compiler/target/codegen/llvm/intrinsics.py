@@ -10,7 +10,7 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
-from compiler.target.codegen.llvm.packed_calls import call_packed, text_constant
+from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.subroutines import call_function, return_value
@@ -317,6 +317,7 @@ INTRINSICS: dict[str, Handler] = {
     "tir.ret": return_value,
     "tir.call_extern": _extern,
     "tir.call_packed": call_packed,
+    "tir.tvm_call_trace_packed": call_traced,
     "tir.call_pure_extern": _extern,
     "tir.call_llvm_intrin": _llvm_intrinsic,
     "tir.call_llvm_pure_intrin": _llvm_intrinsic,

@@ -13,10 +13,10 @@ from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, PrimExpr, StringImm
 from compiler.runtime.packed_call import FAILED, VARIABLE, TypeCode
 from compiler.target.codegen.llvm.state import Emitter, FunctionState
-from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null
+from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
-__all__ = ["call_packed", "text_constant"]
+__all__ = ["call_packed", "call_traced", "text_constant"]
 
 _ARRAY = ir.LiteralStructType([POINTER, I32, I32, I32, I32, POINTER, POINTER, I64])
 """A DLTensor: data, type and number of the device, rank, data type in four bytes, extents, strides, offset in bytes."""
@@ -35,6 +35,23 @@ _DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat
 
 def call_packed(e: Emitter, n: Call) -> ir.Value:
     """Write the call of a registered function; the function that is written returns early where it fails."""
+    value, _ = _call(e, n, TypeCode.INT)
+    return e.state.builder.trunc(value, I32) if dt.bits(n.dtype) == 32 else value
+
+
+def call_traced(e: Emitter, n: Call) -> ir.Value:
+    """Write the call of a function that looks at values: it may return another one in place of the last of them."""
+    _state, builder, dtype = e.state, e.state.builder, n.dtype
+    kind = TypeCode.FLOAT if dt.is_float(dtype) else TypeCode.INT
+    value, given = _call(e, n, kind)
+    passed = "float64" if kind is TypeCode.FLOAT else "int64"
+    answer = e.convert(builder.bitcast(value, register_type(passed)), passed, dtype)
+    replaced = builder.icmp_signed("!=", given, ir.Constant(I64, 0))
+    return builder.select(replaced, answer, e.visit(n.args[-1]))
+
+
+def _call(e: Emitter, n: Call, kind: TypeCode) -> tuple[ir.Value, ir.Value]:
+    """Write the call; return the 64 bits of its result, and 64 bits that are not zero where it has one."""
     name, *args = n.args
     if not isinstance(name, StringImm):
         raise BuildError(f"LLVM code generation: call_packed takes the name of a function first, got {name}")
@@ -42,14 +59,13 @@ def call_packed(e: Emitter, n: Call) -> ir.Value:
     pairs = [_argument(e, a) for a in args]
     values = _stored(state, I64, [value for value, _ in pairs], "packed.values")
     codes = _stored(state, I32, [ir.Constant(I32, code) for _, code in pairs], "packed.codes")
-    result = state.alloca(I64, 8, "packed.result")
-    builder.store(ir.Constant(I64, 0), result)
+    result = _stored(state, I64, [ir.Constant(I64, 0), ir.Constant(I64, kind)], "packed.result")
     function = _FunctionPointer(POINTER, builder.load(_variable(state), typ=POINTER).get_reference())
     count = ir.Constant(I32, len(args))
     status = builder.call(function, [text_constant(state, name.value), values, codes, count, result])
     state.require(builder.icmp_signed("==", status, ir.Constant(I32, 0)), state.shared.message(FAILED))
-    loaded = builder.load(result, typ=I64)
-    return builder.trunc(loaded, I32) if dt.bits(n.dtype) == 32 else loaded
+    given = builder.gep(result, [ir.Constant(I64, 1)], inbounds=True, source_etype=I64)
+    return builder.load(result, typ=I64), builder.load(given, typ=I64)
 
 
 def text_constant(state: FunctionState, text: str) -> ir.GlobalVariable:
@@ -65,7 +81,8 @@ def text_constant(state: FunctionState, text: str) -> ir.GlobalVariable:
 def _variable(state: FunctionState) -> ir.GlobalVariable:
     module = state.shared.module
     if VARIABLE not in module.globals:
-        ir.GlobalVariable(module, POINTER, VARIABLE).initializer = null()
+        variable = ir.GlobalVariable(module, POINTER, VARIABLE)
+        variable.initializer, variable.linkage = null(), "weak"  # each module that is linked into a library has one
     return module.globals[VARIABLE]
 
 

@@ -21,6 +21,7 @@ from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import CALL_PACKED
 from compiler.tir.stmt import Allocate, AssertStmt, BufferStore, For
+from compiler.tir.trace import CALL_TRACE_PACKED
 
 
 class Outlined:
@@ -194,7 +195,7 @@ class _Failures(Visitor):
         self.may_fail = True
 
     def visit_Call(self, n: Call) -> None:
-        self.may_fail |= n.op is CALL_PACKED or isinstance(n.op, GlobalVar)
+        self.may_fail |= n.op in (CALL_PACKED, CALL_TRACE_PACKED) or isinstance(n.op, GlobalVar)
         self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> None:

@@ -25,4 +25,10 @@ def runtime_module(generated: Generated) -> Module:
         write_library(generated.described_object_code(), path)
 
     sources = {"ll": lambda: generated.optimised, "asm": lambda: generated.assembly}
-    return Module(generated.signatures, code, sources, export, generated.target)
+    files = {
+        "ll": lambda: str(generated.described_module()).encode(),
+        "bc": lambda: bytes(generated.described_module().as_bitcode()),
+        "asm": lambda: generated.assembly.encode(),
+        "s": lambda: generated.assembly.encode(),
+    }
+    return Module(generated.signatures, code, sources, export, generated.target, files)

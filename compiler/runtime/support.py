@@ -1,0 +1,44 @@
+"""What this build of the package consists of: ``tvm.support``."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import numpy as np
+from llvmlite import binding
+
+from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.runtime.threads import openmp
+
+__all__ = ["describe", "libinfo"]
+
+
+def libinfo() -> dict[str, str]:
+    """Return the options that TVM is built with, as they are here.
+
+    Returns
+    -------
+    dict of str to str
+        ``ON``, ``OFF`` or a version, by TVM's names of options.
+    """
+    return {
+        "LLVM_VERSION": ".".join(map(str, binding.llvm_version_info)),
+        "USE_LLVM": "ON",
+        "USE_OPENMP": "ON" if openmp() is not None else "OFF",
+        "USE_CUDA": "OFF",
+        "USE_OPENCL": "OFF",
+        "USE_VULKAN": "OFF",
+        "USE_METAL": "OFF",
+        "USE_ROCM": "OFF",
+        "USE_RPC": "OFF",
+        "USE_MICRO": "OFF",
+    }
+
+
+def describe() -> None:
+    """Print the system and the versions of what the package is made of."""
+    print(f"Python {sys.version.split()[0]}, {platform.platform()}")
+    print(f"NumPy {np.__version__}, llvmlite for {host_triple()}, CPU {host_cpu()}")
+    for name, value in libinfo().items():
+        print(f"{name}: {value}")

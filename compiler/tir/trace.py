@@ -1,0 +1,59 @@
+"""Looking at values while machine code runs: ``tvm.tir.trace``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.op import CallEffect, register_op
+from compiler.ir.primexpr import Call, ExprLike, PrimExpr, StringImm, convert
+from compiler.runtime.packed_func import register_func
+
+__all__ = ["CALL_TRACE_PACKED", "trace"]
+
+CALL_TRACE_PACKED = register_op(
+    "tir.tvm_call_trace_packed",
+    effect=CallEffect.UPDATE_STATE,
+    prints_dtype=True,
+    doc="Calls a registered function with values that it looks at.",
+)
+_DEFAULT_ACTION = "tvm.default_trace_action"
+
+
+def trace(args: Sequence[ExprLike], trace_action: str = _DEFAULT_ACTION) -> PrimExpr:
+    """Let a registered function look at values where they are computed.
+
+    Parameters
+    ----------
+    args : sequence of PrimExpr or number
+        What the function is called with; the last one is the traced value.
+    trace_action : str
+        The name that the function is registered under. The default one prints the values.
+
+    Returns
+    -------
+    PrimExpr
+        What the function returns; the traced value where it returns None.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no values, or ``trace_action`` is no text.
+
+    Examples
+    --------
+    >>> te.compute((4,), lambda i: tvm.tir.trace([i, A[i]]))
+    """
+    if not isinstance(args, (list, tuple)) or not args:
+        raise ArgumentError(f"trace: args must be a list of values, got {show(args)}")
+    if not isinstance(trace_action, str):
+        raise ArgumentError(f"trace: trace_action must be the name of a registered function, got {show(trace_action)}")
+    values = [convert(value) for value in args]
+    return Call(values[-1].dtype, CALL_TRACE_PACKED, (StringImm(trace_action), *values))
+
+
+def _print_values(*args: object) -> None:
+    print(list(args))
+
+
+register_func(_DEFAULT_ACTION, _print_values)
