@@ -10,6 +10,7 @@ from compiler.te.dataflow import rewrite_dataflow
 from compiler.te.group import enclosing_groups
 from compiler.te.inlining import with_inlined
 from compiler.te.operation import PlaceholderOp
+from compiler.te.primitives import line_of
 from compiler.te.relations.rebase import Rebase
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import AttachType, Stage
@@ -23,6 +24,7 @@ S = TypeVar("S", bound=ScheduleState)
 def normalize(schedule: S) -> S:
     """Return a copy of the schedule that is inlined, whose loops start at zero and whose places are loops."""
     new = schedule.copy()
+    _refuse_placed_outputs(new)
     new.place_scan_bodies()
     _inline(new)
     _place_groups(new)
@@ -30,6 +32,16 @@ def normalize(schedule: S) -> S:
         _settle_attachment(stage)
     _rebase(new)
     return new
+
+
+def _refuse_placed_outputs(schedule: ScheduleState) -> None:
+    """Refuse an output that is computed at a loop of another stage, or of its own."""
+    for stage in schedule.stages:
+        if stage.is_output and stage.attach_type is AttachType.SCOPE:
+            line = line_of(schedule.primitives, "compute_at", stage.origin_op.name)
+            raise ScheduleError(
+                f"compute_at: stage {stage.origin_op.name!r} is an output, which must be computed as a whole{line}"
+            )
 
 
 def _inline(schedule: ScheduleState) -> None:

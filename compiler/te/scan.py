@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer, IntSet, union
+from compiler.ir.coercion import is_const_int
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import DataProducer, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
+from compiler.ir.primexpr import Call, DataProducer, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor
+from compiler.tir.builtin import IF_THEN_ELSE
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -337,6 +339,13 @@ _Place = tuple[Tensor, int]
 """A dimension of a tensor."""
 
 
+def _as_written(index: PrimExpr) -> PrimExpr:
+    """Return the index of a read without the guard that :func:`compute` puts around it where an extent may be one."""
+    if isinstance(index, Call) and index.op is IF_THEN_ELSE and is_const_int(index.args[1], 0):
+        return index.args[2]
+    return index
+
+
 class _AxisLinks:
     """The dimensions of tensors of a scan's body that are read at the same index as they are computed."""
 
@@ -376,6 +385,7 @@ class _AxisLinks:
         reads.visit(body.source[body.value_index] if isinstance(body, Reduce) else body)
         for load in reads.loads:
             for d, index in enumerate(load.indices):
+                index = _as_written(index)
                 place = places.get(index) if isinstance(index, Var) else None
                 if place is not None:
                     self._link(place, (load.producer, d))

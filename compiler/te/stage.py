@@ -303,8 +303,8 @@ class Stage(StageStorage):
         ArgumentError
             If ``parent`` is no stage, or ``scope`` no axis.
         ScheduleError
-            If this stage is an output or a placeholder, ``parent`` does not read it or belongs to another schedule, or
-            ``scope`` is none of its loops.
+            If this stage is a placeholder, ``parent`` does not read it or belongs to another schedule, or ``scope`` is
+            none of its loops.  If this stage is an output, when the schedule is lowered.
         """
         if not isinstance(parent, Stage):
             raise ArgumentError(f"compute_at: parent must be a stage, such as s[C], got {show(parent)} ({self})")
@@ -313,11 +313,9 @@ class Stage(StageStorage):
         self._must_be_computed("compute_at")
         if parent.schedule is not self.schedule:
             raise ScheduleError(f"compute_at: stage {parent.op.name!r} belongs to another schedule ({self})")
-        if self.is_output:
-            raise ScheduleError(f"compute_at: stage {self.op.name!r} is an output, which must be computed as a whole")
         parent.require_leaf("compute_at", scope)
         require_same_group(self, parent)
-        if not depends_on(parent.op, self.op):
+        if not self.is_output and not depends_on(parent.op, self.op):  # outputs are refused when this is lowered
             raise ScheduleError(
                 f"compute_at: stage {self.op.name!r} must be computed inside a stage that reads it, "
                 f"and {parent.op.name!r} does not"

@@ -79,8 +79,8 @@ BAD = [
         "output elsewhere",
         MATMUL + "s[D].compute_at(s[C], C.op.axis[0])\ntvm.lower(s, [A, B, D])\n",
         "ScheduleError",
-        "compute_at: stage 'D' is an output",
-        10,
+        "compute_at: stage 'D' is an output, which must be computed as a whole, as line 10 asks",
+        11,
     ),
     BadScript(
         "compute_at outside the consumer",

@@ -60,6 +60,17 @@ def _outside_of_a_consumer(x: Setting) -> None:
     schedule_to_prim_func(s, [x.a, x.b, e])
 
 
+def _an_output_in_its_producer(x: Setting) -> None:
+    x.sc.compute_at(x.sd, x.d.op.axis[0])
+    x.sd.compute_at(x.sc, x.i)
+    schedule_to_prim_func(x.s, [x.a, x.b, x.d])
+
+
+def _an_output_in_itself(x: Setting) -> None:
+    x.sd.compute_at(x.sd, x.d.op.axis[0])
+    schedule_to_prim_func(x.s, [x.a, x.b, x.d])
+
+
 def _vectorize_symbolic(x: Setting) -> None:
     n = te.var("n")
     y = te.placeholder((n,), name="Y")
@@ -169,7 +180,8 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         "set_store_predicate: predicate must be of type bool, got i",
     ),
     (lambda x: x.sc.bind(x.i, "threadIdx.x"), ArgumentError, "bind: thread_ivar must be made by te.thread_axis"),
-    (lambda x: x.sd.compute_at(x.sc, x.i), ScheduleError, "compute_at: stage 'D' is an output"),
+    (_an_output_in_its_producer, ScheduleError, "compute_at: stage 'D' is an output"),
+    (_an_output_in_itself, ScheduleError, "compute_at: stage 'D' is an output"),
     (lambda x: x.sc.compute_at(x.sd, x.i), ScheduleError, "compute_at: 'i' is no axis of 'D'"),
     (lambda x: x.sc.compute_at(x.sc, x.i), ScheduleError, "stage 'C' must be computed inside a stage that reads it"),
     (lambda x: x.sc.compute_at(x.d, x.i), ArgumentError, "compute_at: parent must be a stage, such as s[C]"),
