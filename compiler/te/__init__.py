@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
+from compiler.te import schedule_json  # noqa: F401  (says how schedules are saved)
 from compiler.te.autodiff import gradient
 from compiler.te.axis import reduce_axis, size_var, thread_axis, var
 from compiler.te.create_prim_func import create_prim_func

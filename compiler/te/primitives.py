@@ -106,6 +106,13 @@ class Recorder(Protocol):
     def record(self, primitive: Primitive) -> None:
         """Add a primitive that was applied."""
 
+    def keep_record(self, name: str, kept_before: int) -> None:
+        """Keep the state after a primitive, or after one that it called; see ``Schedule.schedule_record``."""
+
+    @property
+    def primitive_record(self) -> Sequence[str]:
+        """The primitives after which the state was kept."""
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -127,8 +134,11 @@ def primitive(method: F) -> F:
     @functools.wraps(method)
     def recorded(self: RecordedStage | Recorder, *args: object, **kwargs: object) -> object:
         schedule = self.schedule
+        kept = len(schedule.primitive_record)
         if schedule.applying:
-            return method(self, *args, **kwargs)
+            result = method(self, *args, **kwargs)
+            schedule.keep_record(method.__name__, kept)
+            return result
         stage = self if isinstance(self, RecordedStage) else None
         call = f"{method.__name__}({_arguments(args, kwargs, names, variadic)})"
         origin = call if stage is None else f"{stage.label}: {call}"
@@ -160,6 +170,7 @@ def primitive(method: F) -> F:
             span=span,
         )
         schedule.record(done)
+        schedule.keep_record(method.__name__, kept)
         return result
 
     _PRIMITIVES.add(recorded)

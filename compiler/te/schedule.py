@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
+from compiler.ir.json_format import load_json, save_json
 from compiler.ir.primexpr import IterVar
 from compiler.te import cache, replay
 from compiler.te.cache import Readers, Tensors
@@ -34,7 +35,15 @@ class Schedule(ScheduleState):
         One for each operation, each after those that it reads.
     primitives : list of Primitive
         The calls that shaped the schedule, in order.
+    schedule_record : list of Schedule
+        Its state at first and after each primitive, in a context with the option ``te.keep_schedule_record``; a
+        primitive that is made of others, such as ``tile``, is kept as these.
+    primitive_record : list of str
+        The names of these primitives, ``vanilla`` first.
     """
+
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return load_json, (save_json(self),)
 
     def record(self, primitive: Primitive) -> None:
         """Add a primitive that was applied, and tell the instruments.
@@ -264,6 +273,7 @@ def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) ->
         if not isinstance(op, Operation):
             raise ArgumentError(f"create_schedule: ops must be operations, such as C.op, got {show(op)}")
     schedule = Schedule(outputs)
+    schedule.keep_record("vanilla", 0)
     warn_of_reads_outside([stage.op for stage in schedule.stages])
     for instrument in active_instruments():
         instrument.schedule_created(schedule)

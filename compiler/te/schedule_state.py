@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from compiler.ir.error import ArgumentError, ScheduleError, show, unknown_name
+from compiler.ir.pass_context import PassContext, register_config_option
 from compiler.ir.primexpr import IterVar
 from compiler.te.dataflow import post_dfs_order
 from compiler.te.group import Group, common_group
@@ -15,6 +16,9 @@ from compiler.te.stage import AttachType, Stage
 from compiler.te.tensor import Operation, Tensor
 
 __all__ = ["ScheduleState"]
+
+
+register_config_option("te.keep_schedule_record", (bool, int))
 
 
 class ScheduleState:
@@ -30,6 +34,10 @@ class ScheduleState:
         Stages that are placed together, in the order in which the groups were made.
     primitives : list of Primitive
         The calls that shaped the schedule, in order.
+    schedule_record : list of ScheduleState
+        Its state at first and after each primitive, where the context asks for it.
+    primitive_record : list of str
+        The names of these primitives, ``vanilla`` first.
     applying : bool
         Whether a primitive is being carried out; the primitives that it calls are not recorded.
     """
@@ -37,6 +45,8 @@ class ScheduleState:
     def __init__(self, outputs: Sequence[Operation]) -> None:
         self.outputs = list(outputs)
         self.primitives: list[Primitive] = []
+        self.schedule_record: list[ScheduleState] = []
+        self.primitive_record: list[str] = []
         self.applying = False
         self.groups: list[Group] = []
         self.stages: list[Stage] = [Stage(self, op) for op in post_dfs_order(outputs)]
@@ -136,6 +146,7 @@ class ScheduleState:
         """Return a schedule with stages of its own for the same operations."""
         new = type(self).__new__(type(self))
         new.outputs, new.primitives, new.applying = self.outputs[:], self.primitives[:], False
+        new.schedule_record, new.primitive_record = [], []
         pairs = {stage: stage.copy(new) for stage in self.stages}
         new.stages = list(pairs.values())
         new._stage_of = {stage.origin_op: stage for stage in new.stages}
@@ -153,6 +164,20 @@ class ScheduleState:
     def record(self, primitive: Primitive) -> None:
         """Add a primitive that was applied."""
         self.primitives.append(primitive)
+
+    def keep_record(self, name: str, kept_before: int) -> None:
+        """Keep the state after a primitive, if the option ``te.keep_schedule_record`` asks for it.
+
+        Parameters
+        ----------
+        name : str
+            The primitive.
+        kept_before : int
+            How many states were kept when it began; where those it called were kept, itself is not.
+        """
+        if len(self.primitive_record) == kept_before and PassContext.current().config.get("te.keep_schedule_record"):
+            self.schedule_record.append(self.copy())
+            self.primitive_record.append(name)
 
     def checkpoint(self) -> Callable[[], None]:
         """Return a function that brings the stages back to how they are now."""

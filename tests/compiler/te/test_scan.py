@@ -149,3 +149,17 @@ def test_arguments_of_scan():
         te.scan(init, update, update)
     with pytest.raises(ArgumentError, match="dimension 1"):
         te.scan(te.compute((1, 7), lambda _, i: X[0, i]), update, state)
+
+
+def test_fixed_axes_of_symbolic_extents() -> None:
+    steps, m, n = te.var("steps"), te.var("m"), te.var("n")
+    x = te.placeholder((steps, m, n), name="X")
+    s = te.placeholder((steps, m, n), name="S")
+    init = te.compute((1, m, n), lambda _, i, j: x[0, i, j])
+    plain = te.compute((steps, m, n), lambda t, i, j: x[t, i, j] + s[t - 1, i, j])
+    both = te.compute((steps, n, m), lambda t, j, i: s[t - 1, j, j], name="both")
+    crossed = te.compute((steps, m, n), lambda t, i, j: both[t, j, i] + s[t - 1, i, j])
+    for update, expected in ((plain, (1, 1)), (crossed, (0, 0))):
+        op = te.scan(init, update, s).op
+        fixed = te.schedule.ScanFixPointAnalysis(op)
+        assert tuple(fixed[axis].value for axis in op.spatial_axis_) == expected
