@@ -16,7 +16,7 @@ from compiler.ir.module import DefinedName, GlobalVar, IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.script.source import Source
+from compiler.tir.script.source import Source, without_collections
 from compiler.tir.script.statements import Statements
 
 __all__ = ["from_source", "ir_module", "prim_func"]
@@ -56,7 +56,7 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) 
     if _is_method(func):
         return func
     environment = _environment(func, _caller_names())
-    with rendered():
+    with rendered(), without_collections():
         source = Source.of_object(func)
         return _Function(source, environment).read(_definition(source), private)
 
@@ -92,7 +92,7 @@ def ir_module(mod: type) -> IRModule:
     for member in vars(mod).values():
         if isinstance(member, FunctionType):
             environment = _environment(member, environment)
-    with rendered():
+    with rendered(), without_collections():
         return _read(Source.of_object(mod), environment)  # type: ignore[return-value]
 
 
@@ -123,7 +123,7 @@ def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[st
     if isinstance(program, FunctionType):
         given = {**_environment(program, {}), **given}
     namespaces = {name: importlib.import_module(f"{__package__}.{room}") for name, room in (("T", "tir"), ("I", "ir"))}
-    with rendered():
+    with rendered(), without_collections():
         source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
         return _read(source, {**namespaces, **given})
 
@@ -145,7 +145,7 @@ def from_method(func: FunctionType) -> PrimFunc:
     ScriptError
         If the function is not TVMScript, with the line.
     """
-    with rendered():
+    with rendered(), without_collections():
         source = Source.of_object(func)
         definition = _definition(source)
         private = None if definition.decorator_list else False
