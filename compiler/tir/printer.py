@@ -106,6 +106,12 @@ def _module(out: TextBuilder, mod: IRModule) -> None:
     out.line("@I.ir_module")
     out.line("class Module:")
     with out.indented():
+        attrs = {key: value for key, value in mod.attrs.items() if key != SIMPLE_MODE}
+        if attrs:
+            out.write("I.module_attrs(")
+            ExprPrinter(out).value(attrs)
+            out.write(")")
+            out.newline()
         functions = sorted(((var.name_hint, func) for var, func in mod.items()), key=lambda item: item[0])
         for index, (name, func) in enumerate(functions):
             if index:

@@ -10,6 +10,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.text import TextBuilder
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.printer_expr import string_text
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.printer_stmt import StmtPrinter
 from compiler.tir.stmt import For, Stmt
@@ -77,16 +78,15 @@ class BlockPrinter(StmtPrinter):
             self._inside(n.block)
 
     def visit_Block(self, n: Block, last: bool) -> None:
-        name = self._block_name(n)
         with self.line(n):
-            self.out.write(f"with T.block({name + ', ' if name else ''}no_realize=True):")
+            self.out.write(f"with T.block({self._block_name(n)}, no_realize=True):")
         with self.names.scope(), self.out.indented():
             for axis in n.iter_vars:
                 self._axis(axis, None)
             self._inside(n)
 
     def _block_name(self, block: Block) -> str:
-        return f'"{block.name_hint}"' if block.name_hint else ""
+        return string_text(block.name_hint)
 
     def _inside(self, n: Block) -> None:
         """Write all of a block but its axes."""

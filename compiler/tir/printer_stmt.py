@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.ir.primexpr import Call, IntImm, IterVar, Var, is_const_int
+from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
+from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import DEFAULT, Buffer
 from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text, string_text
 from compiler.tir.printer_scope import Definitions, Names
@@ -337,6 +339,9 @@ class StmtPrinter(ExprPrinter):
         self.body(n.body, True)
 
     def visit_Allocate(self, n: Allocate, last: bool) -> None:
+        if isinstance(n.body, DeclBuffer) and _is_declared_memory(n, n.body):
+            self.visit_DeclBuffer(n.body, last)
+            return
         self._hold(n, last, self._allocation, n.buffer_var)
 
     def _allocation(self, n: Allocate) -> None:
@@ -380,12 +385,14 @@ class StmtPrinter(ExprPrinter):
     def _realization(self, function: str, target: Any, n: BufferRealize | ProducerRealize) -> None:
         self.out.write(function)
         self.region(target, n.bounds)
+        if not is_const_int(n.condition, 1):
+            self.out.write(f', "{target.scope}"' if isinstance(n, BufferRealize) else ', ""')
         self._condition(n)
         self.out.write(")")
 
     def _condition(self, n: Allocate | BufferRealize | ProducerRealize) -> None:
         if not is_const_int(n.condition, 1):
-            self.out.write(", condition=")
+            self.out.write(", ")
             self.expr(n.condition)
 
     def visit_DeclBuffer(self, n: DeclBuffer, last: bool) -> None:
@@ -395,6 +402,21 @@ class StmtPrinter(ExprPrinter):
         self.out.write("T.decl_buffer(")
         self.buffer_arguments(n.buffer)
         self.out.write(")")
+
+
+def _is_declared_memory(n: Allocate, declared: DeclBuffer) -> bool:
+    """Return whether memory is allocated just as reading ``T.decl_buffer`` without ``data`` does."""
+    buffer = declared.buffer
+    pointer = n.buffer_var.type_annotation
+    return (
+        buffer.data is n.buffer_var
+        and isinstance(pointer, PointerType)
+        and pointer.element_type == PrimType(buffer.dtype)
+        and buffer.dtype == n.dtype
+        and structural_equal(n.extents, buffer.shape)
+        and is_const_int(n.condition, 1)
+        and not n.annotations
+    )
 
 
 def _plain(loop: For) -> bool:

@@ -191,7 +191,10 @@ class BufferSlice(ExprOperators):
 
     def vector_indices(self) -> tuple[PrimExpr, ...]:
         """Return the indices with slices as ramps."""
-        return tuple([_ramp(i) if isinstance(i, slice) else i for i in self.indices])
+        indices = tuple([_ramp(i) if isinstance(i, slice) else i for i in self.indices])
+        if any(dt.lanes(index.dtype) > 1 for index in indices[:-1]):
+            raise ArgumentError("only the last index of an access may be a vector")
+        return indices
 
     def asobject(self) -> BufferLoad:
         """Return the load of the elements."""
@@ -206,6 +209,8 @@ def declared_variable(name: str, kind: object) -> Var:
     ArgumentError
         If it is no type of a variable.
     """
+    if isinstance(kind, str):
+        return Var(name, kind)
     if isinstance(kind, DataType):
         return kind.variable(name)
     declared = kind.make(name) if isinstance(kind, Declaration) else None
@@ -220,6 +225,8 @@ def _ramp(part: slice) -> PrimExpr:
     if not isinstance(length, IntImm) or length.value % step or length.value // step < 1:
         raise ArgumentError(f"the length of a slice must be a constant multiple of its step, got {show(length)}")
     base = convert(part.start)
+    if length.value == step:
+        return base
     return Ramp(base, const(step, base.dtype), length.value // step)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import (
@@ -22,7 +23,9 @@ from compiler.ir.primexpr import (
 from compiler.ir.primexpr import Range as RangeNode
 from compiler.ir.primexpr import Shuffle as ShuffleNode
 from compiler.ir.primexpr import cast as cast_expr
-from compiler.tir.script.definitions import extent_between
+from compiler.tir.arithmetic import ceildiv
+from compiler.tir.index_map import IndexMap
+from compiler.tir.script.definitions import Declaration, extent_between
 from compiler.tir.stmt import Stmt
 
 __all__ = [
@@ -36,7 +39,9 @@ __all__ = [
     "Shuffle",
     "broadcast",
     "cast",
+    "ceildiv",
     "comm_reducer",
+    "index_map",
     "iter_var",
     "load",
     "ramp",
@@ -203,12 +208,30 @@ def cast(value: ExprLike, dtype: str) -> PrimExpr:
     return cast_expr(dtype, value)
 
 
-def iter_var(var: Var, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:
+def index_map(mapping: Callable[..., Any], *, inverse_index_map: Callable[..., Any] | None = None) -> IndexMap:
+    """Return a mapping of indices: ``T.index_map(lambda i, j: (j, i))``.
+
+    Parameters
+    ----------
+    mapping : callable
+        From the indices to the new ones.
+    inverse_index_map : callable, optional
+        The way back; found where left out.
+
+    Returns
+    -------
+    IndexMap
+    """
+    return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype="int64")
+
+
+def iter_var(var: Any, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:
     """Return an axis, as attributes name them.
 
     Parameters
     ----------
-    var : Var
+    var : Var or Declaration
+        A variable, or the declaration of one such as ``T.int32()``.
     dom : Range or None
     iter_type : str
         ``DataPar``, ``ThreadIndex``, ``CommReduce``, ….
@@ -223,6 +246,8 @@ def iter_var(var: Var, dom: RangeNode | None, iter_type: str, thread_tag: str = 
     ArgumentError
         If there is no such kind of axis.
     """
+    if isinstance(var, Declaration):
+        var = var.make("v")
     if iter_type not in _ITER_TYPES:
         raise ArgumentError(f"T.iter_var: iter_type must be one of {', '.join(_ITER_TYPES)}, got {show(iter_type)}")
     return IterVar(dom, var, _ITER_TYPES[iter_type], thread_tag)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
+import operator
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import TVMError, did_you_mean
+from compiler.ir.error import ArgumentError, TVMError, did_you_mean
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, mint_location
 from compiler.ir.primexpr import (
     And,
     Call,
     CommReducer,
-    ExprLike,
     Let,
     Not,
     Or,
@@ -33,12 +36,46 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.definitions import BufferSlice, Declaration, Scope
+from compiler.tir.script.macros import Macro
 from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS, binary_node, call_op, is_symbolic, matched
 from compiler.tir.script.source import ScriptError, Source
+from compiler.tir.stmt import Stmt
 
 __all__ = ["Expressions", "described"]
 
-_BUILTINS = {name: getattr(builtins, name) for name in ("bool", "float", "int", "len", "range", "str")}
+_MAX_ITEMS = 1 << 16
+"""How many items a program may look through at once while it is read."""
+_MAX_BITS = 4096
+"""Largest size of an integer that a program may compute while it is read."""
+
+
+def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of sequences that refuses long ones."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        for value in args:
+            if isinstance(value, range) and not -_MAX_ITEMS <= value.stop - value.start <= _MAX_ITEMS:
+                raise ArgumentError(f"{function.__name__}: {value} has more than {_MAX_ITEMS} items")
+        return function(*args, **options)
+
+    return call
+
+
+_BUILTINS = {
+    **{name: getattr(builtins, name) for name in ["bool", "float", "int", "len", "range", "round", "str"]},
+    **{
+        name: _bounded(getattr(builtins, name))
+        for name in (
+            *("abs", "all", "any", "dict", "enumerate", "list", "max", "min"),
+            *("reversed", "set", "sorted", "sum", "tuple", "zip"),
+        )
+    },
+}
+"""What programs may use of Python: what computes with values and reaches nothing else."""
+
+
+_SCRIPT_ROOM = __name__.rpartition(".")[0]
+"""The modules ``T`` and ``I``, of which a program sees only what is public."""
 
 
 class Expressions:
@@ -109,16 +146,71 @@ class Expressions:
         if n.attr.startswith("_"):
             raise self.source.error(n, f"{n.attr!r} is private")
         value = self.value(n.value)
+        if isinstance(value, ModuleType) and value.__name__.startswith(_SCRIPT_ROOM):
+            public = n.attr in value.__all__
+        else:
+            public = not (isinstance(value, str) and n.attr in ("format", "format_map"))  # they read attributes
         try:
-            return getattr(value, n.attr)
+            return getattr(value, n.attr) if public else value.__getattr__(n.attr)
         except AttributeError as error:
             raise self.source.error(n, str(error)) from None
 
     def _Tuple(self, n: ast.Tuple) -> tuple[Any, ...]:
-        return tuple([self.value(e) for e in n.elts])
+        return tuple(self._items(n.elts))
 
     def _List(self, n: ast.List) -> list[Any]:
-        return [self.value(e) for e in n.elts]
+        return self._items(n.elts)
+
+    def _items(self, parts: Sequence[ast.expr]) -> list[Any]:
+        """Return the items of a list or call; ``*values`` stands for several."""
+        items: list[Any] = []
+        for part in parts:
+            if isinstance(part, ast.Starred):
+                with self.errors(part):
+                    items.extend(self.value(part.value))
+            else:
+                items.append(self.value(part))
+        return items
+
+    def _JoinedStr(self, n: ast.JoinedStr) -> str:
+        return "".join(str(self.value(part)) for part in n.values)
+
+    def _FormattedValue(self, n: ast.FormattedValue) -> str:
+        spec = "" if n.format_spec is None else self.value(n.format_spec)
+        if any(len(digits) > 2 for digits in re.findall(r"\d+", spec)):
+            raise self.source.error(n, f"the width {spec!r} is too large")
+        with self.errors(n):
+            return format(self.value(n.value), spec)
+
+    def _ListComp(self, n: ast.ListComp) -> list[Any]:
+        return list(self._comprehended(n.elt, n.generators))
+
+    def _GeneratorExp(self, n: ast.GeneratorExp) -> list[Any]:
+        return list(self._comprehended(n.elt, n.generators))
+
+    def _comprehended(self, item: ast.expr, generators: Sequence[ast.comprehension]) -> Iterator[Any]:
+        """Yield the items of a comprehension over Python values."""
+        if not generators:
+            yield self.value(item)
+            return
+        first = generators[0]
+        with self.scope(), self.errors(first.iter):
+            for count, value in enumerate(self.value(first.iter)):
+                if count == _MAX_ITEMS:
+                    raise ArgumentError(f"the comprehension has more than {_MAX_ITEMS} items")
+                self._name_parts(first.target, value)
+                if all(self.value(condition) for condition in first.ifs):
+                    yield from self._comprehended(item, generators[1:])
+
+    def _name_parts(self, target: ast.expr, value: Any) -> None:
+        """Let a name, or each of several, stand for a Python value."""
+        if isinstance(target, ast.Name):
+            self.names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for part, item in zip(target.elts, value, strict=True):
+                self._name_parts(part, item)
+        else:
+            raise self.source.error(target, "expected a name")
 
     def _Dict(self, n: ast.Dict) -> dict[Any, Any]:
         if any(key is None for key in n.keys):
@@ -136,6 +228,8 @@ class Expressions:
                 return self._python(n, python, a, b)
             with self.errors(n):
                 return binary_node(node, a, b)
+        if isinstance(n.op, ast.Pow) and not (is_symbolic(a) or is_symbolic(b)):
+            return self._python(n, operator.pow, a, b)
         if kind not in BITWISE:
             raise self.source.error(n, f"{described(n.op)} is not part of TVMScript")
         python, name = BITWISE[kind]
@@ -232,14 +326,26 @@ class Expressions:
             return self._let_expression(n)
         if function is expression_words.comm_reducer:
             return self._reducer(n)
-        if any(isinstance(a, ast.Starred) for a in n.args) or any(k.arg is None for k in n.keywords):
-            raise self.source.error(n, "`*` and `**` in a call are not part of TVMScript")
-        args = [self.value(a) for a in n.args]
-        options = {k.arg: self.value(k.value) for k in n.keywords if k.arg is not None}
+        args, options = self._items(n.args), self._options(n)
+        if isinstance(function, Macro):
+            return self.expanded(n, function, args, options)
         with self.errors(n):
             if function in (expression_words.load, expression_words.store):
                 return self.pointer_access(n, function, args, options)
             return function(*args, **options)
+
+    def _options(self, n: ast.Call) -> dict[str, Any]:
+        """Return the arguments of a call that have names."""
+        options: dict[str, Any] = {}
+        for keyword in n.keywords:
+            value = self.value(keyword.value)
+            with self.errors(n):
+                options.update(value if keyword.arg is None else {keyword.arg: value})
+        return options
+
+    @abstractmethod
+    def expanded(self, n: ast.AST, macro: Macro, args: Sequence[Any], options: Mapping[str, Any]) -> Stmt:
+        """Return the statements of a macro."""
 
     @abstractmethod
     def behind_pointer(self, n: ast.AST, pointer: Var, index: PrimExpr, dtype: str | None) -> BufferLoad:
@@ -268,6 +374,24 @@ class Expressions:
         half = len(identity)
         return CommReducer(tuple(variables[:half]), tuple(variables[half:]), results, identity)
 
+    def _Lambda(self, n: ast.Lambda) -> Callable[..., Any]:
+        """Return a function of expressions, such as the one of ``T.index_map(lambda i, j: (j, i))``."""
+        names = [argument.arg for argument in n.args.args]
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        variadic = n.args.vararg.arg if n.args.vararg else ""
+        if variadic:
+            parameters.append(inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL))
+
+        def call(*args: Any) -> Any:
+            with self.scope():
+                self.names.update(zip(names, args, strict=not variadic))
+                if variadic:
+                    self.names[variadic] = args[len(names) :]
+                return self.value(n.body)
+
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return call
+
     def _let_expression(self, n: ast.Call) -> PrimExpr:
         """``T.Let(body, where={name: value})`` defines the name for the body."""
         where = n.keywords[0].value if n.keywords else n.args[-1]
@@ -279,8 +403,9 @@ class Expressions:
             var = self.names[names[0].id] = Var(names[0].id, value.dtype)
             return Let(var, value, self.expr(n.args[0]))
 
-    def _python(self, n: ast.expr, python: Any, a: ExprLike, b: ExprLike) -> Any:
+    def _python(self, n: ast.expr, python: Any, a: Any, b: Any) -> Any:
         with self.errors(n):
+            _check_size(n, a, b)
             return python(a, b)
 
     @contextmanager
@@ -294,6 +419,21 @@ class Expressions:
             raise self.source.error(n, str(error)) from error
 
 
+def _check_size(n: ast.expr, a: Any, b: Any) -> None:
+    """Refuse to compute what would not fit into memory: long repetitions, large powers and shifts."""
+    kind = type(getattr(n, "op", None))
+    if not isinstance(b, int):
+        a, b = b, a
+    if not isinstance(b, int):
+        return
+    if isinstance(a, int):
+        bits = a.bit_length() * b if kind is ast.Pow else a.bit_length() + b if kind is ast.LShift else 0
+    else:
+        bits = len(a) * b if kind is ast.Mult and isinstance(a, (str, list, tuple)) else 0
+    if bits > (_MAX_BITS if isinstance(a, int) else _MAX_ITEMS):
+        raise ArgumentError("the result is too large to be computed while the program is read")
+
+
 def described(n: ast.AST) -> str:
     """Return what a part of Python's grammar is called."""
     names = {
@@ -304,14 +444,10 @@ def described(n: ast.AST) -> str:
         "In": "in",
         "Is": "is",
         "IsNot": "is not",
-        "JoinedStr": "an f-string",
-        "Lambda": "a lambda",
-        "ListComp": "a list comprehension",
         "MatMult": "@",
         "NamedExpr": ":=",
         "NotIn": "not in",
         "Pow": "**",
-        "Return": "return",
         "Try": "try",
     }
     name = type(n).__name__

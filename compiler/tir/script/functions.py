@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
+import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -16,13 +18,15 @@ from compiler.ir.module import DefinedName, GlobalVar, IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.script.definitions import unwrapped
+from compiler.tir.script.macros import Macro
 from compiler.tir.script.source import Source, without_collections
 from compiler.tir.script.statements import Statements
 
-__all__ = ["from_source", "ir_module", "prim_func"]
+__all__ = ["from_source", "ir_module", "macro", "module_attrs", "prim_func"]
 
 
-def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) -> Any:
+def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, check_well_formed: bool = True) -> Any:
     """Read a Python function as TVMScript; a decorator.
 
     Parameters
@@ -31,6 +35,8 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) 
         The function; its body is never run.  Left out where this is used with options.
     private : bool
         Whether the function has no name outside of its module: no ``global_symbol``.
+    check_well_formed : bool
+        Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
 
     Returns
     -------
@@ -50,7 +56,7 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) 
     ...         B[i] = A[i] * 2.0
     """
     if func is None:
-        return lambda function: prim_func(function, private=private)
+        return lambda function: prim_func(function, private=private, check_well_formed=check_well_formed)
     if not isinstance(func, FunctionType):
         raise ArgumentError(f"T.prim_func: expected a function, got {show(func)}")
     if _is_method(func):
@@ -61,13 +67,45 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False) 
         return _Function(source, environment).read(_definition(source), private)
 
 
-def ir_module(mod: type) -> IRModule:
+def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> Any:
+    """Read a Python function as a piece of programs, which is read anew wherever it is used; a decorator.
+
+    Parameters
+    ----------
+    func : callable, optional
+        The function; its body is never run.  Left out where this is used with options.
+    hygienic : bool
+        Whether names that are no parameters mean what they do where the macro is defined, instead of where it is used.
+
+    Returns
+    -------
+    Macro
+
+    Examples
+    --------
+    >>> @T.macro
+    ... def store(A, i, value):
+    ...     A[i] = value
+    """
+    if func is None:
+        return lambda function: macro(function, hygienic=hygienic)
+    if not isinstance(func, FunctionType):
+        raise ArgumentError(f"T.macro: expected a function, got {show(func)}")
+    with rendered():
+        source = Source.of_object(func)
+        environment = _environment(func, _caller_names())
+        return Macro(source, _definition(source), inspect.signature(func), environment, hygienic)
+
+
+def ir_module(mod: type | None = None, *, check_well_formed: bool = True) -> Any:
     """Read a class of TVMScript functions as a module; a decorator.
 
     Parameters
     ----------
-    mod : type
-        Its methods are decorated by ``T.prim_func``.
+    mod : type, optional
+        Its methods are decorated by ``T.prim_func``.  Left out where this is used with options.
+    check_well_formed : bool
+        Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
 
     Returns
     -------
@@ -86,6 +124,8 @@ def ir_module(mod: type) -> IRModule:
     ...     def main(A: T.Buffer((16,))):
     ...         A[0] = 1.0
     """
+    if mod is None:
+        return lambda cls: ir_module(cls, check_well_formed=check_well_formed)
     if not isinstance(mod, type):
         raise ArgumentError(f"ir_module: expected a class, got {show(mod)}")
     environment = _caller_names()
@@ -93,10 +133,14 @@ def ir_module(mod: type) -> IRModule:
         if isinstance(member, FunctionType):
             environment = _environment(member, environment)
     with rendered(), without_collections():
-        return _read(Source.of_object(mod), environment)  # type: ignore[return-value]
+        return _read(Source.of_object(mod), environment)
 
 
-def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[str, Any] | None = None) -> Any:
+def from_source(
+    program: str | Callable[..., Any] | type,
+    extra_vars: Mapping[str, Any] | None = None,
+    check_well_formed: bool = True,
+) -> Any:
     """Read a program that is given as text; ``str`` of a function or module is such a text.
 
     Parameters
@@ -105,6 +149,8 @@ def from_source(program: str | Callable[..., Any] | type, extra_vars: Mapping[st
         One function or one module.  ``T`` and ``I`` need not be imported.
     extra_vars : mapping of str to object, optional
         Names that the program may use.
+    check_well_formed : bool
+        Accepted for compatibility with TVM; ``tir.analysis.verify_well_formed`` is the check.
 
     Returns
     -------
@@ -209,13 +255,43 @@ def _imported(source: Source, n: ast.ImportFrom) -> dict[str, Any]:
 
 def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, Any]) -> IRModule:
     functions = [f for f in n.body if isinstance(f, ast.FunctionDef)]
-    for other in n.body:
-        if not isinstance(other, (ast.FunctionDef, ast.Pass)) and not _is_docstring(other):
-            raise source.error(other, "a module has functions only")
     variables = {f.name: GlobalVar(f.name) for f in functions}
     callees = SimpleNamespace(**{name: _callee(var) for name, var in variables.items()})
-    names = {**environment, n.name: callees, "Module": callees}
-    return IRModule({variables[f.name]: _Function(source, names).read(f) for f in functions})
+    names = {**environment, n.name: callees, "Module": callees, "cls": callees}
+    attrs: dict[str, Any] = {}
+    for other in n.body:
+        if not isinstance(other, (ast.FunctionDef, ast.Pass)) and not _is_docstring(other):
+            attrs.update(_module_attributes(source, other, names))
+    return IRModule({variables[f.name]: _Function(source, names).read(f) for f in functions}, attrs=attrs)
+
+
+def _module_attributes(source: Source, n: ast.stmt, names: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what ``I.module_attrs({…})`` says."""
+    value = _Function(source, names).value(n.value) if isinstance(n, ast.Expr) else None
+    if not isinstance(value, ModuleAttributes):
+        raise source.error(n, "a module has functions and I.module_attrs only")
+    return value.attrs
+
+
+@dataclass(frozen=True)
+class ModuleAttributes:
+    """``I.module_attrs({…})``."""
+
+    attrs: Mapping[str, Any]
+
+
+def module_attrs(attrs: Mapping[str, Any]) -> ModuleAttributes:
+    """State facts about the module, in the body of its class: ``I.module_attrs({"version": 1})``.
+
+    Parameters
+    ----------
+    attrs : mapping of str to object
+
+    Returns
+    -------
+    ModuleAttributes
+    """
+    return ModuleAttributes(unwrapped(attrs))
 
 
 def _is_docstring(n: ast.stmt) -> bool:
@@ -234,7 +310,7 @@ class _Function(Statements):
 
     def read(self, n: ast.FunctionDef, private: bool | None = None) -> PrimFunc:
         """Return the function; without ``private``, its decorator says whether it is."""
-        with self.at(n):
+        with self.at(n), self._depth_limit(n):
             private = self._private(n) if private is None else private
             self.attrs, self.buffer_map, self._free = {}, {}, set()
             self.begin_blocks(n)
@@ -242,6 +318,14 @@ class _Function(Statements):
             body = self.with_root(self.sequence(n.body))
             symbol = {} if private else {"global_symbol": DefinedName(n.name)}
             return PrimFunc(params, body, self.buffer_map, {**symbol, **self.attrs})
+
+    @contextlib.contextmanager
+    def _depth_limit(self, n: ast.AST) -> Iterator[None]:
+        """Let a program that is nested deeper than Python can follow end in a message."""
+        try:
+            yield
+        except (RecursionError, MemoryError) as error:
+            raise self.source.error(n, "the program is nested too deeply, or too large") from error
 
     def _private(self, n: ast.FunctionDef) -> bool:
         """Return whether the decorator says ``private=True``; there must be just the one."""

@@ -113,8 +113,15 @@ def _of_type(value: ExprLike, other: ExprLike) -> ExprLike:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not is_symbolic(other):
         return value
     dtype = dt.element(convert(other).dtype)
-    fits = dt.is_float(dtype) or (isinstance(value, int) and dt.is_integral(dtype) and not dt.is_bool(dtype))
-    return const(value, dtype) if fits else value
+    return const(value, dtype) if dt.is_float(dtype) or _fits(value, dtype) else value
+
+
+def _fits(value: float, dtype: str) -> bool:
+    """Return whether an integer type holds a number."""
+    if not isinstance(value, int) or not dt.is_integral(dtype) or dt.is_bool(dtype):
+        return False
+    low, high = dt.int_range(dtype)
+    return low <= value <= high
 
 
 def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:

@@ -131,4 +131,7 @@ def _parsed(text: str, file: str, first_line: int) -> Source:
         line, column = error.lineno or 1, error.offset or 1
         shown = (error.text or "").rstrip("\n")
         raise ScriptError(f"not Python: {error.msg}", file, first_line + line - 1, column, shown) from None
+    except (RecursionError, MemoryError, ValueError) as error:
+        message = "the program is nested too deeply, or too large" if str(error) == "" else str(error)
+        raise ScriptError(f"not Python: {message}", file, first_line, 1, text[:80]) from None
     return Source(tree, dedented, file, first_line, indent)

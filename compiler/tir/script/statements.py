@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import show
 from compiler.ir.primexpr import Call, PrimExpr, Range, Var, cast, convert
 from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.builtin import RET
 from compiler.tir.script.block_statements import BlockStatements
 from compiler.tir.script.blocks import AllocatedBuffer, AxisDeclaration, BlockFact, BlockScope, InitScope
 from compiler.tir.script.definitions import (
@@ -24,6 +25,7 @@ from compiler.tir.script.definitions import (
 )
 from compiler.tir.script.expressions import described
 from compiler.tir.script.loops import serial
+from compiler.tir.script.macros import Macro, MetaVariable
 from compiler.tir.script.operators import BINARY, binary_node
 from compiler.tir.stmt import (
     AssertStmt,
@@ -39,6 +41,9 @@ from compiler.tir.stmt import (
 
 __all__ = ["Statements"]
 
+_MAX_EXPANSIONS = 64
+"""How deep macros may use each other."""
+
 
 class Statements(BlockStatements):
     """Reads statements; what holds for the rest of a block is put around what follows.
@@ -53,6 +58,7 @@ class Statements(BlockStatements):
 
     attrs: dict[str, Any]
     _free: set[Var]
+    _expansions = 0
 
     def block(self, body: Sequence[ast.stmt]) -> Stmt:
         """Return statements that have names of their own as one."""
@@ -94,7 +100,9 @@ class Statements(BlockStatements):
         if isinstance(target, ast.Subscript):
             return self._store(target, self.value(n.value))
         if isinstance(target, (ast.Tuple, ast.List)):
-            values = [self.value(v) for v in n.value.elts] if isinstance(n.value, ast.Tuple) else self.value(n.value)
+            values = self.value(n.value)
+            if isinstance(values, MetaVariable):
+                values = [MetaVariable(part) for part in values.value]
             self._bind_each(n, target.elts, values)
             return None
         return self._bind(target, self.value(n.value))
@@ -111,6 +119,11 @@ class Statements(BlockStatements):
     def _bind(self, target: ast.expr, value: Any) -> Wrap | None:
         """Give a name to what a definition defines, or bind a variable to a value."""
         name = self._target(target)
+        if isinstance(value, MetaVariable):
+            self.names[name] = value.value
+            return None
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], AxisDeclaration):
+            value = value[0]
         if isinstance(value, Scope):
             self.names[name], wrap = value.enter(name)
             self.declare_memory(self.names[name], value.extents)
@@ -228,8 +241,34 @@ class Statements(BlockStatements):
                 return Evaluate(value)
         raise self.source.error(n, f"this does nothing: {show(value)}")
 
-    def _Pass(self, n: ast.Pass) -> Stmt:
-        return no_op()
+    def _Pass(self, n: ast.Pass) -> None:
+        return None
+
+    def _Return(self, n: ast.Return) -> Stmt:
+        if n.value is None:
+            raise self.source.error(n, "expected a value to return")
+        value = self.expr(n.value)
+        return Evaluate(Call(value.dtype, RET, (value,)))
+
+    def expanded(self, n: ast.AST, macro: Macro, args: Sequence[Any], options: Mapping[str, Any]) -> Stmt:
+        """Return the statements of a macro, with its arguments in place of its parameters."""
+        with self.errors(n):
+            arguments = macro.bound(args, options)
+        if self._expansions == _MAX_EXPANSIONS:
+            raise self.source.error(n, f"macros are nested more than {_MAX_EXPANSIONS} deep")
+        around = self.source, self._environment, self.names
+        self._expansions += 1
+        self.source = macro.source
+        if macro.hygienic:
+            self._environment, self.names = macro.environment, arguments
+        else:
+            self._environment = {**macro.environment, **self._environment}
+            self.names = {**self.names, **arguments}
+        try:
+            return self.sequence(macro.definition.body)
+        finally:
+            self.source, self._environment, self.names = around
+            self._expansions -= 1
 
     def _Assert(self, n: ast.Assert) -> Wrap:
         condition = self.expr(n.test)
@@ -282,10 +321,13 @@ class Statements(BlockStatements):
             raise self.source.error(n.orelse[0], "a loop has no else")
         return While(self.expr(n.test), self.block(n.body))
 
-    def _If(self, n: ast.If) -> Stmt:
-        condition = self.expr(n.test)
+    def _If(self, n: ast.If) -> Stmt | None:
+        condition = self.value(n.test)
+        if isinstance(condition, (bool, int)):  # known while the program is read: only one branch is part of it
+            taken = n.body if condition else n.orelse
+            return self.sequence(taken) if taken else None
         then = self.block(n.body)
-        return IfThenElse(condition, then, self.block(n.orelse) if n.orelse else None)
+        return IfThenElse(self.expr(n.test), then, self.block(n.orelse) if n.orelse else None)
 
     def _With(self, n: ast.With) -> Stmt | None:
         values = [self.value(item.context_expr) for item in n.items]

@@ -21,14 +21,15 @@ from compiler.tir.script.blocks import __all__ as _blocks
 from compiler.tir.script.definitions import DataType, HandleType
 from compiler.tir.script.expression_words import *  # noqa: F403
 from compiler.tir.script.expression_words import __all__ as _expressions
-from compiler.tir.script.functions import prim_func
+from compiler.tir.script.functions import macro, prim_func
 from compiler.tir.script.loops import *  # noqa: F403
 from compiler.tir.script.loops import __all__ as _loops
+from compiler.tir.script.macros import meta_var
 from compiler.tir.script.operators import FUNCTIONS, binary_node, call_op
 from compiler.tir.script.words import *  # noqa: F403
 from compiler.tir.script.words import __all__ as _words
 
-__all__ = [*_blocks, *_expressions, *_loops, *_words, "handle", "prim_func"]
+__all__ = [*_blocks, *_expressions, *_loops, *_words, "handle", "macro", "meta_var", "prim_func"]
 
 _PREFIX = "tir."
 _FOLDING = ("abs", "infinity", "max_value", "min_value")

@@ -71,55 +71,77 @@ __all__ = [
 # buffers
 
 
-def Buffer(
-    shape: Any,
-    dtype: str = "float32",
-    data: Var | None = None,
-    strides: Sequence[Any] | None = None,
-    elem_offset: ExprLike = None,
-    scope: str = "global",
-    align: int = -1,
-    offset_factor: int = 0,
-    buffer_type: str = "default",
-    axis_separators: Sequence[int] | None = None,
-) -> BufferDeclaration:
-    """Declare a buffer: the type of a parameter, or a view of memory that exists already.
+class BufferWord:
+    """``T.Buffer``: the type of a parameter that is a buffer, or a view of memory."""
 
-    Parameters
-    ----------
-    shape : sequence of int or PrimExpr
-        Extent of each dimension, in elements.
-    dtype : str
-        Type of one element.
-    data : Var, optional
-        The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
-    strides : sequence of int, PrimExpr or str, optional
-        In elements; a string names a variable.  Compact rows if left out.
-    elem_offset : int or PrimExpr, optional
-        Offset of the first element from ``data``, in elements.
-    scope : str
-        Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
-    align : int
-        Alignment of ``data`` in bytes, -1 for the runtime's default.
-    offset_factor : int
-        The offset is a multiple of this; given without ``elem_offset``, the offset is a variable.
-    buffer_type : str
-        ``default``, or ``auto_broadcast``: the stride of a dimension of one element is 0.
-    axis_separators : sequence of int, optional
-        Where the dimensions are split into groups when the buffer is flattened.
+    def __call__(
+        self,
+        shape: Any,
+        dtype: str = "float32",
+        data: Var | None = None,
+        strides: Sequence[Any] | None = None,
+        elem_offset: ExprLike = None,
+        scope: str = "global",
+        align: int = -1,
+        offset_factor: int = 0,
+        buffer_type: str = "default",
+        axis_separators: Sequence[int] | None = None,
+    ) -> BufferDeclaration:
+        """Declare a buffer: the type of a parameter, or a view of memory that exists already.
 
-    Returns
-    -------
-    BufferDeclaration
-        Named by the parameter or variable that it is given to.
+        Parameters
+        ----------
+        shape : sequence of int or PrimExpr
+            Extent of each dimension, in elements.
+        dtype : str
+            Type of one element.
+        data : Var, optional
+            The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
+        strides : sequence of int, PrimExpr or str, optional
+            In elements; a string names a variable.  Compact rows if left out.
+        elem_offset : int or PrimExpr, optional
+            Offset of the first element from ``data``, in elements.
+        scope : str
+            Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
+        align : int
+            Alignment of ``data`` in bytes, -1 for the runtime's default.
+        offset_factor : int
+            The offset is a multiple of this; given without ``elem_offset``, the offset is a variable.
+        buffer_type : str
+            ``default``, or ``auto_broadcast``: the stride of a dimension of one element is 0.
+        axis_separators : sequence of int, optional
+            Where the dimensions are split into groups when the buffer is flattened.
 
-    Examples
-    --------
-    >>> A: T.Buffer((16, 16), "float32")                # a parameter
-    >>> B_1 = T.Buffer((16,), data=B)                   # a view
-    """
-    given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
-    return BufferDeclaration(lambda name: new_buffer(name, *given))
+        Returns
+        -------
+        BufferDeclaration
+            Named by the parameter or variable that it is given to.
+
+        Examples
+        --------
+        >>> A: T.Buffer((16, 16), "float32")                # a parameter
+        >>> B_1 = T.Buffer((16,), data=B)                   # a view
+        """
+        given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
+        return BufferDeclaration(lambda name: new_buffer(name, *given))
+
+    def __getitem__(self, args: Any) -> BufferDeclaration:
+        """Declare a buffer as older releases write it: ``T.Buffer[(16, 16), "float32"]``.
+
+        Parameters
+        ----------
+        args : tuple
+            Shape and data type; or the shape alone.
+
+        Returns
+        -------
+        BufferDeclaration
+        """
+        is_shape = isinstance(args, tuple) and not any(isinstance(part, (str, tuple, list)) for part in args)
+        return self(args) if is_shape or not isinstance(args, tuple) else self(*args)
+
+
+Buffer = BufferWord()
 
 
 def new_buffer(
@@ -138,7 +160,7 @@ def new_buffer(
     """Return the buffer that a declaration describes."""
     if isinstance(shape, str):
         raise ArgumentError(f"T.Buffer: the shape is a tuple of extents, got {show(shape)}")
-    rows = [Var(stride) if isinstance(stride, str) else stride for stride in strides or ()]
+    rows = [_layout_part(stride, f"{name}_s{index}") for index, stride in enumerate(strides or ())]
     kind = "" if buffer_type == "default" else buffer_type
     return make_buffer(
         shape,
@@ -146,13 +168,20 @@ def new_buffer(
         name,
         data,
         rows,
-        elem_offset,
+        None if elem_offset is None else _layout_part(elem_offset, f"{name}_elem_offset"),
         scope or "global",
         align,
         offset_factor,
         kind,
         axis_separators or (),
     )
+
+
+def _layout_part(value: Any, name: str) -> Any:
+    """Return a stride or an offset; a string names a variable, a declaration stands for a new one."""
+    if isinstance(value, Declaration):
+        return value.make(name)
+    return Var(value) if isinstance(value, str) else value
 
 
 def match_buffer(
@@ -219,6 +248,8 @@ def decl_buffer(
 ) -> Scope:
     """Declare a buffer by a statement: ``B = T.decl_buffer((4,), data=p)`` makes a ``DeclBuffer``.
 
+    Without ``data`` its memory is allocated, too.
+
     Parameters
     ----------
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
@@ -233,7 +264,13 @@ def decl_buffer(
 
     def enter(name: str) -> tuple[object, Wrap]:
         buffer = new_buffer(name or "buffer", *given)
-        return buffer, lambda body: DeclBuffer(buffer, body)
+
+        def wrap(body: Stmt) -> Stmt:
+            declared = DeclBuffer(buffer, body)
+            always = const(True, "bool")
+            return declared if data is not None else Allocate(buffer.data, buffer.dtype, buffer.shape, always, declared)
+
+        return buffer, wrap
 
     return Scope(enter)
 

@@ -20,6 +20,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.script import ScriptError, from_source, ir_module
 from compiler.tir.script import tir as T
 from compiler.tir.stmt import (
+    Allocate,
     AttrStmt,
     BufferStore,
     DeclBuffer,
@@ -99,6 +100,113 @@ def test_a_call_of_an_unusual_type_says_so() -> None:
     )
     assert [n.dtype for n in nodes(func, Call)] == ["int32", "float32"]
     assert_structural_equal(from_source(func.script()), func)
+
+
+def test_a_macro_is_read_where_it_is_used() -> None:
+    step = 3
+
+    @T.macro
+    def store(A, i, value=2.0):  # type: ignore[no-untyped-def]
+        A[i * step] = value
+
+    @T.macro(hygienic=False)
+    def store_at_i(A):  # type: ignore[no-untyped-def]
+        A[i] = 1.0  # type: ignore[name-defined]  # noqa: F821
+
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32")):  # type: ignore[no-untyped-def]
+        for i in range(4):
+            store(A, i)
+            store(A, i, value=5.0)
+            store_at_i(A)
+
+    @T.prim_func
+    def expected(A: T.Buffer((16,), "float32")):  # type: ignore[no-untyped-def]
+        for i in range(4):
+            A[i * 3] = 2.0
+            A[i * 3] = 5.0
+            A[i] = 1.0
+
+    assert_structural_equal(main, expected.with_attr("global_symbol", "main"))
+    with pytest.raises(ArgumentError, match="is used as a statement of a TVMScript program"):
+        store(None, 1)
+
+
+def test_a_macro_that_uses_itself_is_refused() -> None:
+    @T.macro(hygienic=False)
+    def again(A):  # type: ignore[no-untyped-def]
+        again(A)
+
+    with pytest.raises(ScriptError, match="macros are nested more than 64 deep"):
+        from_source("@T.prim_func\ndef f(A: T.Buffer((4,))):\n    again(A)", {"again": again})
+
+
+def test_python_values_are_computed_while_a_program_is_read() -> None:
+    shape, flag = [4, 8], False
+
+    @T.prim_func
+    def main(A: T.Buffer([2 * s for s in shape], "float32"), B: T.Buffer[(8,), "int32"]):  # type: ignore[no-untyped-def]  # noqa: F821, UP037
+        n, m = T.meta_var((shape[0] ** 2, max(*shape)))
+        if flag:
+            B[9] = 1
+        else:
+            B[n - m - 1] = m
+        for i, j in T.grid(*A.shape):
+            with T.block(f"of_{len(shape)}"):
+                A[i, j] = 0.0
+
+    (first, _) = nodes(main, BufferStore)
+    assert [int(d) for d in main.buffer_map[main.params[0]].shape] == [8, 16]
+    assert int(first.indices[0]) == 7
+    assert int(first.value) == 8
+    assert "of_2" in str(main)
+
+
+def test_memory_that_is_declared_without_a_pointer_is_allocated() -> None:
+    body = body_of("B = T.decl_buffer((4,), 'float16', scope='shared')\nB[0] = T.float16(1)")
+    assert isinstance(body, Allocate)
+    assert isinstance(body.body, DeclBuffer)
+    assert body.buffer_var is body.body.buffer.data
+    assert "T.allocate" not in str(body)
+
+
+def test_attributes_of_a_module() -> None:
+    text = (
+        "@I.ir_module\nclass Module:\n    I.module_attrs({'version': 1})\n    @T.prim_func\n    def f():\n        pass"
+    )
+    mod = from_source(text)
+    assert mod.attrs["version"] == 1
+    assert from_source(mod.script()).attrs["version"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(" * 300 + "1" + ")" * 300,
+        "A[0] = " + "-" * 3000 + "1.0",
+        "A[0] = " + "+".join(["1.0"] * 20000),
+        "if n > 0:\n" + "".join(" " * i + "if n > 0:\n" for i in range(1, 99)) + " " * 99 + "pass",
+        "x = 9" + "9" * 5000,
+        "A[0] = __import__('os').system('true')",
+        "A[0] = T.exp.func.__globals__",
+        "x = T.dt.re",
+        "x = T.extension_point('x')",
+        "x = '{0.__class__}'.format(n)",
+        "x = T.meta_var('a' * 10**10)",
+        "x = T.meta_var(2 ** 10**10)",
+        "x = T.meta_var(1 << 10**10)",
+        "x = T.meta_var(list(range(10**10)))",
+        "x = T.meta_var(sum(range(10**12)))",
+        "x = T.meta_var([i for i in range(10**9)])",
+        "x = T.meta_var(f'{1:9999999999}')",
+        "A[n] = open('/etc/passwd')",
+        "A[0] = eval('1')",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_hostile_programs_end_in_a_message(text: str) -> None:
+    with pytest.raises(ScriptError):
+        body_of(text)
 
 
 def test_a_module_has_its_functions() -> None:
@@ -248,8 +356,14 @@ def test_a_node_comes_from_its_line() -> None:
         ("T.realize(A[0:4])", 3, "this holds for the rest of its block, and nothing follows"),
         ("A[0] = T.sqrtt(A[1])", 3, "T has no attribute 'sqrtt'; did you mean 'sqrt'?"),
         ("T.store(n, 0, 1.0)", 3, "'n' is no pointer but a variable of int32"),
-        ("x = [i for i in range(3)]", 3, "a list comprehension is not part of TVMScript"),
-        ("return n", 3, "return is not part of TVMScript"),
+        ("x = {i: i for i in range(3)}", 3, "dictcomp is not part of TVMScript"),
+        ("return", 3, "expected a value to return"),
+        ("A[0:4, 0] = 1.0", 3, "'A' has 1 dimensions, got 2 indices"),
+        (
+            "B = T.Buffer((4, 4))\nB[0:4, 0] = T.Broadcast(1.0, 4)",
+            4,
+            "only the last index of an access may be a vector",
+        ),
         ("A[0]", 3, "this does nothing"),
         ("T.serial(3)", 3, "this does nothing"),
         ("A.__class__", 3, "'__class__' is private"),
@@ -276,7 +390,7 @@ def test_an_error_names_the_line(text: str, line: int, message: str) -> None:
         ("def main(n: T.int32):\n    pass", "'main' needs the decorator @T.prim_func"),
         ("import os", "expected one function or one module"),
         ("from os import path", "a program imports from tvm.script only"),
-        ("@I.ir_module\nclass Module:\n    x = 3", "a module has functions only"),
+        ("@I.ir_module\nclass Module:\n    x = 3", "a module has functions and I.module_attrs only"),
     ],
 )
 def test_a_program_that_is_no_function(text: str, message: str) -> None:

@@ -1,0 +1,109 @@
+"""``T.macro``: pieces of programs that are read anew wherever they are used."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.tir.script.source import Source
+
+__all__ = ["Macro", "MetaVariable", "meta_var"]
+
+
+@dataclass(frozen=True)
+class MetaVariable:
+    """``T.meta_var(value)``: a Python value that a name stands for while a program is read.
+
+    Attributes
+    ----------
+    value : object
+    """
+
+    value: Any
+
+
+def meta_var(value: Any) -> MetaVariable:
+    """Give a name to a Python value, instead of binding a variable of the program: ``n = T.meta_var(4 * k)``.
+
+    Parameters
+    ----------
+    value : object
+        A number, a buffer, a tuple, …
+
+    Returns
+    -------
+    MetaVariable
+    """
+    return MetaVariable(value)
+
+
+@dataclass(frozen=True)
+class Macro:
+    """Statements with parameters; used as a statement, they stand there with the arguments in place of the parameters.
+
+    Attributes
+    ----------
+    source : Source
+        Where it is defined.
+    definition : ast.FunctionDef
+        Its statements, which are never run as Python.
+    signature : inspect.Signature
+        Its parameters.
+    environment : mapping of str to object
+        What the names of the file meant where it was defined.
+    hygienic : bool
+        Whether names that are no parameters mean what they do where it is defined, instead of where it is used.
+    receiver : tuple
+        The object whose method it is, if any.
+    """
+
+    source: Source
+    definition: ast.FunctionDef
+    signature: inspect.Signature
+    environment: Mapping[str, Any]
+    hygienic: bool = True
+    receiver: tuple[object, ...] = ()
+
+    def __get__(self, instance: object, owner: type | None = None) -> Macro:
+        """Return the macro with the object that it is a method of as its first argument."""
+        return self if instance is None else replace(self, receiver=(instance,))
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Refuse to run as Python.
+
+        Parameters
+        ----------
+        *args, **options
+            The arguments.
+
+        Raises
+        ------
+        ArgumentError
+            Always: it is a statement of a TVMScript program.
+        """
+        raise ArgumentError(f"T.macro: {self.definition.name!r} is used as a statement of a TVMScript program")
+
+    def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what each parameter stands for.
+
+        Parameters
+        ----------
+        args : sequence
+        options : mapping of str to object
+
+        Returns
+        -------
+        dict of str to object
+
+        Raises
+        ------
+        TypeError
+            If the arguments do not fit the parameters.
+        """
+        arguments = self.signature.bind(*self.receiver, *args, **options)
+        arguments.apply_defaults()
+        return dict(arguments.arguments)
