@@ -5,21 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.op import Op, add_op, register_op_attr, registered_ops
+from compiler.ir.types import Type
+from compiler.relay.op_strategy import OpImplementation, OpSpecialization, OpStrategy, ScheduleMaker
 from compiler.relay.operator import OpPattern
 from compiler.relay.program_op import ProgramOp
+from compiler.target.generic_func import GenericFunc
+from compiler.target.target import Target
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+from compiler.topi.schedules import schedule_injective, schedule_reduce
 
 __all__ = [
+    "OpImplementation",
     "OpPattern",
+    "OpSpecialization",
+    "OpStrategy",
     "get",
     "register",
     "register_alter_op_layout",
+    "register_broadcast_schedule",
+    "register_compute",
     "register_convert_op_layout",
+    "register_external_compiler",
+    "register_gradient",
     "register_infer_correct_layout",
+    "register_injective_schedule",
     "register_legalize",
     "register_pattern",
+    "register_reduce_schedule",
+    "register_schedule",
     "register_stateful",
+    "register_strategy",
 ]
 
 Rule = Callable[..., Any]
@@ -176,3 +195,188 @@ def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
     bool
     """
     return register_op_attr(op_name, "TOpIsStateful", stateful, level)
+
+
+def register_gradient(op_name: str, fgradient: Rule | None = None, level: int = 10) -> Any:
+    """Set the gradient of an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    fgradient : callable, optional
+        From the call and the gradient of its result to a gradient for each argument; without it, the decorator is
+        returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FPrimalGradient", fgradient, level)
+
+
+def register_external_compiler(op_name: str, fexternal: Rule | None = None, level: int = 10) -> Any:
+    """Set what an external compiler makes of the calls of an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    fexternal : callable, optional
+        Without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FTVMExternalCompiler", fexternal, level)
+
+
+def register_compute(op_name: str, compute: Rule | None = None, level: int = 10) -> Any:
+    """Set the definition of an operator as tensor expressions, which its schedules are for.
+
+    Parameters
+    ----------
+    op_name : str
+    compute : callable, optional
+        From attributes, inputs and the type of the result to tensors; without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+
+    Examples
+    --------
+    ::
+
+        @relay.op.register_compute("square")
+        def square(attrs, inputs, out_type):
+            return [topi.multiply(inputs[0], inputs[0])]
+
+        relay.op.register_injective_schedule("square")
+    """
+    return register_op_attr(op_name, "FTVMCompute", compute, level)
+
+
+def register_strategy(op_name: str, fstrategy: Rule | None = None, level: int = 10) -> Any:
+    """Set the strategy of an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    fstrategy : callable, optional
+        From attributes, inputs, the type of the result and a target to an OpStrategy, often a generic function;
+        without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, "FTVMStrategy", fstrategy, level)
+
+
+def register_schedule(op_name: str, schedule: ScheduleMaker, level: int = 10) -> Any:
+    """Set the schedule of an operator: a strategy of what :func:`register_compute` set, else of its row, with it.
+
+    Parameters
+    ----------
+    op_name : str
+    schedule : callable
+        From attributes, outputs and a target to a schedule.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    GenericFunc
+        The strategy.
+    """
+    strategy = GenericFunc(f"{op_name}_strategy")
+    strategy.set_default(_ScheduleStrategy(op_name, schedule))
+    return register_op_attr(op_name, "FTVMStrategy", strategy, level)
+
+
+class _ScheduleStrategy:
+    """The strategy of one implementation: an operator's definition with a schedule of a program."""
+
+    def __init__(self, op_name: str, schedule: ScheduleMaker) -> None:
+        self._op_name = op_name
+        self._schedule = schedule
+
+    def __call__(self, attrs: Attrs, inputs: list[Tensor], out_type: Type, target: Target) -> OpStrategy:
+        op = Op.get(self._op_name)
+        compute = op.get_attr("FTVMCompute") or getattr(op, "compute", None)
+        if compute is None:
+            raise ArgumentError(f"{op.name} has a schedule, but no definition; register_compute sets it")
+        strategy = OpStrategy()
+        strategy.add_implementation(compute, self._schedule, name=f"{op.name.rpartition('.')[2]}.generic")
+        return strategy
+
+
+def _injective(attrs: Attrs, outs: list[Tensor], target: Target) -> Schedule:
+    return schedule_injective(outs, target)
+
+
+def _reduction(attrs: Attrs, outs: list[Tensor], target: Target) -> Schedule:
+    return schedule_reduce(outs, target)
+
+
+def register_injective_schedule(op_name: str, level: int = 10) -> Any:
+    """Set the usual schedule of element-wise computations for an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    level : int
+        The priority.
+
+    Returns
+    -------
+    GenericFunc
+        The strategy.
+    """
+    return register_schedule(op_name, _injective, level)
+
+
+def register_broadcast_schedule(op_name: str, level: int = 10) -> Any:
+    """Set the usual schedule of broadcasting computations for an operator, that of element-wise ones.
+
+    Parameters
+    ----------
+    op_name : str
+    level : int
+        The priority.
+
+    Returns
+    -------
+    GenericFunc
+        The strategy.
+    """
+    return register_schedule(op_name, _injective, level)
+
+
+def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
+    """Set the usual schedule of reductions for an operator.
+
+    Parameters
+    ----------
+    op_name : str
+    level : int
+        The priority.
+
+    Returns
+    -------
+    GenericFunc
+        The strategy.
+    """
+    return register_schedule(op_name, _reduction, level)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from compiler.ir.attrs import NO_ATTRS, REQUIRED, AttrField, Attrs, attr_fields
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import extension_point
 from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const, mint_here
@@ -217,8 +218,8 @@ class RelayOp(Op):
         Parameters
         ----------
         name : str
-            ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient``, ``FInferCorrectLayout``, or one of the
-            :attr:`rules`.
+            ``TOpPattern``, ``TOpIsStateful``, ``FPrimalGradient``, ``FInferCorrectLayout``, ``FTVMStrategy``, or one
+            of the :attr:`rules`.
 
         Returns
         -------
@@ -226,12 +227,13 @@ class RelayOp(Op):
         """
         if name in self.rules:
             return self.rules[name]
-        return {
+        own = {
             "TOpPattern": int(self.pattern),
             "TOpIsStateful": self.stateful,
             "FPrimalGradient": self.gradient,
             "FInferCorrectLayout": self.layout,
-        }.get(name)
+        }
+        return own[name] if name in own else _derived_attr(self, name)
 
     @property
     def attributes(self) -> Mapping[str, AttrField]:
@@ -337,6 +339,15 @@ def _attribute(value: Array) -> Any:
         return value.tolist()
     numbers = value.reshape(-1).tolist()
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _derived_attr(op: RelayOp, name: str) -> object:
+    """Return an attribute that a higher floor makes of a row; None if there is none."""
+    point = extension_point("relay operator attributes")
+    if not point.has(name):
+        return None
+    derive: Any = point.find(name)
+    return derive()(op)
 
 
 def operator_of(call: Call) -> RelayOp:

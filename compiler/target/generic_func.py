@@ -31,6 +31,11 @@ class GenericFunc:
         self.default: Callable[..., object] | None = None
         self._variants: dict[str, Callable[..., object]] = {}
 
+    @property
+    def is_default(self) -> bool:
+        """Whether there are no variants beside the default."""
+        return not self._variants
+
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the variant of the current target.
 

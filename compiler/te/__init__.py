@@ -12,6 +12,7 @@ from compiler.te.hybrid_op import HybridOp
 from compiler.te.operation import ComputeOp, PlaceholderOp, compute, placeholder
 from compiler.te.scan import ScanOp, scan
 from compiler.te.schedule import Schedule, create_schedule
+from compiler.te.specialized_condition import SpecializedCondition
 from compiler.te.stage import Stage
 from compiler.te.tag import tag_scope
 from compiler.te.tensor import Operation, Tensor, TensorSlice
@@ -28,6 +29,7 @@ __all__ = [
     "PlaceholderOp",
     "ScanOp",
     "Schedule",
+    "SpecializedCondition",
     "Stage",
     "Tensor",
     "TensorComputeOp",

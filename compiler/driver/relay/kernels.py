@@ -10,7 +10,14 @@ from functools import cache, cached_property, partial
 
 import msgspec
 
-from compiler.driver.relay.lower import LoweredKernel, StructuralKey, kernel_name, lower_group, structural_key
+from compiler.driver.relay.lower import (
+    LoweredKernel,
+    StructuralKey,
+    has_program_strategy,
+    kernel_name,
+    lower_group,
+    structural_key,
+)
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
@@ -115,7 +122,8 @@ class KernelCompiler:
         return name if self._names[name] == 1 else f"{name}_{self._names[name] - 1}"
 
     def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
-        if active_instruments() or self._options is None:  # instruments hear of every kernel, made from its own lines
+        # Instruments hear of every kernel, made from its own lines; what programs say about operators may change.
+        if active_instruments() or self._options is None or has_program_strategy(function):
             return self._compile(function, name)
         cache_key = (self._options, key)
         kernel = _cache.get(cache_key)

@@ -18,6 +18,7 @@ from compiler.ir.origin import lowering_to
 from compiler.ir.primexpr import IntImm
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.op_strategy import ScheduleMaker, program_strategy, select_implementation
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.ndarray import NDArray
@@ -91,9 +92,9 @@ def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
     ArgumentError
         If an operator of the group has no definition as tensor expressions.
     """
-    group = _Group(function)
+    group = _Group(function, target)
     with lowering_to("te", function.span):
-        schedule = schedule_group(group.calls, group.outputs, target)
+        schedule = schedule_group(group.calls, group.outputs, target, group.schedules)
         module = lower(schedule, [*group.inputs, *group.outputs], name=name)
     inputs, outputs = group.inputs, group.outputs
     return LoweredKernel(
@@ -125,10 +126,12 @@ def _plain(dtype: str) -> str:
 class _Group:
     """The tensor expressions of a fused function."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, target: Target) -> None:
+        self._target = target
         self.inputs: list[Tensor] = []
         self.constants: list[NDArray] = []
-        self.calls: list[tuple[Call, list[Tensor]]] = []
+        self.calls: list[Call] = []
+        self.schedules: dict[Call, ScheduleMaker] = {}
         self._constant_inputs: list[Tensor] = []
         self._values: dict[RelayExpr, list[Tensor]] = {}
         for index, param in enumerate(function.params):
@@ -162,13 +165,20 @@ class _Group:
 
     def _call(self, call: Call) -> list[Tensor]:
         op = operator_of(call)
-        if op.compute is None:
-            raise ArgumentError(f"relay.build: {op.name} has no definition as tensor expressions")
         inputs = [t for arg in call.args for t in self._values[arg]]
         with lowering_to("te", call.span):
-            made = list(op.compute(call.attrs, inputs, call.checked_type))
-        self.calls.append((call, made))
+            made = self._made(op, call, inputs)
+        self.calls.append(call)
         return made
+
+    def _made(self, op: RelayOp, call: Call, inputs: list[Tensor]) -> list[Tensor]:
+        if program_strategy(op) is not None:
+            chosen, made = select_implementation(op, call.attrs, inputs, call.checked_type, self._target)
+            self.schedules[call] = chosen.schedule
+            return made
+        if op.compute is None:
+            raise ArgumentError(f"relay.build: {op.name} has no definition as tensor expressions")
+        return list(op.compute(call.attrs, inputs, call.checked_type))
 
     def _constant(self, expr: Constant) -> Tensor:
         if expr.value.ndim == 0:
@@ -223,10 +233,29 @@ def can_lower(function: Function) -> bool:
     NumPy computes with, such as bfloat16.
     """
     calls = group_calls(function)
-    if any(not isinstance(c.op, RelayOp) or c.op.compute is None for c in calls):
+    if any(not _is_defined(c) for c in calls):
         return False
     types = [p.checked_type for p in function.params] + [c.checked_type for c in calls]
     return all(t.is_static and _has_code(t.dtype) for t in tensor_types(types))
+
+
+def _is_defined(call: Call) -> bool:
+    op = call.op
+    return isinstance(op, RelayOp) and (op.compute is not None or program_strategy(op) is not None)
+
+
+def has_program_strategy(function: Function) -> bool:
+    """Return whether a program says how an operator of a fused function is computed.
+
+    Parameters
+    ----------
+    function : Function
+
+    Returns
+    -------
+    bool
+    """
+    return any(program_strategy(operator_of(call)) is not None for call in group_calls(function))
 
 
 def _has_code(dtype: str) -> bool:

@@ -52,12 +52,13 @@ def operator_gradient(call: Call, grad: Expr) -> Sequence[Any]:
     """
     op = call.op
     assert isinstance(op, RelayOp)
-    if op.gradient is None:
+    gradient = op.get_attr("FPrimalGradient")
+    if gradient is None:
         if not (_differentiable(call) and any(_differentiable(arg) for arg in call.args)):
             return (None,) * len(call.args)  # integers and truth values do not change by a little
         reason = op.waived.get("gradient")
         raise ArgumentError(f"gradient: operator {op.name} has no gradient{f': {reason}' if reason else ''}")
-    grads = [as_expr(g) for g in op.gradient(call, grad)]
+    grads = [as_expr(g) for g in gradient(call, grad)]
     return [g if _differentiable(arg) else None for arg, g in zip(call.args, grads, strict=True)]
 
 

@@ -229,7 +229,7 @@ def _places(
     """Return the slice of each dimension."""
     places = [slice(None)] * len(shape)
     numbers = [int(n) for n in begin]
-    steps = [1] * len(numbers) if not strides else [int(n) for n in strides]
+    steps = [1] * len(numbers) if strides is None or len(strides) == 0 else [int(n) for n in strides]
     steps += steps[-1:] * (len(numbers) - len(steps))
     for position, axis in enumerate(axes if axes is not None else range(len(numbers))):
         first, step = numbers[position], steps[position]

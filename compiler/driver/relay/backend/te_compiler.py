@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from compiler.driver.relay.kernels import clear_cache
+from compiler.relay.op_strategy import get_valid_implementations, select_implementation
 
-__all__ = ["TECompiler", "get"]
+__all__ = ["TECompiler", "get", "get_valid_implementations", "select_implementation"]
 
 
 class TECompiler:

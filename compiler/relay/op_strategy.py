@@ -1,0 +1,315 @@
+"""Which implementation of an operator a kernel is made with: ``relay.op.OpStrategy``.
+
+A strategy is a function of attributes, inputs, the type of the result and a target, which lists implementations.  An
+operator's row says one; programs set their own as ``FTVMStrategy``, or add variants to the generic function of its
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from compiler.arith import Analyzer
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import BuildError
+from compiler.ir.extension import extension_point
+from compiler.ir.op import Op
+from compiler.ir.primexpr import IntImm
+from compiler.ir.types import Type
+from compiler.relay.operator import RelayOp
+from compiler.target.generic_func import GenericFunc, get_native_generic_func
+from compiler.target.target import Target
+from compiler.te.specialized_condition import SpecializedCondition
+from compiler.te.tensor import Tensor
+from compiler.topi.schedules import schedule_rule_for
+
+if TYPE_CHECKING:
+    from compiler.te.schedule import Schedule
+
+__all__ = [
+    "OpImplementation",
+    "OpSpecialization",
+    "OpStrategy",
+    "get_valid_implementations",
+    "program_strategy",
+    "select_implementation",
+]
+
+_ATTRIBUTE = "FTVMStrategy"
+_LEVEL = 10
+
+Compute = Callable[[Attrs, "list[Tensor]", Type], Any]
+ScheduleMaker = Callable[[Attrs, "list[Tensor]", Target], "Schedule"]
+Strategy = Callable[[Attrs, "list[Tensor]", Type, Target], "OpStrategy"]
+
+
+class OpImplementation:
+    """One way to compute an operator: tensor expressions and their schedule.
+
+    Parameters
+    ----------
+    fcompute : callable
+        From attributes, inputs and the type of the result to tensors.
+    fschedule : callable
+        From attributes, outputs and the target to a schedule.
+    name : str
+        What it is called.
+    plevel : int
+        Of implementations that are valid, the one with the highest is taken.
+    """
+
+    def __init__(self, fcompute: Compute, fschedule: ScheduleMaker, name: str, plevel: int) -> None:
+        self._compute = fcompute
+        self._schedule = fschedule
+        self.name = name
+        self.plevel = plevel
+
+    def compute(self, attrs: Attrs, inputs: Sequence[Tensor], out_type: Type) -> list[Tensor]:
+        """Return the tensors of a call.
+
+        Parameters
+        ----------
+        attrs : Attrs
+        inputs : sequence of Tensor
+        out_type : Type
+
+        Returns
+        -------
+        list of Tensor
+        """
+        made = self._compute(attrs, list(inputs), out_type)
+        return [made] if isinstance(made, Tensor) else list(made)
+
+    def schedule(self, attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:
+        """Return the schedule of a group around the operator.
+
+        Parameters
+        ----------
+        attrs : Attrs
+        outs : sequence of Tensor
+            The outputs of the group.
+        target : Target
+
+        Returns
+        -------
+        Schedule
+        """
+        return self._schedule(attrs, list(outs), target)
+
+
+class OpSpecialization:
+    """Implementations under one condition.
+
+    Parameters
+    ----------
+    condition : SpecializedCondition or None
+
+    Attributes
+    ----------
+    implementations : list of OpImplementation
+    """
+
+    def __init__(self, condition: SpecializedCondition | None) -> None:
+        self.condition = condition
+        self.implementations: list[OpImplementation] = []
+
+
+class OpStrategy:
+    """The implementations of an operator, by the conditions under which they count.
+
+    Attributes
+    ----------
+    specializations : list of OpSpecialization
+    """
+
+    def __init__(self) -> None:
+        self.specializations: list[OpSpecialization] = []
+
+    def add_implementation(
+        self, compute: Compute, schedule: ScheduleMaker, name: str = "default", plevel: int = _LEVEL
+    ) -> None:
+        """Add an implementation, under the current ``te.SpecializedCondition``.
+
+        Parameters
+        ----------
+        compute : callable
+            From attributes, inputs and the type of the result to tensors.
+        schedule : callable
+            From attributes, outputs and the target to a schedule.
+        name : str
+            What it is called.
+        plevel : int
+            Of implementations that are valid, the one with the highest is taken.
+
+        Examples
+        --------
+        ::
+
+            strategy = relay.op.OpStrategy()
+            strategy.add_implementation(
+                relay.op.strategy.wrap_topi_compute(topi.nn.relu),
+                relay.op.strategy.wrap_topi_schedule(topi.generic.schedule_injective),
+                name="relu.generic",
+            )
+        """
+        condition = SpecializedCondition.current()
+        for specialization in self.specializations:
+            if specialization.condition is condition:
+                break
+        else:
+            specialization = OpSpecialization(condition)
+            self.specializations.append(specialization)
+        specialization.implementations.append(OpImplementation(compute, schedule, name, plevel))
+
+
+def own_strategy(op: RelayOp) -> GenericFunc | None:
+    """Return the generic function of an operator's name, whose default is what its row says; None without a definition.
+
+    Parameters
+    ----------
+    op : RelayOp
+
+    Returns
+    -------
+    GenericFunc or None
+    """
+    if op.compute is None:
+        return None
+    generic = get_native_generic_func(strategy_name(op.name))
+    if isinstance(generic.default, _RowStrategy) and generic.default.op is not op:
+        generic = get_native_generic_func(f"{op.name}_strategy")
+    if generic.default is None:
+        generic.set_default(_RowStrategy(op))
+    return generic
+
+
+def strategy_name(op_name: str) -> str:
+    """Return the name of the generic function that an operator's strategy is, e.g. ``conv2d_strategy``.
+
+    Parameters
+    ----------
+    op_name : str
+        E.g. ``nn.conv2d``.
+
+    Returns
+    -------
+    str
+    """
+    return op_name.rpartition(".")[2].removeprefix("contrib_") + "_strategy"
+
+
+extension_point("relay operator attributes").add(_ATTRIBUTE, lambda: own_strategy)
+
+
+class _RowStrategy:
+    """The strategy of an operator's row: its definition, and its schedule or the usual one for its pattern."""
+
+    def __init__(self, op: RelayOp) -> None:
+        self.op = op
+
+    def __call__(self, attrs: Attrs, inputs: list[Tensor], out_type: Type, target: Target) -> OpStrategy:
+        op = self.op
+        assert op.compute is not None, "an operator without a definition has no strategy"
+        usual = schedule_rule_for(op.pattern)
+        strategy = OpStrategy()
+        schedule = op.schedule or (lambda attrs, outs, target: usual(outs, target))
+        short = op.name.rpartition(".")[2]
+        strategy.add_implementation(op.compute, schedule, name=f"{short}.generic")
+        return strategy
+
+
+def program_strategy(op: Op) -> Strategy | None:
+    """Return the strategy that a program gave an operator; None if its row alone counts.
+
+    Parameters
+    ----------
+    op : Op
+
+    Returns
+    -------
+    callable or None
+    """
+    strategy: Strategy | GenericFunc | None = op.get_attr(_ATTRIBUTE)
+    if isinstance(strategy, GenericFunc) and strategy.is_default and isinstance(strategy.default, _RowStrategy):
+        return None
+    return strategy
+
+
+def get_valid_implementations(
+    op: RelayOp, attrs: Attrs, inputs: Sequence[Tensor], out_type: Type, target: Target
+) -> list[OpImplementation]:
+    """Return the implementations of a call whose conditions certainly hold.
+
+    Parameters
+    ----------
+    op : RelayOp
+    attrs : Attrs
+    inputs : sequence of Tensor
+    out_type : Type
+    target : Target
+
+    Returns
+    -------
+    list of OpImplementation
+
+    Raises
+    ------
+    BuildError
+        If the operator has no strategy.
+    """
+    strategy: Any = op.get_attr(_ATTRIBUTE)
+    if strategy is None:
+        raise BuildError(f"{op.name} has no strategy: no {_ATTRIBUTE} is set, and it has no definition")
+    with target:
+        listed: OpStrategy = strategy(attrs, list(inputs), out_type, target)
+    analyzer = Analyzer()
+    return [
+        implementation
+        for specialization in listed.specializations
+        if _holds(specialization.condition, analyzer)
+        for implementation in specialization.implementations
+    ]
+
+
+def _holds(condition: SpecializedCondition | None, analyzer: Analyzer) -> bool:
+    if condition is None:
+        return True
+    simplified = [analyzer.simplify(clause) for clause in condition.clauses]
+    return all(isinstance(clause, IntImm) and clause.value for clause in simplified)
+
+
+def select_implementation(
+    op: RelayOp,
+    attrs: Attrs,
+    inputs: Sequence[Tensor],
+    out_type: Type,
+    target: Target,
+    use_autotvm: bool = True,
+) -> tuple[OpImplementation, list[Tensor]]:
+    """Return the implementation of a call with the highest level, and the tensors that it computes.
+
+    Parameters
+    ----------
+    op : RelayOp
+    attrs : Attrs
+    inputs : sequence of Tensor
+    out_type : Type
+    target : Target
+    use_autotvm : bool
+        Whether records of tuning decide; there are none.
+
+    Returns
+    -------
+    tuple of OpImplementation and list of Tensor
+
+    Raises
+    ------
+    BuildError
+        If the operator has no strategy, or no implementation is valid.
+    """
+    valid = get_valid_implementations(op, attrs, inputs, out_type, target)
+    if not valid:
+        raise BuildError(f"no implementation of {op.name} is valid for {target}")
+    best = max(valid, key=lambda implementation: implementation.plevel)
+    return best, best.compute(attrs, inputs, out_type)

@@ -1,0 +1,48 @@
+"""Conditions under which an implementation counts: ``te.SpecializedCondition``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.context_stack import ContextStack
+from compiler.ir.primexpr import PrimExpr, convert
+
+__all__ = ["SpecializedCondition"]
+
+
+class SpecializedCondition:
+    """A conjunction of conditions on shapes; current within a ``with`` block.
+
+    Parameters
+    ----------
+    conditions : PrimExpr or sequence of PrimExpr
+        All of them must hold.
+
+    Attributes
+    ----------
+    clauses : list of PrimExpr
+    """
+
+    def __init__(self, conditions: PrimExpr | bool | Sequence[PrimExpr | bool]) -> None:
+        given = conditions if isinstance(conditions, (list, tuple)) else [conditions]
+        self.clauses = [convert(c) for c in given]
+
+    @staticmethod
+    def current() -> SpecializedCondition | None:
+        """Return the condition of the innermost ``with`` block.
+
+        Returns
+        -------
+        SpecializedCondition or None
+        """
+        return _STACK.current()
+
+    def __enter__(self) -> SpecializedCondition:
+        _STACK.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _STACK.pop()
+
+
+_STACK: ContextStack[SpecializedCondition] = ContextStack("SpecializedCondition")
